@@ -1,0 +1,25 @@
+//! The rules of the product, pure: types, state machines, the ledger's sums, the fair queue.
+//!
+//! Nothing here does I/O, reads a clock or draws a random number: whoever needs a time or an
+//! id is handed one. Every rule stands once, here, and everything else asks.
+
+pub mod agent;
+pub mod api_key;
+pub mod control;
+pub mod error;
+pub mod event;
+pub mod id;
+pub mod ledger;
+pub mod money;
+pub mod profile;
+pub mod queue;
+pub mod run;
+pub mod source;
+pub mod time;
+pub mod usage;
+pub mod verification;
+pub mod work_order;
+
+pub use error::{Error, Fault, Resource};
+pub use id::{OrgId, RunId, TransactionId, WorkOrderId};
+pub use time::Timestamp;

@@ -1,0 +1,186 @@
+//! The contract between the runner and an agent program: the request file, the result file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::usage::{MAX_MODELS, ModelUsage};
+use crate::verification::Level;
+use crate::{RunId, WorkOrderId};
+
+/// The agents that a work order may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentType {
+    /// A command of the work order's, or the repository's `.awo/agent.sh`.
+    Command,
+    /// Applies `.awo/patches/<iteration>.patch`.
+    Patch,
+    /// Anthropic's Claude Code.
+    ClaudeCode,
+    /// OpenAI's Codex.
+    Codex,
+    /// opencode.
+    Opencode,
+}
+
+impl AgentType {
+    /// Every agent type, in the order of the documentation.
+    pub const ALL: [AgentType; 5] = [
+        AgentType::Command,
+        AgentType::Patch,
+        AgentType::ClaudeCode,
+        AgentType::Codex,
+        AgentType::Opencode,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            AgentType::Command => "command",
+            AgentType::Patch => "patch",
+            AgentType::ClaudeCode => "claude-code",
+            AgentType::Codex => "codex",
+            AgentType::Opencode => "opencode",
+        }
+    }
+
+    /// The type of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<AgentType> {
+        AgentType::ALL
+            .into_iter()
+            .find(|agent| agent.as_str() == name)
+    }
+}
+
+/// Which agent does the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Agent {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: AgentType,
+    /// The model it should use, for agents that talk to one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The argument vector of a `command` agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+}
+
+/// One thing that the last iteration got wrong, as the next one is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Feedback {
+    /// The level that found it; absent when the agent itself failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// The check's name.
+    pub check: String,
+    /// What was found.
+    pub message: String,
+}
+
+/// What is left for the run when the iteration begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestLimits {
+    /// Milliseconds until this iteration is stopped.
+    pub max_iteration_ms: u64,
+    /// Credits that the run may use in all.
+    pub max_credits: f64,
+}
+
+/// The file that `AWO_REQUEST` names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentRequest {
+    /// The run.
+    pub run_id: RunId,
+    /// Its work order.
+    pub work_order_id: WorkOrderId,
+    /// From 1.
+    pub iteration: u32,
+    /// The last iteration there can be.
+    pub max_iterations: u32,
+    /// The task, as the client wrote it.
+    pub task_prompt: String,
+    /// What the iteration before got wrong; empty in the first.
+    pub feedback: Vec<Feedback>,
+    /// The model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The session that the iteration before reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// What is left.
+    pub limits: RequestLimits,
+}
+
+/// How an agent judges its own iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AgentStatus {
+    /// Did what it could.
+    Completed,
+    /// Gave up.
+    Failed,
+}
+
+/// The file that `AWO_RESULT` names, as an agent may write it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentResult {
+    /// Absent means completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<AgentStatus>,
+    /// A sentence for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Handed to the next iteration, so that an agent may resume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// What this iteration used.
+    #[serde(default)]
+    pub usage: Vec<ModelUsage>,
+    /// Work orders that this one wants done.
+    #[serde(default)]
+    pub children: Vec<serde_json::Value>,
+}
+
+/// Largest result file that is read, in bytes.
+pub const MAX_RESULT_BYTES: u64 = 1_048_576;
+/// Longest summary and session id that are kept, in bytes.
+pub const MAX_RESULT_TEXT: usize = 4_096;
+
+impl AgentResult {
+    /// Reads a result file.
+    ///
+    /// # Errors
+    /// A sentence for the agent: what is wrong and where.
+    pub fn parse(bytes: &[u8]) -> Result<AgentResult, String> {
+        let result: AgentResult = serde_json::from_slice(bytes)
+            .map_err(|e| format!("the result file is not valid: {e}"))?;
+        if result.usage.len() > MAX_MODELS {
+            return Err(format!(
+                "the result file names more than {MAX_MODELS} models"
+            ));
+        }
+        for usage in &result.usage {
+            usage
+                .check()
+                .map_err(|why| format!("the result file's usage is not valid: {why}"))?;
+        }
+        for (name, text) in [
+            ("summary", &result.summary),
+            ("sessionId", &result.session_id),
+        ] {
+            if text.as_ref().is_some_and(|t| t.len() > MAX_RESULT_TEXT) {
+                return Err(format!(
+                    "the result file's {name} is longer than {MAX_RESULT_TEXT} bytes"
+                ));
+            }
+        }
+        Ok(result)
+    }
+}

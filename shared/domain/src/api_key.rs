@@ -1,0 +1,248 @@
+//! API keys: `org_live_` + key id (12) + secret (22) + checksum (6), base-62 characters all.
+//!
+//! The checksum lets a mistyped key be refused without a look at the database. Of the key only
+//! its SHA-256 is kept: 22 random base-62 characters are 131 bits, so there is nothing to guess.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+const PREFIX: &str = "org_live_";
+const ID_LEN: usize = 12;
+const SECRET_LEN: usize = 22;
+const CHECK_LEN: usize = 6;
+const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// Bytes of randomness that [`ApiKey::new`] needs.
+pub const RANDOM_BYTES: usize = 64;
+
+/// The public part of a key, by which it is listed and revoked.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Reads a key id from outside.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<KeyId> {
+        let good = text.len() == ID_LEN && text.bytes().all(|b| ALPHABET.contains(&b));
+        good.then(|| KeyId(text.to_owned()))
+    }
+
+    /// The id.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A whole key. It is shown once; its `Debug` shows the id only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiKey({})", self.id())
+    }
+}
+
+impl ApiKey {
+    /// A new key from randomness.
+    #[must_use]
+    pub fn new(random: [u8; RANDOM_BYTES]) -> ApiKey {
+        // Bytes of 248 and more would favour the first letters; they are passed over, and the
+        // supply of 64 for 34 letters does not run out but once in 10^38 keys.
+        let letters = random
+            .iter()
+            .filter(|b| **b < 248)
+            .map(|b| ALPHABET[usize::from(b % 62)]);
+        let body: String = letters
+            .chain(std::iter::repeat(b'0'))
+            .take(ID_LEN + SECRET_LEN)
+            .map(char::from)
+            .collect();
+        let check = checksum(&body);
+        ApiKey(format!("{PREFIX}{body}{check}"))
+    }
+
+    /// Reads a key from outside; none if its shape or its checksum is wrong.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<ApiKey> {
+        let rest = text.strip_prefix(PREFIX)?;
+        let shaped = rest.len() == ID_LEN + SECRET_LEN + CHECK_LEN
+            && rest.bytes().all(|b| ALPHABET.contains(&b));
+        if !shaped {
+            return None;
+        }
+        let (body, check) = rest.split_at(ID_LEN + SECRET_LEN);
+        (checksum(body) == check).then(|| ApiKey(text.to_owned()))
+    }
+
+    /// Its public part.
+    #[must_use]
+    pub fn id(&self) -> KeyId {
+        KeyId(self.0[PREFIX.len()..PREFIX.len() + ID_LEN].to_owned())
+    }
+
+    /// What is kept of it: lower-case hex SHA-256 of the whole key.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        hex::encode(Sha256::digest(self.0.as_bytes()))
+    }
+
+    /// The key itself, to be shown once.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+fn checksum(body: &str) -> String {
+    let mut crc = crc32fast::hash(body.as_bytes());
+    let mut digits = [b'0'; CHECK_LEN];
+    for digit in digits.iter_mut().rev() {
+        *digit = ALPHABET[(crc % 62) as usize];
+        crc /= 62;
+    }
+    digits.into_iter().map(char::from).collect()
+}
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// Create and cancel work orders.
+    WorkOrdersWrite,
+    /// Read work orders and the queue.
+    WorkOrdersRead,
+    /// Read runs, their events and their audit.
+    RunsRead,
+    /// Start, cancel and kill runs.
+    RunsWrite,
+    /// Read balance and usage.
+    CreditsRead,
+    /// Read webhooks and deliveries.
+    WebhooksRead,
+    /// Change webhooks.
+    WebhooksWrite,
+    /// Read templates.
+    TemplatesRead,
+    /// Change templates.
+    TemplatesWrite,
+    /// Read profiles.
+    ProfilesRead,
+    /// Change profiles.
+    ProfilesWrite,
+    /// Read verification plugins.
+    VerificationRead,
+    /// Change plugins and verify by hand.
+    VerificationWrite,
+    /// Everything.
+    All,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Scope; 14] = [
+        Scope::WorkOrdersWrite,
+        Scope::WorkOrdersRead,
+        Scope::RunsRead,
+        Scope::RunsWrite,
+        Scope::CreditsRead,
+        Scope::WebhooksRead,
+        Scope::WebhooksWrite,
+        Scope::TemplatesRead,
+        Scope::TemplatesWrite,
+        Scope::ProfilesRead,
+        Scope::ProfilesWrite,
+        Scope::VerificationRead,
+        Scope::VerificationWrite,
+        Scope::All,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scope::WorkOrdersWrite => "work-orders:write",
+            Scope::WorkOrdersRead => "work-orders:read",
+            Scope::RunsRead => "runs:read",
+            Scope::RunsWrite => "runs:write",
+            Scope::CreditsRead => "credits:read",
+            Scope::WebhooksRead => "webhooks:read",
+            Scope::WebhooksWrite => "webhooks:write",
+            Scope::TemplatesRead => "templates:read",
+            Scope::TemplatesWrite => "templates:write",
+            Scope::ProfilesRead => "profiles:read",
+            Scope::ProfilesWrite => "profiles:write",
+            Scope::VerificationRead => "verification:read",
+            Scope::VerificationWrite => "verification:write",
+            Scope::All => "*",
+        }
+    }
+
+    /// The scope of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Scope> {
+        Scope::ALL.into_iter().find(|scope| scope.as_str() == name)
+    }
+
+    /// True if a key with the scopes `held` may do what needs `self`.
+    #[must_use]
+    pub fn is_granted_by(self, held: &[Scope]) -> bool {
+        held.iter()
+            .any(|scope| *scope == self || *scope == Scope::All)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_key_reads_back_and_one_wrong_letter_is_noticed(seed in proptest::array::uniform32(any::<u8>()), at in 0usize..40, letter in 0usize..62) {
+            let mut random = [0; RANDOM_BYTES];
+            random[..32].copy_from_slice(&seed);
+            random[32..].copy_from_slice(&seed);
+            let key = ApiKey::new(random);
+            let read = ApiKey::parse(key.reveal()).unwrap();
+            prop_assert_eq!(read.id(), key.id());
+            prop_assert_eq!(read.hash(), key.hash());
+            let mut other = key.reveal().as_bytes().to_vec();
+            other[PREFIX.len() + at] = ALPHABET[letter];
+            let other = String::from_utf8(other).unwrap();
+            prop_assert_eq!(ApiKey::parse(&other).is_some(), other == key.reveal());
+        }
+    }
+
+    #[test]
+    fn a_debug_print_does_not_show_the_secret() {
+        let key = ApiKey::new([7; RANDOM_BYTES]);
+        let shown = format!("{key:?}");
+        assert!(
+            !shown.contains(&key.reveal()[PREFIX.len() + ID_LEN..]),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn the_star_grants_everything_and_nothing_else_does() {
+        for needed in Scope::ALL {
+            assert!(needed.is_granted_by(&[Scope::All]));
+            assert!(!needed.is_granted_by(&[]));
+            for held in Scope::ALL {
+                assert_eq!(
+                    needed.is_granted_by(&[held]),
+                    held == needed || held == Scope::All
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What the runner and the control function say to each other, and nothing else knows.
+//!
+//! The runner holds a single-use nonce (`<orgId>.<runId>.<secret>`) from its environment. It
+//! draws a token of its own and trades the nonce for the right to use that token: a claim that
+//! is repeated with the same token is answered again, so that a lost reply does no harm, and a
+//! claim with another token is refused, so that a nonce seen by somebody else is worthless.
+//!
+//! Events carry the runner's own numbers, from 1 and without gaps: the store takes each number
+//! once, in order, so that a repeated report changes nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Agent;
+use crate::profile::Profile;
+use crate::run::RunErrorCode;
+use crate::source::GitSource;
+use crate::usage::ModelUsage;
+use crate::verification::{Level, PluginResult, Status};
+use crate::{OrgId, RunId, Timestamp, WorkOrderId};
+
+/// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
+pub const CLAIM_PATH: &str = "/control/claim";
+
+/// The path of reports; `POST` with a [`Report`], answered by a [`ReportAnswer`].
+#[must_use]
+pub fn report_path(org: &OrgId, run: &RunId) -> String {
+    format!("/control/{org}/runs/{run}/report")
+}
+
+/// The path of the last report; `POST` with a [`Finish`], answered by a [`ReportAnswer`].
+#[must_use]
+pub fn finish_path(org: &OrgId, run: &RunId) -> String {
+    format!("/control/{org}/runs/{run}/finish")
+}
+
+/// Most events in one report.
+pub const MAX_REPORTED_EVENTS: usize = 20;
+/// How often a runner that has nothing to say reports all the same.
+pub const HEARTBEAT_MS: u64 = 10_000;
+
+/// Trades the nonce for a token.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Claim {
+    /// The nonce, whole.
+    pub nonce: String,
+    /// 64 lower-case hex digits that the runner drew; kept hashed by the service.
+    pub token: String,
+}
+
+/// A credential for one git host.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GitCredential {
+    /// Host name, with the port where it is not 443.
+    pub host: String,
+    /// Sent as the password of basic authentication.
+    pub token: String,
+}
+
+impl std::fmt::Debug for GitCredential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "GitCredential {{ host: {:?}, .. }}", self.host)
+    }
+}
+
+/// All that the runner needs to know.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunSpec {
+    /// The owner.
+    pub org_id: OrgId,
+    /// The work order.
+    pub work_order_id: WorkOrderId,
+    /// The run.
+    pub run_id: RunId,
+    /// The task.
+    pub task_prompt: String,
+    /// What to clone.
+    pub source: GitSource,
+    /// True where `file://` repositories may be cloned.
+    pub allow_file_repositories: bool,
+    /// Who does the work.
+    pub agent: Agent,
+    /// The number of iterations that the work order asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_iterations: Option<u32>,
+    /// The resolved profile.
+    pub profile: Profile,
+    /// Milliseconds that the run may take from now; the smaller of the profile's and the
+    /// work order's limits.
+    pub max_duration_ms: u64,
+    /// What the run may cost at most, in credits.
+    pub max_credits: f64,
+    /// Credentials of the organization for git hosts; never shown to the agent.
+    pub git_credentials: Vec<GitCredential>,
+}
+
+/// What happened in the run, in the runner's words.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum RunnerEvent {
+    /// The repository is cloned and the plan is frozen.
+    WorkspaceReady {
+        /// Base commit.
+        commit: String,
+        /// Base branch.
+        branch: String,
+        /// Absolute path of the workspace.
+        work_dir: String,
+    },
+    /// The agent starts.
+    IterationStarted {
+        /// From 1.
+        iteration: u32,
+    },
+    /// The agent's processes are gone.
+    AgentFinished {
+        /// From 1.
+        iteration: u32,
+        /// Whether the iteration may be verified.
+        completed: bool,
+        /// Exit code, where there was one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// Why the iteration failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        /// The agent's own words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary: Option<String>,
+        /// Wall time.
+        duration_ms: u64,
+        /// What this iteration used.
+        usage: Vec<ModelUsage>,
+    },
+    /// The iteration's changes are a commit.
+    Committed {
+        /// From 1.
+        iteration: u32,
+        /// Its hash.
+        commit: String,
+        /// How many files it touches.
+        files_changed: u64,
+    },
+    /// Verification starts.
+    VerificationStarted {
+        /// From 1.
+        iteration: u32,
+        /// What will be verified.
+        levels: Vec<Level>,
+    },
+    /// Verification is through.
+    VerificationFinished {
+        /// From 1.
+        iteration: u32,
+        /// What was verified.
+        levels: Vec<Level>,
+        /// The worst result.
+        overall_status: Status,
+        /// One sentence.
+        summary: String,
+        /// By plugin.
+        results: Vec<PluginResult>,
+    },
+    /// The result is on its way.
+    DeliveryStarted {},
+    /// The result branch is on the origin.
+    Delivered {
+        /// Its name there.
+        branch: String,
+        /// Its head.
+        commit: String,
+    },
+    /// The result stays where it is.
+    DeliverySkipped {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An event with the runner's own number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NumberedEvent {
+    /// From 1, without gaps.
+    pub number: u64,
+    /// When it happened, by the runner's clock.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: RunnerEvent,
+}
+
+/// A report; without events it is a heartbeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Report {
+    /// At most [`MAX_REPORTED_EVENTS`].
+    pub events: Vec<NumberedEvent>,
+}
+
+/// How a run ended, in the runner's eyes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(
+    tag = "type",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Outcome {
+    /// Verified and delivered.
+    Succeeded {
+        /// The result's head, if anything was changed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// The branch on the origin, if it was pushed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        branch: Option<String>,
+    },
+    /// Not.
+    Failed {
+        /// Why, for programs.
+        code: RunErrorCode,
+        /// Why, for people.
+        message: String,
+        /// The last commit there is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+    },
+}
+
+/// The last report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Finish {
+    /// Events that no report has brought yet.
+    pub events: Vec<NumberedEvent>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Iterations begun.
+    pub iterations: u32,
+    /// All that the run used, by model.
+    pub usage: Vec<ModelUsage>,
+}
+
+/// The answer to a report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReportAnswer {
+    /// The highest event number that is kept.
+    pub acknowledged: u64,
+}

@@ -1,0 +1,132 @@
+//! Everything that can go wrong for a caller, without a word of HTTP.
+//!
+//! The text of an error is public. The cause of an internal error is private: it goes to the
+//! log and never into an answer.
+
+use std::fmt;
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// JSON pointer into the body, or the name of a query parameter.
+    pub path: String,
+    /// What is wrong with it, as a predicate: "must be …".
+    pub message: String,
+}
+
+/// The kinds of resources that can be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// A work order.
+    WorkOrder,
+    /// A run.
+    Run,
+    /// A route.
+    Route,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Resource::WorkOrder => "work order",
+            Resource::Run => "run",
+            Resource::Route => "route",
+        })
+    }
+}
+
+/// Why a request was not done.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// No key, or one that is malformed, unknown or revoked: the caller is not told which.
+    #[error("a valid API key is needed: send it as \"Authorization: Bearer org_live_…\"")]
+    Unauthorized,
+    /// The key is good, but not for this.
+    #[error("this key lacks the scope {0}")]
+    MissingScope(String),
+    /// Credits do not cover the hold.
+    #[error(
+        "{needed} credits are needed and {available} are available: buy credits or lower limits.maxCredits"
+    )]
+    InsufficientCredits {
+        /// The hold.
+        needed: f64,
+        /// Balance less what is reserved.
+        available: f64,
+    },
+    /// No such thing, or not the caller's.
+    #[error("there is no such {0}")]
+    NotFound(Resource),
+    /// The path exists, the method does not.
+    #[error("the method is not allowed here; allowed: {allow}")]
+    MethodNotAllowed {
+        /// Comma-separated methods.
+        allow: String,
+    },
+    /// The state of things does not allow it.
+    #[error("{0}")]
+    Conflict(String),
+    /// The request is wrong; all that is wrong with it.
+    #[error("{}", summary(.0))]
+    Invalid(Vec<Fault>),
+    /// The body is not JSON.
+    #[error("the body must be sent as application/json")]
+    UnsupportedMediaType,
+    /// The body is too large.
+    #[error("the body must not be larger than {limit_bytes} bytes")]
+    PayloadTooLarge {
+        /// The limit.
+        limit_bytes: usize,
+    },
+    /// The key was used for another body.
+    #[error("this Idempotency-Key was used with another body")]
+    IdempotencyMismatch,
+    /// The key's requests of this minute are used up.
+    #[error("the rate limit of this key is used up: try again in {retry_after_s} s")]
+    RateLimited {
+        /// Seconds until the window ends.
+        retry_after_s: i64,
+    },
+    /// The organization's queue takes no more.
+    #[error("the queue is full: try again in {retry_after_s} s")]
+    QueueFull {
+        /// A guess.
+        retry_after_s: i64,
+    },
+    /// Our fault.
+    #[error("something went wrong on our side; try again, and if it stays, tell us the request id")]
+    Internal {
+        /// For the log only.
+        cause: String,
+    },
+}
+
+impl Error {
+    /// Something that should not happen; `cause` is for the log.
+    #[must_use]
+    pub fn internal(cause: impl fmt::Display) -> Error {
+        Error::Internal {
+            cause: cause.to_string(),
+        }
+    }
+
+    /// One fault.
+    #[must_use]
+    pub fn invalid(path: &str, message: impl Into<String>) -> Error {
+        Error::Invalid(vec![Fault {
+            path: path.to_owned(),
+            message: message.into(),
+        }])
+    }
+}
+
+fn summary(faults: &[Fault]) -> String {
+    let named: Vec<String> = faults
+        .iter()
+        .map(|fault| match fault.path.as_str() {
+            "" => format!("the body {}", fault.message),
+            path => format!("{path} {}", fault.message),
+        })
+        .collect();
+    named.join("; ")
+}

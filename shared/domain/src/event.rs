@@ -1,0 +1,154 @@
+//! The timeline of a run: what clients are shown, in the order in which it was committed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Timestamp;
+use crate::control::RunnerEvent;
+use crate::run::{Phase, RunError, RunStatus};
+
+/// One event of a run's timeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TimelineEvent {
+    /// From 1, without gaps, given when the event is committed.
+    pub sequence: u64,
+    /// `run.created`, `verification.failed` and the like.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// When it was committed.
+    pub timestamp: Timestamp,
+    /// By type.
+    pub data: Value,
+}
+
+/// The moves of a run itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lifecycle {
+    /// The run exists and waits.
+    Created,
+    /// It has a slot.
+    Building,
+    /// Its agent runs.
+    Started {
+        /// When it got its slot.
+        started_at: Timestamp,
+    },
+    /// It ended.
+    Ended {
+        /// A terminal status.
+        status: RunStatus,
+        /// Iterations begun.
+        iterations: u32,
+        /// Why it failed.
+        error: Option<RunError>,
+        /// When it got its slot.
+        started_at: Timestamp,
+        /// When it ended.
+        completed_at: Timestamp,
+        /// What it cost, in credits.
+        credits: crate::money::MicroCredits,
+    },
+    /// Its compute is known to be gone.
+    ComputeStopped,
+}
+
+impl Lifecycle {
+    /// Type and data as the timeline shows them.
+    #[must_use]
+    pub fn to_parts(&self) -> (&'static str, Value) {
+        match self {
+            Lifecycle::Created => ("run.created", json!({ "status": RunStatus::Queued })),
+            Lifecycle::Building => ("run.building", json!({ "status": RunStatus::Building })),
+            Lifecycle::Started { started_at } => (
+                "run.started",
+                json!({ "status": RunStatus::Running, "startedAt": started_at }),
+            ),
+            Lifecycle::Ended {
+                status,
+                iterations,
+                error,
+                started_at,
+                completed_at,
+                credits,
+            } => {
+                let mut data = json!({
+                    "status": status,
+                    "iterations": iterations,
+                    "timing": {
+                        "startedAt": started_at,
+                        "completedAt": completed_at,
+                        "durationMs": completed_at.ms_since(*started_at),
+                    },
+                    "cost": { "credits": credits },
+                });
+                if let Some(error) = error {
+                    data["error"] = json!(error);
+                }
+                let kind = match status {
+                    RunStatus::Succeeded => "run.completed",
+                    RunStatus::Canceled => "run.cancelled",
+                    _ => "run.failed",
+                };
+                (kind, data)
+            }
+            Lifecycle::ComputeStopped => ("run.compute_stopped", json!({})),
+        }
+    }
+}
+
+/// What a runner's event means for the run and its timeline.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meaning {
+    /// The timeline's type.
+    pub kind: &'static str,
+    /// The timeline's data.
+    pub data: Value,
+    /// The phase it begins.
+    pub phase: Option<Phase>,
+    /// The iteration it belongs to.
+    pub iteration: Option<u32>,
+}
+
+/// Reads a runner's event: its own fields become the data, its type the public type.
+#[must_use]
+pub fn meaning(event: &RunnerEvent) -> Meaning {
+    let mut data = json!(event);
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("type");
+    }
+    let (kind, phase, iteration) = match event {
+        RunnerEvent::WorkspaceReady { .. } => ("workspace.ready", None, None),
+        RunnerEvent::IterationStarted { iteration } => {
+            ("iteration.started", Some(Phase::Agent), Some(*iteration))
+        }
+        RunnerEvent::AgentFinished { iteration, .. } => ("agent.finished", None, Some(*iteration)),
+        RunnerEvent::Committed { iteration, .. } => ("iteration.committed", None, Some(*iteration)),
+        RunnerEvent::VerificationStarted { iteration, .. } => (
+            "verification.started",
+            Some(Phase::Verifying),
+            Some(*iteration),
+        ),
+        RunnerEvent::VerificationFinished {
+            iteration,
+            overall_status,
+            ..
+        } => {
+            let kind = if overall_status.passes() {
+                "verification.passed"
+            } else {
+                "verification.failed"
+            };
+            (kind, None, Some(*iteration))
+        }
+        RunnerEvent::DeliveryStarted {} => ("delivery.started", Some(Phase::Delivering), None),
+        RunnerEvent::Delivered { .. } => ("delivery.finished", None, None),
+        RunnerEvent::DeliverySkipped { .. } => ("delivery.skipped", None, None),
+    };
+    Meaning {
+        kind,
+        data,
+        phase,
+        iteration,
+    }
+}

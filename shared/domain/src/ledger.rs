@@ -1,0 +1,141 @@
+//! The credit ledger's sums: a hold is made when a run is created and resolved exactly once,
+//! hold = deduction + release, and a run never costs more than its hold.
+
+use serde::{Deserialize, Serialize};
+
+use crate::money::{MicroCredits, NanoUsd};
+
+/// The kind of an entry; it also says the direction, amounts are always positive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TransactionType {
+    /// Takes credits: the cost of a run.
+    Deduction,
+    /// Gives credits.
+    Purchase,
+    /// Gives credits back.
+    Refund,
+}
+
+impl TransactionType {
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TransactionType::Deduction => "deduction",
+            TransactionType::Purchase => "purchase",
+            TransactionType::Refund => "refund",
+        }
+    }
+
+    /// The type of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<TransactionType> {
+        [
+            TransactionType::Deduction,
+            TransactionType::Purchase,
+            TransactionType::Refund,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == name)
+    }
+
+    /// What an entry of this type does to the balance.
+    #[must_use]
+    pub fn signed(self, amount: MicroCredits) -> MicroCredits {
+        match self {
+            TransactionType::Deduction => MicroCredits::ZERO.minus(amount),
+            TransactionType::Purchase | TransactionType::Refund => amount,
+        }
+    }
+}
+
+/// What things cost in this deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rates {
+    /// Credits for a US dollar of model cost.
+    pub credits_per_usd: MicroCredits,
+    /// Credits for a minute of compute, charged by the started second.
+    pub credits_per_minute: MicroCredits,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Rates {
+            credits_per_usd: MicroCredits::from_credits(100),
+            credits_per_minute: MicroCredits::from_credits(1),
+        }
+    }
+}
+
+impl Rates {
+    /// The cost of a run in micro-credits, each part rounded up.
+    #[must_use]
+    pub fn cost(&self, model_cost: NanoUsd, compute_ms: i64) -> MicroCredits {
+        let model = ceil_div(
+            i128::from(model_cost.nano()) * i128::from(self.credits_per_usd.micro()),
+            1_000_000_000,
+        );
+        let seconds = ceil_div(i128::from(compute_ms.max(0)), 1_000);
+        let compute = ceil_div(seconds * i128::from(self.credits_per_minute.micro()), 60);
+        MicroCredits::from_micro(i64::try_from(model + compute).unwrap_or(i64::MAX))
+    }
+}
+
+fn ceil_div(a: i128, b: i128) -> i128 {
+    a.div_euclid(b) + i128::from(a.rem_euclid(b) != 0)
+}
+
+/// How a hold is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    /// Taken from the balance.
+    pub deduction: MicroCredits,
+    /// No longer reserved, and not taken.
+    pub release: MicroCredits,
+}
+
+/// Resolves a hold by what the run cost: at most the hold is taken.
+#[must_use]
+pub fn settle(hold: MicroCredits, cost: MicroCredits) -> Settlement {
+    let deduction = cost.clamp(MicroCredits::ZERO, hold);
+    Settlement {
+        deduction,
+        release: hold.minus(deduction),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn compute_is_charged_by_the_started_second() {
+        let rates = Rates::default();
+        assert_eq!(
+            rates.cost(NanoUsd::ZERO, 60_000),
+            MicroCredits::from_credits(1)
+        );
+        assert_eq!(
+            rates.cost(NanoUsd::ZERO, 1),
+            MicroCredits::from_micro(16_667)
+        );
+        assert_eq!(rates.cost(NanoUsd::ZERO, 0), MicroCredits::ZERO);
+        assert_eq!(
+            rates.cost(NanoUsd::from_nano(10_000_000), 0),
+            MicroCredits::from_credits(1)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_hold_is_the_sum_of_its_deduction_and_its_release(hold in 0i64..1_000_000_000_000, cost in 0i64..2_000_000_000_000) {
+            let (hold, cost) = (MicroCredits::from_micro(hold), MicroCredits::from_micro(cost));
+            let settled = settle(hold, cost);
+            prop_assert_eq!(settled.deduction.plus(settled.release), hold);
+            prop_assert!(settled.deduction <= hold && settled.deduction <= cost);
+            prop_assert!(settled.release >= MicroCredits::ZERO);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Runs: one execution attempt of a work order each, and the only moves that a run can make.
+
+use serde::{Deserialize, Serialize};
+
+/// The status of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Waits for a slot.
+    Queued,
+    /// Has a slot; its workspace is being prepared.
+    Building,
+    /// Its agent works, or its result is verified or delivered.
+    Running,
+    /// Verified and delivered.
+    Succeeded,
+    /// Ended without success.
+    Failed,
+    /// Stopped by a client.
+    Canceled,
+}
+
+impl RunStatus {
+    /// Every status.
+    pub const ALL: [RunStatus; 6] = [
+        RunStatus::Queued,
+        RunStatus::Building,
+        RunStatus::Running,
+        RunStatus::Succeeded,
+        RunStatus::Failed,
+        RunStatus::Canceled,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RunStatus::Queued => "queued",
+            RunStatus::Building => "building",
+            RunStatus::Running => "running",
+            RunStatus::Succeeded => "succeeded",
+            RunStatus::Failed => "failed",
+            RunStatus::Canceled => "canceled",
+        }
+    }
+
+    /// The status of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<RunStatus> {
+        RunStatus::ALL
+            .into_iter()
+            .find(|status| status.as_str() == name)
+    }
+
+    /// True when nothing can change it any more.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            RunStatus::Succeeded | RunStatus::Failed | RunStatus::Canceled
+        )
+    }
+
+    /// The status after `event`, or none if the event cannot happen to a run in this status.
+    #[must_use]
+    pub fn after(self, event: RunEvent) -> Option<RunStatus> {
+        use RunEvent as E;
+        use RunStatus as S;
+        match (self, event) {
+            (S::Queued, E::SlotTaken) => Some(S::Building),
+            (S::Building, E::AgentStarted) => Some(S::Running),
+            (S::Running, E::Succeeded) => Some(S::Succeeded),
+            (S::Building | S::Running, E::Failed) => Some(S::Failed),
+            (S::Queued | S::Building | S::Running, E::Canceled) => Some(S::Canceled),
+            (S::Queued, E::AgentStarted | E::Succeeded | E::Failed)
+            | (S::Building, E::SlotTaken | E::Succeeded)
+            | (S::Running, E::SlotTaken | E::AgentStarted)
+            | (
+                S::Succeeded | S::Failed | S::Canceled,
+                E::SlotTaken | E::AgentStarted | E::Succeeded | E::Failed | E::Canceled,
+            ) => None,
+        }
+    }
+}
+
+/// What can happen to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunEvent {
+    /// The dispatcher gave it a slot.
+    SlotTaken,
+    /// Its agent started for the first time.
+    AgentStarted,
+    /// The runner finished with success.
+    Succeeded,
+    /// The runner finished without success, or its compute was lost.
+    Failed,
+    /// A client stopped it.
+    Canceled,
+}
+
+impl RunEvent {
+    /// Every event.
+    pub const ALL: [RunEvent; 5] = [
+        RunEvent::SlotTaken,
+        RunEvent::AgentStarted,
+        RunEvent::Succeeded,
+        RunEvent::Failed,
+        RunEvent::Canceled,
+    ];
+}
+
+/// What a run is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Clone and plan.
+    Building,
+    /// The agent works.
+    Agent,
+    /// Its work is judged.
+    Verifying,
+    /// Children's branches are merged.
+    Integrating,
+    /// The result is pushed.
+    Delivering,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RunErrorCode {
+    /// Verification did not pass in any iteration.
+    MaxIterationsReached,
+    /// The run used up its credits or tokens.
+    BudgetExceeded,
+    /// The run or its last iteration took too long.
+    Timeout,
+    /// The repository could not be cloned, or its plan is not valid.
+    WorkspaceFailed,
+    /// The agent failed in the last iteration.
+    AgentFailed,
+    /// There is no agent to run.
+    AgentNotConfigured,
+    /// The result could not be pushed though it was allowed.
+    DeliveryFailed,
+    /// The platform lost the run.
+    ComputeLost,
+    /// A child did not succeed.
+    ChildrenFailed,
+    /// A client killed it by force.
+    Killed,
+}
+
+impl RunErrorCode {
+    /// True when the run's end is the platform's fault: such a run costs nothing.
+    #[must_use]
+    pub fn is_free_of_charge(self) -> bool {
+        matches!(self, RunErrorCode::ComputeLost)
+    }
+}
+
+/// Why a run failed, for programs and for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunError {
+    /// For programs.
+    pub code: RunErrorCode,
+    /// For people: what happened and what to do next.
+    pub message: String,
+}
+
+/// Longest error message that is kept, in characters.
+pub const MAX_ERROR_MESSAGE: usize = 2_000;
+
+impl RunError {
+    /// An error whose message is cut to [`MAX_ERROR_MESSAGE`].
+    #[must_use]
+    pub fn new(code: RunErrorCode, message: &str) -> RunError {
+        RunError {
+            code,
+            message: message.chars().take(MAX_ERROR_MESSAGE).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_listed_moves_are_possible() {
+        use RunEvent as E;
+        use RunStatus as S;
+        let legal = [
+            (S::Queued, E::SlotTaken, S::Building),
+            (S::Queued, E::Canceled, S::Canceled),
+            (S::Building, E::AgentStarted, S::Running),
+            (S::Building, E::Failed, S::Failed),
+            (S::Building, E::Canceled, S::Canceled),
+            (S::Running, E::Succeeded, S::Succeeded),
+            (S::Running, E::Failed, S::Failed),
+            (S::Running, E::Canceled, S::Canceled),
+        ];
+        for from in S::ALL {
+            for event in E::ALL {
+                let wanted = legal
+                    .iter()
+                    .find(|(f, e, _)| (*f, *e) == (from, event))
+                    .map(|(_, _, to)| *to);
+                assert_eq!(from.after(event), wanted, "{from:?} {event:?}");
+                assert!(wanted.is_none() || !from.is_terminal());
+            }
+        }
+    }
+
+    #[test]
+    fn wire_names_are_the_serde_names() {
+        for status in RunStatus::ALL {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(RunStatus::parse(status.as_str()), Some(status));
+        }
+    }
+}

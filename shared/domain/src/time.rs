@@ -1,0 +1,98 @@
+//! Points in time: UTC milliseconds inside, `2026-11-20T08:00:00.000Z` on the wire.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Milliseconds since the Unix epoch, between the years 1970 and 9999.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Timestamp(i64);
+
+/// 9999-12-31T23:59:59.999Z, the last moment that the wire format can write.
+const LAST_MS: i64 = 253_402_300_799_999;
+
+impl Timestamp {
+    /// A moment by its Unix milliseconds; clamped to what the wire can show.
+    #[must_use]
+    pub fn from_epoch_ms(ms: i64) -> Self {
+        Self(ms.clamp(0, LAST_MS))
+    }
+
+    /// Unix milliseconds.
+    #[must_use]
+    pub fn epoch_ms(self) -> i64 {
+        self.0
+    }
+
+    /// Unix seconds, rounded down.
+    #[must_use]
+    pub fn epoch_seconds(self) -> i64 {
+        self.0 / 1_000
+    }
+
+    /// The moment `ms` milliseconds later.
+    #[must_use]
+    pub fn plus_ms(self, ms: i64) -> Self {
+        Self::from_epoch_ms(self.0.saturating_add(ms))
+    }
+
+    /// Milliseconds from `earlier` to `self`; 0 when `earlier` is the later one.
+    #[must_use]
+    pub fn ms_since(self, earlier: Timestamp) -> i64 {
+        (self.0 - earlier.0).max(0)
+    }
+
+    /// Reads any ISO 8601 date and time with an offset.
+    ///
+    /// # Errors
+    /// [`NotATime`] for anything else, or for years outside 1970–9999.
+    pub fn parse(text: &str) -> Result<Self, NotATime> {
+        let ms = DateTime::parse_from_rfc3339(text)
+            .map_err(|_| NotATime)?
+            .timestamp_millis();
+        if (0..=LAST_MS).contains(&ms) {
+            Ok(Self(ms))
+        } else {
+            Err(NotATime)
+        }
+    }
+}
+
+/// The text is not an ISO 8601 date and time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is not an ISO 8601 date and time such as 2026-11-20T08:00:00.000Z")]
+pub struct NotATime;
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at: DateTime<Utc> = DateTime::from_timestamp_millis(self.0).unwrap_or_default();
+        f.write_str(&at.to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl TryFrom<String> for Timestamp {
+    type Error = NotATime;
+    fn try_from(text: String) -> Result<Self, NotATime> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Timestamp> for String {
+    fn from(at: Timestamp) -> String {
+        at.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_with_milliseconds() {
+        let at = Timestamp::parse("2026-11-20T10:00:00+02:00").unwrap();
+        assert_eq!(at.to_string(), "2026-11-20T08:00:00.000Z");
+        assert!(Timestamp::parse("2026-11-20").is_err());
+        assert!(Timestamp::parse("1969-12-31T23:59:59Z").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! What verification says: checks, plugin results and their sum.
+
+use serde::{Deserialize, Serialize};
+
+/// A level of verification; lower levels gate the higher ones, `custom` runs last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Level {
+    /// Contracts: linting, type checking, required files.
+    L0,
+    /// Tests.
+    L1,
+    /// Blackbox: functional and integration tests.
+    L2,
+    /// Sanity: structural validation, coverage.
+    L3,
+    /// Custom plugins.
+    #[serde(rename = "custom")]
+    Custom,
+}
+
+/// The outcome of a check, a plugin or a whole verification. The order is from best to worst
+/// of those that count; [`Status::Skipped`] never decides anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Was not run.
+    Skipped,
+    /// Holds.
+    Passed,
+    /// Worth a look; passes.
+    Warning,
+    /// Does not hold.
+    Failed,
+    /// Could not be judged: the check itself broke or ran out of time.
+    Error,
+}
+
+impl Status {
+    /// True if an iteration with this status may succeed.
+    #[must_use]
+    pub fn passes(self) -> bool {
+        matches!(self, Status::Passed | Status::Warning | Status::Skipped)
+    }
+
+    /// The worst of several; a verification in which nothing was applicable is a warning.
+    #[must_use]
+    pub fn worst(all: impl IntoIterator<Item = Status>) -> Status {
+        match all.into_iter().max() {
+            None | Some(Status::Skipped) => Status::Warning,
+            Some(worst) => worst,
+        }
+    }
+}
+
+/// One named check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    /// What was checked, such as a test's name.
+    pub name: String,
+    /// How it ended.
+    pub status: Status,
+    /// What a person or an agent needs to know about it.
+    pub message: String,
+}
+
+/// What one plugin found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PluginResult {
+    /// `built-in:tests` and the like.
+    pub plugin_id: String,
+    /// The worst of its checks.
+    pub status: Status,
+    /// Its level.
+    pub level: Level,
+    /// One sentence.
+    pub summary: String,
+    /// Its checks, in the order they ran.
+    pub checks: Vec<Check>,
+    /// Wall time.
+    pub duration_ms: u64,
+}
+
+/// The whole verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CombinedResult {
+    /// The worst of the results.
+    pub overall_status: Status,
+    /// By plugin, in level order.
+    pub results: Vec<PluginResult>,
+    /// One sentence.
+    pub summary: String,
+    /// Wall time.
+    pub duration_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_status_decides_and_nothing_applicable_is_a_warning() {
+        use Status::*;
+        assert_eq!(Status::worst([Passed, Error, Failed]), Error);
+        assert_eq!(Status::worst([Passed, Skipped, Failed]), Failed);
+        assert_eq!(Status::worst([Passed, Warning]), Warning);
+        assert_eq!(Status::worst([Skipped, Passed]), Passed);
+        assert_eq!(Status::worst([Skipped]), Warning);
+        assert_eq!(Status::worst([]), Warning);
+        assert!(Warning.passes() && !Failed.passes() && !Error.passes());
+    }
+}

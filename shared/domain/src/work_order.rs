@@ -1,0 +1,256 @@
+//! Work orders: what a client wants done, and the only moves that a work order can make.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::agent::Agent;
+
+/// The status of a work order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkOrderStatus {
+    /// Waits for a slot.
+    Queued,
+    /// Its run has a slot.
+    Running,
+    /// Its agent is done; its children are not.
+    WaitingForChildren,
+    /// Its children's branches are merged and verified.
+    Integrating,
+    /// Done.
+    Succeeded,
+    /// Its newest run failed.
+    Failed,
+    /// Stopped by a client.
+    Canceled,
+}
+
+impl WorkOrderStatus {
+    /// Every status.
+    pub const ALL: [WorkOrderStatus; 7] = [
+        WorkOrderStatus::Queued,
+        WorkOrderStatus::Running,
+        WorkOrderStatus::WaitingForChildren,
+        WorkOrderStatus::Integrating,
+        WorkOrderStatus::Succeeded,
+        WorkOrderStatus::Failed,
+        WorkOrderStatus::Canceled,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WorkOrderStatus::Queued => "queued",
+            WorkOrderStatus::Running => "running",
+            WorkOrderStatus::WaitingForChildren => "waiting_for_children",
+            WorkOrderStatus::Integrating => "integrating",
+            WorkOrderStatus::Succeeded => "succeeded",
+            WorkOrderStatus::Failed => "failed",
+            WorkOrderStatus::Canceled => "canceled",
+        }
+    }
+
+    /// The status of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<WorkOrderStatus> {
+        WorkOrderStatus::ALL
+            .into_iter()
+            .find(|status| status.as_str() == name)
+    }
+
+    /// True when only a new run can change it.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(
+            self,
+            WorkOrderStatus::Succeeded | WorkOrderStatus::Failed | WorkOrderStatus::Canceled
+        )
+    }
+
+    /// The status after `event`, or none if the event cannot happen in this status.
+    #[must_use]
+    pub fn after(self, event: WorkOrderEvent) -> Option<WorkOrderStatus> {
+        use WorkOrderEvent as E;
+        use WorkOrderStatus as S;
+        match (self, event) {
+            (S::Queued, E::SlotTaken) => Some(S::Running),
+            (S::Running, E::ChildrenOpened) => Some(S::WaitingForChildren),
+            (S::WaitingForChildren, E::ChildrenEnded) => Some(S::Integrating),
+            (S::Running | S::Integrating, E::Succeeded) => Some(S::Succeeded),
+            (S::Running | S::WaitingForChildren | S::Integrating, E::Failed) => Some(S::Failed),
+            (S::Queued | S::Running | S::WaitingForChildren | S::Integrating, E::Canceled) => {
+                Some(S::Canceled)
+            }
+            (S::Queued | S::Failed, E::RunStarted) => Some(S::Queued),
+            (S::Queued, E::ChildrenOpened | E::ChildrenEnded | E::Succeeded | E::Failed)
+            | (S::Running, E::SlotTaken | E::ChildrenEnded | E::RunStarted)
+            | (
+                S::WaitingForChildren,
+                E::SlotTaken | E::ChildrenOpened | E::Succeeded | E::RunStarted,
+            )
+            | (
+                S::Integrating,
+                E::SlotTaken | E::ChildrenOpened | E::ChildrenEnded | E::RunStarted,
+            )
+            | (
+                S::Failed,
+                E::SlotTaken
+                | E::ChildrenOpened
+                | E::ChildrenEnded
+                | E::Succeeded
+                | E::Failed
+                | E::Canceled,
+            )
+            | (
+                S::Succeeded | S::Canceled,
+                E::SlotTaken
+                | E::ChildrenOpened
+                | E::ChildrenEnded
+                | E::Succeeded
+                | E::Failed
+                | E::Canceled
+                | E::RunStarted,
+            ) => None,
+        }
+    }
+}
+
+/// What can happen to a work order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WorkOrderEvent {
+    /// Its run was given a slot.
+    SlotTaken,
+    /// Its agent is done and has open children.
+    ChildrenOpened,
+    /// Its last child ended and it was given a slot again.
+    ChildrenEnded,
+    /// Its run succeeded.
+    Succeeded,
+    /// Its run failed.
+    Failed,
+    /// A client stopped it.
+    Canceled,
+    /// A client started a new run.
+    RunStarted,
+}
+
+impl WorkOrderEvent {
+    /// Every event.
+    pub const ALL: [WorkOrderEvent; 7] = [
+        WorkOrderEvent::SlotTaken,
+        WorkOrderEvent::ChildrenOpened,
+        WorkOrderEvent::ChildrenEnded,
+        WorkOrderEvent::Succeeded,
+        WorkOrderEvent::Failed,
+        WorkOrderEvent::Canceled,
+        WorkOrderEvent::RunStarted,
+    ];
+}
+
+/// The client's own customer, if it told us.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TenantContext {
+    /// The tenant, by which the queue is fair.
+    pub tenant_id: String,
+    /// A user of the tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_user_id: Option<String>,
+}
+
+/// What a client allows a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// The most credits that a run may cost; also the hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_credits: Option<crate::money::MicroCredits>,
+    /// The longest that a run may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_duration_ms: Option<u64>,
+}
+
+/// What a client asks for: the body of a create, read and checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The task.
+    pub task_prompt: String,
+    /// Where the workspace comes from.
+    pub source: crate::source::GitSource,
+    /// The number of iterations, where the client wants its own.
+    pub max_iterations: Option<u32>,
+    /// The client's customer.
+    pub tenant_context: Option<TenantContext>,
+    /// The profile's name.
+    pub harness: String,
+    /// Who does the work.
+    pub agent: Agent,
+    /// What a run may use.
+    pub limits: Limits,
+    /// The client's own notes.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Longest task prompt, in characters.
+pub const MAX_TASK_PROMPT: usize = 50_000;
+/// Most iterations that a client may ask for.
+pub const MAX_ITERATIONS: u32 = 100;
+/// Most metadata pairs.
+pub const MAX_METADATA: usize = 20;
+/// Longest metadata key, in characters.
+pub const MAX_METADATA_KEY: usize = 64;
+/// Longest metadata value, in characters.
+pub const MAX_METADATA_VALUE: usize = 1_024;
+/// Longest tenant id and tenant user id, in characters.
+pub const MAX_TENANT: usize = 128;
+/// Most arguments of a command.
+pub const MAX_COMMAND: usize = 64;
+/// Longest argument of a command, in characters.
+pub const MAX_ARGUMENT: usize = 8_192;
+/// Shortest and longest run that a client may ask for.
+pub const DURATION_MS: std::ops::RangeInclusive<u64> = 1_000..=86_400_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_listed_moves_are_possible() {
+        use WorkOrderEvent as E;
+        use WorkOrderStatus as S;
+        let legal = [
+            (S::Queued, E::SlotTaken, S::Running),
+            (S::Queued, E::Canceled, S::Canceled),
+            (S::Queued, E::RunStarted, S::Queued),
+            (S::Running, E::ChildrenOpened, S::WaitingForChildren),
+            (S::Running, E::Succeeded, S::Succeeded),
+            (S::Running, E::Failed, S::Failed),
+            (S::Running, E::Canceled, S::Canceled),
+            (S::WaitingForChildren, E::ChildrenEnded, S::Integrating),
+            (S::WaitingForChildren, E::Failed, S::Failed),
+            (S::WaitingForChildren, E::Canceled, S::Canceled),
+            (S::Integrating, E::Succeeded, S::Succeeded),
+            (S::Integrating, E::Failed, S::Failed),
+            (S::Integrating, E::Canceled, S::Canceled),
+            (S::Failed, E::RunStarted, S::Queued),
+        ];
+        for from in S::ALL {
+            for event in E::ALL {
+                let wanted = legal
+                    .iter()
+                    .find(|(f, e, _)| (*f, *e) == (from, event))
+                    .map(|(_, _, to)| *to);
+                assert_eq!(from.after(event), wanted, "{from:?} {event:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn wire_names_are_the_serde_names() {
+        for status in WorkOrderStatus::ALL {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(WorkOrderStatus::parse(status.as_str()), Some(status));
+        }
+    }
+}
