@@ -1,1 +1,46 @@
+//! DynamoDB: keys, items and transactions. The only place that builds a key or an expression.
+//!
+//! Every change of state is a conditional write: the losing side learns what it lost to and
+//! nothing else happens. Writes that belong together are one transaction.
+//!
+//! Three tables by concern, so that a policy can say who may touch what:
+//!
+//! | table | partition key | sort key | item |
+//! |---|---|---|---|
+//! | work | `<org>#wo` | work order id | work order |
+//! | work | `<org>#run` | run id | run |
+//! | work | `<org>#<run>#event` | sequence | timeline event |
+//! | work | `<org>#queue` | work order id | waiting entry |
+//! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
+//! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
+//! | work | `<org>#idem` | hash | first answer to an idempotency key |
+//! | ledger | `<org>` | `balance` | balance, reserved, available |
+//! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
+//! | ledger | `<org>#hold` | run id | hold, never changed |
+//! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
+//! | settings | `<org>` | `org` | organization |
+//! | settings | `<org>#key` | key id | index of keys |
+//! | settings | `key#<key id>` | `key` | API key with its rate window |
 
+pub mod credits;
+pub mod dispatch;
+pub mod idempotency;
+pub mod keys;
+pub mod lease;
+pub mod list;
+pub mod organizations;
+pub mod reports;
+pub mod runs;
+pub mod schema;
+pub mod settlement;
+pub mod sweep;
+pub mod tally;
+pub mod timeline;
+pub mod work_orders;
+
+mod change;
+mod item;
+mod table;
+mod transaction;
+
+pub use table::{Store, Tables};

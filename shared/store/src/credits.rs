@@ -1,0 +1,278 @@
+//! The ledger: entries that are only added, holds that are resolved once, and a balance that is
+//! always their sum and never below zero.
+
+use awo_domain::ledger::TransactionType;
+use awo_domain::money::MicroCredits;
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, SCHEMA_VERSION, ledger_entries};
+use crate::list::{Page, Slice};
+use crate::settlement::SettlementItem;
+use crate::table::{Item, read};
+use crate::transaction::{Committed, Guard, Transaction};
+
+/// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
+/// that a condition can speak of it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BalanceItem {
+    /// Sum of all entries.
+    pub balance: i64,
+    /// Sum of all open holds.
+    pub reserved: i64,
+    /// What a new hold can take.
+    pub available: i64,
+    /// Number of entries.
+    #[serde(default)]
+    pub entries: u64,
+    /// Last change.
+    pub updated_at: Timestamp,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+/// An entry of the ledger.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerEntry {
+    /// Its id.
+    pub id: TransactionId,
+    /// Its type, which says the direction.
+    #[serde(rename = "type")]
+    pub kind: TransactionType,
+    /// Micro-credits, always positive.
+    pub amount_micro: i64,
+    /// The run that was paid for or refunded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The run's tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    /// The run's tenant user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_user_id: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+/// A hold, from the creation of a run until its settlement.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct HoldItem {
+    pub amount_micro: i64,
+    pub created_at: Timestamp,
+    pub v: u32,
+}
+
+impl Transaction {
+    /// Reserves credits for a run.
+    pub(crate) fn hold(
+        self,
+        store: &Store,
+        org: &OrgId,
+        run: &RunId,
+        amount: MicroCredits,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let hold = HoldItem {
+            amount_micro: amount.micro(),
+            created_at: now,
+            v: SCHEMA_VERSION,
+        };
+        let reserve = Change::new()
+            .add("reserved", amount.micro())
+            .add("available", -amount.micro())
+            .set("updatedAt", now)
+            .compare("available", ">=", amount.micro());
+        self.update(
+            Guard::Balance,
+            &store.tables.ledger,
+            &Key::balance(org),
+            reserve,
+        )?
+        .put(
+            Guard::Hold,
+            &store.tables.ledger,
+            &Key::hold(org, run),
+            &hold,
+        )
+    }
+}
+
+/// The refusal of a hold, told to the caller.
+pub(crate) fn insufficient(needed: MicroCredits, balance: Option<Item>) -> Result<Error, Error> {
+    let available = match balance {
+        Some(item) => read::<BalanceItem>(item)?.available,
+        None => 0,
+    };
+    Ok(Error::InsufficientCredits {
+        needed: needed.to_decimal(),
+        available: MicroCredits::from_micro(available).to_decimal(),
+    })
+}
+
+impl Store {
+    /// The balance of an organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails or the organization has none.
+    pub async fn balance(&self, org: &OrgId) -> Result<BalanceItem, Error> {
+        let balance = self.get(&self.tables.ledger, &Key::balance(org)).await?;
+        balance.ok_or_else(|| Error::internal("the organization has no balance"))
+    }
+
+    /// Entries, newest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn ledger_entries(
+        &self,
+        org: &OrgId,
+        limit: u32,
+        skip: u32,
+        after: Option<&TransactionId>,
+    ) -> Result<Page<LedgerEntry>, Error> {
+        let slice = Slice::of_partition(&self.tables.ledger, ledger_entries(org))
+            .newest_first()
+            .limit(limit)
+            .skip(skip)
+            .after(after.map(|id| Key::ledger_entry(org, id).to_item()));
+        self.slice(slice).await
+    }
+
+    /// Adds a purchase. The same id twice is one purchase.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there is no such organization, or internal.
+    pub async fn grant(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+        amount: MicroCredits,
+        now: Timestamp,
+    ) -> Result<BalanceItem, Error> {
+        let entry = LedgerEntry {
+            id: id.clone(),
+            kind: TransactionType::Purchase,
+            amount_micro: amount.micro(),
+            run_id: None,
+            tenant_id: None,
+            tenant_user_id: None,
+            created_at: now,
+            v: SCHEMA_VERSION,
+        };
+        let committed = self.add_credits(Transaction::new(), org, &entry).await?;
+        self.credited(org, committed).await
+    }
+
+    /// Gives credits back for a run: all refunds of it together at most what it cost.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the run was not charged or would be refunded beyond its cost, or
+    /// internal.
+    pub async fn refund(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+        run: &RunId,
+        amount: MicroCredits,
+        now: Timestamp,
+    ) -> Result<BalanceItem, Error> {
+        let settled: Option<SettlementItem> = self
+            .get(&self.tables.ledger, &Key::settlement(org, run))
+            .await?;
+        let cost = settled.map_or(0, |s| s.deduction_micro);
+        let tenant = self.run(org, run).await?.and_then(|run| run.tenant_context);
+        let entry = LedgerEntry {
+            id: id.clone(),
+            kind: TransactionType::Refund,
+            amount_micro: amount.micro(),
+            run_id: Some(run.clone()),
+            tenant_id: tenant.as_ref().map(|t| t.tenant_id.clone()),
+            tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
+            created_at: now,
+            v: SCHEMA_VERSION,
+        };
+        let left = cost - amount.micro();
+        let within = Change::new()
+            .add("refundedMicro", amount.micro())
+            .set("updatedAt", now)
+            .compare("refundedMicro", "<=", left);
+        let first = Change::new()
+            .add("refundedMicro", amount.micro())
+            .set("updatedAt", now)
+            .when_missing("refundedMicro");
+        if left < 0 {
+            return Err(beyond(cost));
+        }
+        let refunds = Key {
+            pk: format!("{org}#refunded"),
+            sk: run.as_str().to_owned(),
+        };
+        for change in [first, within] {
+            let transaction = Transaction::new().update(
+                Guard::Settlement,
+                &self.tables.ledger,
+                &refunds,
+                change,
+            )?;
+            match self.add_credits(transaction, org, &entry).await? {
+                Committed::No(refusals)
+                    if refusals.iter().any(|r| r.guard == Guard::Settlement) => {}
+                committed => return self.credited(org, committed).await,
+            }
+        }
+        Err(beyond(cost))
+    }
+
+    async fn add_credits(
+        &self,
+        transaction: Transaction,
+        org: &OrgId,
+        entry: &LedgerEntry,
+    ) -> Result<Committed, Error> {
+        let change = Change::new()
+            .add("balance", entry.amount_micro)
+            .add("available", entry.amount_micro)
+            .add("entries", 1)
+            .set("updatedAt", entry.created_at)
+            .when_present("v");
+        transaction
+            .put(
+                Guard::LedgerEntry,
+                &self.tables.ledger,
+                &Key::ledger_entry(org, &entry.id),
+                entry,
+            )?
+            .update(
+                Guard::Balance,
+                &self.tables.ledger,
+                &Key::balance(org),
+                change,
+            )?
+            .commit(self)
+            .await
+    }
+
+    async fn credited(&self, org: &OrgId, committed: Committed) -> Result<BalanceItem, Error> {
+        match committed {
+            Committed::No(refusals) if refusals.iter().any(|r| r.guard == Guard::Balance) => {
+                Err(Error::Conflict("there is no such organization".to_owned()))
+            }
+            // The entry is there already: this very call went through before.
+            _ => self.balance(org).await,
+        }
+    }
+}
+
+fn beyond(cost_micro: i64) -> Error {
+    let cost = MicroCredits::from_micro(cost_micro).to_decimal();
+    Error::Conflict(format!(
+        "this run was charged {cost} credits; its refunds together cannot be more"
+    ))
+}

@@ -1,0 +1,204 @@
+//! The queue's other end: waiting entries in fair order, and the transaction that gives one of
+//! them a slot.
+
+use awo_domain::event::Lifecycle;
+use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
+use awo_domain::run::{Phase, RunEvent, RunStatus};
+use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, SCHEMA_VERSION, queue, runs_with, work_orders_with};
+use crate::lease::Lease;
+use crate::list::Slice;
+use crate::runs::CREATED_SEQUENCE;
+use crate::tally::{DOORBELL_MS, QueueLimits, Tally};
+use crate::timeline::Subject;
+use crate::transaction::{Committed, Guard, Transaction};
+use crate::work_orders::WorkOrder;
+
+/// A waiting entry as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryItem {
+    /// The work order.
+    pub work_order_id: WorkOrderId,
+    /// The run that waits.
+    pub run_id: RunId,
+    /// The tenant's and the user's ids, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_context: Option<awo_domain::work_order::TenantContext>,
+    /// When it came.
+    pub enqueued_at: Timestamp,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+impl EntryItem {
+    pub(crate) fn of(work_order: &WorkOrder) -> EntryItem {
+        EntryItem {
+            work_order_id: work_order.id.clone(),
+            run_id: work_order.run_id.clone(),
+            tenant_context: work_order.tenant_context.clone(),
+            enqueued_at: work_order.created_at,
+            v: SCHEMA_VERSION,
+        }
+    }
+
+    /// The entry as the fair order sees it.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        Waiting {
+            work_order_id: self.work_order_id.clone(),
+            tenant: self
+                .tenant_context
+                .as_ref()
+                .map(|t| t.tenant_id.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// The state of a queue, from which the next entry is chosen.
+#[derive(Debug)]
+pub struct QueueState {
+    /// Slots and turn.
+    pub tally: Tally,
+    /// Waiting entries, oldest first.
+    pub entries: Vec<EntryItem>,
+}
+
+/// What came of a dispatch.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dispatched {
+    /// The run has the slot.
+    Yes,
+    /// Somebody else was faster, or there is no slot any more: look again.
+    Lost,
+}
+
+impl Store {
+    /// The queue as it is.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn queue(&self, org: &OrgId) -> Result<QueueState, Error> {
+        let entries = Slice::of_partition(&self.tables.work, queue(org)).limit(MAX_QUEUE_SIZE);
+        let (tally, entries) = tokio::try_join!(self.tally(org), self.slice(entries))?;
+        Ok(QueueState {
+            tally,
+            entries: entries.items,
+        })
+    }
+
+    /// Gives an entry a slot: lease, entry, run, work order, tally and event in one transaction.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails; nothing was written then.
+    pub async fn dispatch(
+        &self,
+        state: &QueueState,
+        entry: &EntryItem,
+        lease: &Lease,
+        limits: QueueLimits,
+        now: Timestamp,
+    ) -> Result<Dispatched, Error> {
+        let org = &lease.org_id;
+        let work = &self.tables.work;
+        let run_status = after_run(RunStatus::Queued, RunEvent::SlotTaken)?;
+        let order_status = after_order(WorkOrderStatus::Queued, WorkOrderEvent::SlotTaken)?;
+        let waiting = entry.waiting();
+        let run = Change::new()
+            .set("status", run_status)
+            .set("statusKey", runs_with(org, run_status))
+            .set("phase", Phase::Building)
+            .set("startedAt", now)
+            .set("lastSequence", CREATED_SEQUENCE + 1)
+            .when("status", RunStatus::Queued)
+            .when("lastSequence", CREATED_SEQUENCE);
+        let order = Change::new()
+            .set("status", order_status)
+            .set("statusKey", work_orders_with(org, order_status))
+            .when("status", WorkOrderStatus::Queued)
+            .when("runId", &entry.run_id);
+        let tally = Change::new()
+            .entry_served(&waiting.tenant, state.tally.last_served.as_deref(), limits)
+            .count_work_order(Some(WorkOrderStatus::Queued), order_status)
+            .count_run(Some(RunStatus::Queued), run_status);
+        let subject = Subject {
+            org,
+            run_id: &entry.run_id,
+            work_order_id: &entry.work_order_id,
+            tenant_context: entry.tenant_context.as_ref(),
+        };
+        let committed = Transaction::new()
+            .put(Guard::Lease, work, &Key::lease(org, &entry.run_id), lease)?
+            .delete(
+                Guard::Entry,
+                work,
+                &Key::entry(org, &entry.work_order_id),
+                Change::new().when("runId", &entry.run_id),
+            )?
+            .update(Guard::Run, work, &Key::run(org, &entry.run_id), run)?
+            .update(
+                Guard::WorkOrder,
+                work,
+                &Key::work_order(org, &entry.work_order_id),
+                order,
+            )?
+            .update(Guard::Tally, work, &Key::tally(org), tally)?
+            .tell(
+                self,
+                &subject,
+                CREATED_SEQUENCE + 1,
+                Lifecycle::Building.to_parts(),
+                now,
+            )?
+            .commit(self)
+            .await?;
+        match committed {
+            Committed::Yes => Ok(Dispatched::Yes),
+            Committed::No(refusals) => {
+                tracing::info!(run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "dispatch lost");
+                Ok(Dispatched::Lost)
+            }
+        }
+    }
+
+    /// Puts the queue's next look a while off, or ends the looking if nothing waits.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn postpone_doorbell(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+        let key = Key::tally(org);
+        let later = Change::new()
+            .set("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .compare("waiting", ">", 0);
+        if let crate::table::Updated::Refused(_) =
+            self.update(&self.tables.work, &key, later).await?
+        {
+            let quiet = Change::new().remove("dueAt").compare("waiting", "<=", 0);
+            self.update(&self.tables.work, &key, quiet).await?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn after_run(from: RunStatus, event: RunEvent) -> Result<RunStatus, Error> {
+    from.after(event)
+        .ok_or_else(|| Error::Conflict(format!("a run that is {} cannot do that", from.as_str())))
+}
+
+pub(crate) fn after_order(
+    from: WorkOrderStatus,
+    event: WorkOrderEvent,
+) -> Result<WorkOrderStatus, Error> {
+    from.after(event).ok_or_else(|| {
+        Error::Conflict(format!(
+            "a work order that is {} cannot do that",
+            from.as_str()
+        ))
+    })
+}

@@ -1,0 +1,77 @@
+//! First answers, kept for the callers that ask again with the same idempotency key.
+
+use awo_domain::{Error, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::Key;
+use crate::table::{Item, read};
+use crate::transaction::{Guard, Transaction};
+
+/// How long an answer is kept.
+pub const KEPT_MS: i64 = 24 * 3_600_000;
+
+/// A request that carries an idempotency key.
+#[derive(Debug, Clone)]
+pub struct IdempotentRequest {
+    /// Hash of method, path and key.
+    pub key_hash: String,
+    /// Hash of the body.
+    pub body_hash: String,
+}
+
+/// The first answer to a request.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FirstAnswer {
+    /// Hash of the body that it answered.
+    pub body_hash: String,
+    /// HTTP status.
+    pub status: u16,
+    /// The body, byte for byte.
+    pub body: String,
+    /// Unix seconds after which DynamoDB may remove it.
+    pub ttl: i64,
+    /// Unix milliseconds after which it no longer counts.
+    pub expires_at_ms: i64,
+}
+
+impl Transaction {
+    /// Keeps the first answer, unless one is kept that still counts.
+    pub(crate) fn remember(
+        self,
+        store: &Store,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        (status, body): (u16, String),
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let expires = now.plus_ms(KEPT_MS);
+        let answer = FirstAnswer {
+            body_hash: request.body_hash.clone(),
+            status,
+            body,
+            ttl: expires.epoch_seconds() + 1,
+            expires_at_ms: expires.epoch_ms(),
+        };
+        let free = Change::new().expired_or_missing("expiresAtMs", now.epoch_ms());
+        let key = Key::idempotency(org, &request.key_hash);
+        self.put_when(Guard::Idempotency, &store.tables.work, &key, &answer, free)
+    }
+}
+
+/// The answer that stands in the way of a new one.
+pub(crate) fn first_answer(
+    request: &IdempotentRequest,
+    item: Option<Item>,
+) -> Result<FirstAnswer, Error> {
+    let item =
+        item.ok_or_else(|| Error::internal("a refused idempotency record was not returned"))?;
+    let answer: FirstAnswer = read(item)?;
+    if answer.body_hash == request.body_hash {
+        Ok(answer)
+    } else {
+        Err(Error::IdempotencyMismatch)
+    }
+}

@@ -1,0 +1,141 @@
+//! Keys of the tables.
+
+use std::collections::HashMap;
+
+use awo_domain::api_key::KeyId;
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{OrgId, RunId, TransactionId, WorkOrderId};
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::table::Item;
+
+/// The version of the item shapes in this module's neighbours.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+/// Over how many partitions the index of due items is spread.
+pub(crate) const DUE_SHARDS: u8 = 4;
+
+/// A partition key and a sort key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub pk: String,
+    pub sk: String,
+}
+
+impl Key {
+    fn new(pk: String, sk: impl Into<String>) -> Key {
+        Key { pk, sk: sk.into() }
+    }
+
+    pub fn to_item(&self) -> Item {
+        HashMap::from([
+            ("pk".to_owned(), AttributeValue::S(self.pk.clone())),
+            ("sk".to_owned(), AttributeValue::S(self.sk.clone())),
+        ])
+    }
+
+    pub fn work_order(org: &OrgId, id: &WorkOrderId) -> Key {
+        Key::new(work_orders(org), id.as_str())
+    }
+
+    pub fn run(org: &OrgId, id: &RunId) -> Key {
+        Key::new(runs(org), id.as_str())
+    }
+
+    pub fn event(org: &OrgId, run: &RunId, sequence: u64) -> Key {
+        Key::new(events(org, run), format!("{sequence:010}"))
+    }
+
+    pub fn entry(org: &OrgId, id: &WorkOrderId) -> Key {
+        Key::new(queue(org), id.as_str())
+    }
+
+    pub fn lease(org: &OrgId, run: &RunId) -> Key {
+        Key::new(leases(org), run.as_str())
+    }
+
+    pub fn tally(org: &OrgId) -> Key {
+        Key::new(org.as_str().to_owned(), "tally")
+    }
+
+    pub fn idempotency(org: &OrgId, hash: &str) -> Key {
+        Key::new(format!("{org}#idem"), hash)
+    }
+
+    pub fn balance(org: &OrgId) -> Key {
+        Key::new(org.as_str().to_owned(), "balance")
+    }
+
+    pub fn ledger_entry(org: &OrgId, id: &TransactionId) -> Key {
+        Key::new(ledger_entries(org), id.as_str())
+    }
+
+    pub fn hold(org: &OrgId, run: &RunId) -> Key {
+        Key::new(format!("{org}#hold"), run.as_str())
+    }
+
+    pub fn settlement(org: &OrgId, run: &RunId) -> Key {
+        Key::new(format!("{org}#settled"), run.as_str())
+    }
+
+    pub fn organization(org: &OrgId) -> Key {
+        Key::new(org.as_str().to_owned(), "org")
+    }
+
+    pub fn key_index(org: &OrgId, key: &KeyId) -> Key {
+        Key::new(key_indexes(org), key.as_str())
+    }
+
+    pub fn api_key(key: &KeyId) -> Key {
+        Key::new(format!("key#{key}"), "key")
+    }
+}
+
+pub(crate) fn work_orders(org: &OrgId) -> String {
+    format!("{org}#wo")
+}
+
+pub(crate) fn runs(org: &OrgId) -> String {
+    format!("{org}#run")
+}
+
+pub(crate) fn events(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#event")
+}
+
+pub(crate) fn queue(org: &OrgId) -> String {
+    format!("{org}#queue")
+}
+
+pub(crate) fn leases(org: &OrgId) -> String {
+    format!("{org}#lease")
+}
+
+pub(crate) fn ledger_entries(org: &OrgId) -> String {
+    format!("{org}#entry")
+}
+
+pub(crate) fn key_indexes(org: &OrgId) -> String {
+    format!("{org}#key")
+}
+
+/// Partition of the index by status.
+pub(crate) fn work_orders_with(org: &OrgId, status: WorkOrderStatus) -> String {
+    format!("{org}#wo#{}", status.as_str())
+}
+
+/// Partition of the index by status.
+pub(crate) fn runs_with(org: &OrgId, status: RunStatus) -> String {
+    format!("{org}#run#{}", status.as_str())
+}
+
+/// Partition of the index by parent: the runs of a work order.
+pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
+    format!("{org}#{id}")
+}
+
+/// Partition of the index of due items.
+pub(crate) fn due_shard(of: &str) -> String {
+    let sum: u32 = of.bytes().map(u32::from).sum();
+    format!("due#{}", sum % u32::from(DUE_SHARDS))
+}

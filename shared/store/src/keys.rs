@@ -1,0 +1,217 @@
+//! API keys: making, listing and revoking them, and the one round trip that authenticates a
+//! request and counts it against the key's rate limit.
+
+use awo_domain::api_key::{ApiKey, KeyId, Scope};
+use awo_domain::{Error, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, SCHEMA_VERSION, key_indexes};
+use crate::list::Slice;
+use crate::table::{Updated, read};
+use crate::transaction::{Guard, Transaction};
+
+/// Length of a rate window.
+pub const WINDOW_MS: i64 = 60_000;
+/// How often a request looks again when windows change under it.
+const WINDOW_TRIES: u32 = 4;
+/// Most keys that are listed.
+const MAX_LISTED_KEYS: u32 = 1_000;
+
+/// A key as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredKey {
+    /// Its public part.
+    pub key_id: KeyId,
+    /// Whose it is.
+    pub org_id: OrgId,
+    /// SHA-256 of the whole key.
+    pub hash: String,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// Its own rate limit; the deployment's where absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u32>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<Timestamp>,
+    /// Hex of the organization's key for paging cursors.
+    pub cursor_key: String,
+    /// Start of the present rate window, Unix milliseconds.
+    #[serde(default)]
+    pub window_start: i64,
+    /// Requests in it.
+    #[serde(default)]
+    pub window_count: u32,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyIndex {
+    key_id: KeyId,
+}
+
+/// A caller who showed a good key.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Whose key it is.
+    pub org_id: OrgId,
+    /// The key.
+    pub key_id: KeyId,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Hex of the organization's key for paging cursors.
+    pub cursor_key: String,
+    /// Its own rate limit.
+    pub requests_per_minute: Option<u32>,
+    /// Requests in the present window, this one included.
+    pub window_count: u32,
+    /// When the window ends.
+    pub window_end: Timestamp,
+}
+
+impl Store {
+    /// Checks a key and counts the request.
+    ///
+    /// One conditional update does both; it takes a second one when a window begins. An
+    /// unknown, a revoked and a wrong key cost the same and look the same.
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`], or internal.
+    pub async fn authenticate(&self, key: &ApiKey, now: Timestamp) -> Result<Caller, Error> {
+        let window = now.epoch_ms() - now.epoch_ms().rem_euclid(WINDOW_MS);
+        let hash = key.hash();
+        let at = Key::api_key(&key.id());
+        let mut stored_window = window;
+        for _ in 0..WINDOW_TRIES {
+            let known = Change::new().when("hash", &hash).when_missing("revokedAt");
+            let change = if stored_window < window {
+                known
+                    .set("windowStart", window)
+                    .set("windowCount", 1)
+                    .when("windowStart", stored_window)
+            } else {
+                known
+                    .add("windowCount", 1)
+                    .when("windowStart", stored_window)
+            };
+            let item = match self.update(&self.tables.settings, &at, change).await? {
+                Updated::New(item) => return caller(read(item)?),
+                Updated::Refused(item) => item.ok_or(Error::Unauthorized)?,
+            };
+            let stored: StoredKey = read(item)?;
+            if stored.hash != hash || stored.revoked_at.is_some() {
+                return Err(Error::Unauthorized);
+            }
+            stored_window = stored.window_start;
+        }
+        Err(Error::internal(
+            "authenticate: the rate window kept changing",
+        ))
+    }
+
+    /// Keeps a new key.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn create_key(
+        &self,
+        key: &ApiKey,
+        org: &OrgId,
+        scopes: &[Scope],
+        requests_per_minute: Option<u32>,
+        cursor_key: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let stored = StoredKey {
+            key_id: key.id(),
+            org_id: org.clone(),
+            hash: key.hash(),
+            scopes: scopes.iter().map(|s| s.as_str().to_owned()).collect(),
+            requests_per_minute,
+            created_at: now,
+            revoked_at: None,
+            cursor_key: cursor_key.to_owned(),
+            window_start: 0,
+            window_count: 0,
+            v: SCHEMA_VERSION,
+        };
+        let index = KeyIndex { key_id: key.id() };
+        let committed = Transaction::new()
+            .put(
+                Guard::ApiKey,
+                &self.tables.settings,
+                &Key::api_key(&key.id()),
+                &stored,
+            )?
+            .put(
+                Guard::ApiKey,
+                &self.tables.settings,
+                &Key::key_index(org, &key.id()),
+                &index,
+            )?
+            .commit(self)
+            .await?;
+        if committed.is_yes() {
+            Ok(())
+        } else {
+            Err(Error::Conflict("this key id is taken".to_owned()))
+        }
+    }
+
+    /// Revokes a key; false if there is none of that id. Revoking twice is the same as once.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn revoke_key(&self, key: &KeyId, now: Timestamp) -> Result<bool, Error> {
+        let change = Change::new()
+            .set_if_missing("revokedAt", now)
+            .when_present("hash");
+        Ok(matches!(
+            self.update(&self.tables.settings, &Key::api_key(key), change)
+                .await?,
+            Updated::New(_)
+        ))
+    }
+
+    /// The keys of an organization, oldest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn list_keys(&self, org: &OrgId) -> Result<Vec<StoredKey>, Error> {
+        let slice =
+            Slice::of_partition(&self.tables.settings, key_indexes(org)).limit(MAX_LISTED_KEYS);
+        let indexes: Vec<KeyIndex> = self.slice(slice).await?.items;
+        let mut keys: Vec<StoredKey> = Vec::with_capacity(indexes.len());
+        for index in indexes {
+            keys.extend(
+                self.get(&self.tables.settings, &Key::api_key(&index.key_id))
+                    .await?,
+            );
+        }
+        keys.sort_by_key(|key: &StoredKey| key.created_at);
+        Ok(keys)
+    }
+}
+
+fn caller(stored: StoredKey) -> Result<Caller, Error> {
+    Ok(Caller {
+        scopes: stored
+            .scopes
+            .iter()
+            .filter_map(|name| Scope::parse(name))
+            .collect(),
+        window_end: Timestamp::from_epoch_ms(stored.window_start + WINDOW_MS),
+        org_id: stored.org_id,
+        key_id: stored.key_id,
+        cursor_key: stored.cursor_key,
+        requests_per_minute: stored.requests_per_minute,
+        window_count: stored.window_count,
+    })
+}

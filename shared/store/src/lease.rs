@@ -1,0 +1,229 @@
+//! Slot leases. A lease exists exactly as long as its slot is taken: from the dispatch of a run
+//! until its compute is known to be gone. Its token fences: whoever does not hold it changes
+//! nothing.
+
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
+use crate::list::{Page, Slice};
+use crate::table::{Updated, read};
+
+/// How long a task may take from its request to its first word.
+pub const START_MS: i64 = 600_000;
+/// How long a dispatch may go without a task before the sweep asks for it again.
+pub const UNASKED_MS: i64 = 30_000;
+/// How long a runner may be silent: two heartbeats.
+pub const SILENCE_MS: i64 = 2 * 10_000;
+/// How long compute may take to be gone before somebody looks.
+pub const STOPPING_MS: i64 = 30_000;
+
+/// A lease as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lease {
+    /// The owner.
+    pub org_id: OrgId,
+    /// The run.
+    pub run_id: RunId,
+    /// Its work order.
+    pub work_order_id: WorkOrderId,
+    /// Sent with `RunTask`, so that asking twice starts one task.
+    pub client_token: String,
+    /// The secret part of the nonce, until it is claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<String>,
+    /// SHA-256 of the runner's token, once it claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_hash: Option<String>,
+    /// The task, once it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_arn: Option<String>,
+    /// When the slot was taken.
+    pub leased_at: Timestamp,
+    /// Set once the run is terminal: from then on the runner changes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<Timestamp>,
+    /// The runner's highest event number that is kept.
+    #[serde(default)]
+    pub reported: u64,
+    /// Index of due items.
+    pub due_shard: String,
+    /// When the sweep looks at it, Unix milliseconds.
+    pub due_at: i64,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+impl Lease {
+    /// A new lease whose task is not asked for yet.
+    #[must_use]
+    pub fn new(
+        org: &OrgId,
+        run: &RunId,
+        work_order: &WorkOrderId,
+        nonce: String,
+        now: Timestamp,
+    ) -> Lease {
+        Lease {
+            org_id: org.clone(),
+            run_id: run.clone(),
+            work_order_id: work_order.clone(),
+            client_token: run.as_str().to_owned(),
+            nonce: Some(nonce),
+            token_hash: None,
+            task_arn: None,
+            leased_at: now,
+            closed_at: None,
+            reported: 0,
+            due_shard: due_shard(run.as_str()),
+            due_at: now.plus_ms(UNASKED_MS).epoch_ms(),
+            v: SCHEMA_VERSION,
+        }
+    }
+}
+
+/// The condition that the caller holds the lease: its token, and the run is not over.
+pub(crate) fn held(token_hash: &str) -> Change {
+    Change::new()
+        .when("tokenHash", token_hash)
+        .when_missing("closedAt")
+}
+
+impl Store {
+    /// The lease of a run, while its slot is taken.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn lease(&self, org: &OrgId, run: &RunId) -> Result<Option<Lease>, Error> {
+        self.get(&self.tables.work, &Key::lease(org, run)).await
+    }
+
+    /// The leases of an organization: at most as many as it has slots.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn leases(&self, org: &OrgId, limit: u32) -> Result<Page<Lease>, Error> {
+        self.slice(Slice::of_partition(&self.tables.work, leases(org)).limit(limit))
+            .await
+    }
+
+    /// Notes the task that was started for a lease.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn note_task(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        task_arn: &str,
+        due_at: Timestamp,
+    ) -> Result<(), Error> {
+        let change = Change::new()
+            .set("taskArn", task_arn)
+            .set("dueAt", due_at.epoch_ms())
+            .when_present("runId")
+            .when_missing("tokenHash");
+        // A runner may have claimed already, and then its own deadline counts.
+        if let Updated::Refused(Some(_)) = self
+            .update(&self.tables.work, &Key::lease(org, run), change)
+            .await?
+        {
+            let change = Change::new().set("taskArn", task_arn).when_present("runId");
+            self.update(&self.tables.work, &Key::lease(org, run), change)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Trades the nonce for a token. The same token again is answered again; another token, or
+    /// a run that is over, is not.
+    ///
+    /// # Errors
+    /// [`Error::Unauthorized`], or internal.
+    pub async fn claim(
+        &self,
+        lease: &Lease,
+        nonce: &str,
+        token_hash: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if lease.token_hash.as_deref() == Some(token_hash) && lease.closed_at.is_none() {
+            return Ok(());
+        }
+        let change = Change::new()
+            .set("tokenHash", token_hash)
+            .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
+            .remove("nonce")
+            .when("nonce", nonce)
+            .when_missing("tokenHash")
+            .when_missing("closedAt");
+        match self
+            .update(
+                &self.tables.work,
+                &Key::lease(&lease.org_id, &lease.run_id),
+                change,
+            )
+            .await?
+        {
+            Updated::New(_) => Ok(()),
+            Updated::Refused(Some(item)) => {
+                let now_held: Lease = read(item)?;
+                let ours = now_held.token_hash.as_deref() == Some(token_hash)
+                    && now_held.closed_at.is_none();
+                if ours {
+                    Ok(())
+                } else {
+                    Err(Error::Unauthorized)
+                }
+            }
+            Updated::Refused(None) => Err(Error::Unauthorized),
+        }
+    }
+
+    /// Says that the runner is alive; the highest event number that is kept.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the lease is lost, or internal.
+    pub async fn heartbeat(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        token_hash: &str,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let change = held(token_hash).set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms());
+        match self
+            .update(&self.tables.work, &Key::lease(org, run), change)
+            .await?
+        {
+            Updated::New(item) => Ok(read::<Lease>(item)?.reported),
+            Updated::Refused(_) => Err(lease_lost()),
+        }
+    }
+
+    /// Lets the sweep look at a lease again later.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn look_again(&self, lease: &Lease, at: Timestamp) -> Result<(), Error> {
+        let change = Change::new()
+            .set("dueAt", at.epoch_ms())
+            .when("dueAt", lease.due_at);
+        self.update(
+            &self.tables.work,
+            &Key::lease(&lease.org_id, &lease.run_id),
+            change,
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+/// What a runner is told that has lost its lease.
+#[must_use]
+pub fn lease_lost() -> Error {
+    Error::Conflict("this run is over, or its lease is lost: stop now".to_owned())
+}

@@ -1,0 +1,274 @@
+//! Pages of partitions and indexes, in either direction.
+//!
+//! DynamoDB stops a query after 1 MB that it has read, filtered or not, so a page goes on until
+//! it is full or the partition ends; it stops early rather than grow over [`MAX_PAGE_BYTES`].
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use awo_domain::Error;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, Select};
+use serde::de::DeserializeOwned;
+
+use crate::Store;
+use crate::table::{Item, failed, log, read};
+
+/// Where a page ends early.
+pub const MAX_PAGE_BYTES: usize = 4 * 1_048_576;
+/// Most queries that one page may take.
+const MAX_QUERIES: u32 = 200;
+
+/// A part of a partition.
+#[derive(Debug, Clone)]
+pub(crate) struct Slice {
+    table: String,
+    index: Option<&'static str>,
+    partition: (&'static str, String),
+    newest_first: bool,
+    after: Option<Item>,
+    range: Option<(&'static str, &'static str, AttributeValue)>,
+    equals: Vec<(&'static str, String)>,
+    limit: u32,
+    skip: u32,
+}
+
+impl Slice {
+    /// A partition of a table, oldest first.
+    pub fn of_partition(table: &str, partition: String) -> Slice {
+        Slice {
+            table: table.to_owned(),
+            index: None,
+            partition: ("pk", partition),
+            newest_first: false,
+            after: None,
+            range: None,
+            equals: Vec::new(),
+            limit: 1,
+            skip: 0,
+        }
+    }
+
+    /// A partition of an index.
+    pub fn of_index(
+        table: &str,
+        index: &'static str,
+        key: &'static str,
+        partition: String,
+    ) -> Slice {
+        Slice {
+            index: Some(index),
+            partition: (key, partition),
+            ..Slice::of_partition(table, String::new())
+        }
+    }
+
+    pub fn newest_first(self) -> Slice {
+        Slice {
+            newest_first: true,
+            ..self
+        }
+    }
+
+    /// At most so many items.
+    pub fn limit(self, limit: u32) -> Slice {
+        Slice { limit, ..self }
+    }
+
+    /// Leaves out the first `skip` items.
+    pub fn skip(self, skip: u32) -> Slice {
+        Slice { skip, ..self }
+    }
+
+    /// Begins after the item with these key attributes.
+    pub fn after(self, key: Option<Item>) -> Slice {
+        Slice { after: key, ..self }
+    }
+
+    /// Only where the sort key compares so.
+    pub fn range(self, name: &'static str, operator: &'static str, with: AttributeValue) -> Slice {
+        Slice {
+            range: Some((name, operator, with)),
+            ..self
+        }
+    }
+
+    /// Only items whose attribute (a dotted path) has this value.
+    pub fn filter(mut self, name: &'static str, is: Option<String>) -> Slice {
+        self.equals.extend(is.map(|is| (name, is)));
+        self
+    }
+}
+
+/// What a slice gave.
+#[derive(Debug)]
+pub struct Page<T> {
+    /// The items.
+    pub items: Vec<T>,
+    /// True if there are more behind the last one.
+    pub has_more: bool,
+}
+
+struct Expressions {
+    key: String,
+    filter: Option<String>,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+}
+
+fn expressions(slice: &Slice) -> Expressions {
+    let mut names = HashMap::from([("#p".to_owned(), slice.partition.0.to_owned())]);
+    let mut values = HashMap::from([(
+        ":p".to_owned(),
+        AttributeValue::S(slice.partition.1.clone()),
+    )]);
+    let mut key = "#p = :p".to_owned();
+    if let Some((name, operator, with)) = &slice.range {
+        names.insert("#r".to_owned(), (*name).to_owned());
+        values.insert(":r".to_owned(), with.clone());
+        key = format!("{key} AND #r {operator} :r");
+    }
+    let filters: Vec<String> = slice
+        .equals
+        .iter()
+        .enumerate()
+        .map(|(i, (path, is))| {
+            let parts: Vec<String> = path
+                .split('.')
+                .enumerate()
+                .map(|(j, part)| {
+                    let placeholder = format!("#f{i}x{j}");
+                    names.insert(placeholder.clone(), part.to_owned());
+                    placeholder
+                })
+                .collect();
+            values.insert(format!(":f{i}"), AttributeValue::S(is.clone()));
+            format!("{} = :f{i}", parts.join("."))
+        })
+        .collect();
+    let filter = (!filters.is_empty()).then(|| filters.join(" AND "));
+    Expressions {
+        key,
+        filter,
+        names,
+        values,
+    }
+}
+
+/// About how large an item is on the wire.
+fn size(item: &Item) -> usize {
+    fn of(value: &AttributeValue) -> usize {
+        match value {
+            AttributeValue::S(text) | AttributeValue::N(text) => text.len() + 8,
+            AttributeValue::M(map) => map.iter().map(|(k, v)| k.len() + of(v) + 8).sum(),
+            AttributeValue::L(list) => list.iter().map(of).sum(),
+            _ => 16,
+        }
+    }
+    item.iter().map(|(k, v)| k.len() + of(v) + 8).sum()
+}
+
+impl Store {
+    /// Reads a slice.
+    pub(crate) async fn slice<T: DeserializeOwned>(&self, slice: Slice) -> Result<Page<T>, Error> {
+        let limit = slice.limit as usize;
+        let mut to_skip = slice.skip as usize;
+        let mut after = slice.after.clone();
+        let mut kept: Vec<Item> = Vec::new();
+        let mut bytes = 0;
+        for _ in 0..MAX_QUERIES {
+            // One more than wanted tells whether there is a next page.
+            let want = to_skip + limit + 1 - kept.len();
+            let (items, last) = self.query(&slice, after.take(), want).await?;
+            for item in items {
+                if to_skip > 0 {
+                    to_skip -= 1;
+                    continue;
+                }
+                bytes += size(&item);
+                if kept.len() == limit || (bytes > MAX_PAGE_BYTES && !kept.is_empty()) {
+                    return page(kept, true);
+                }
+                kept.push(item);
+            }
+            match last {
+                Some(last) => after = Some(last),
+                None => return page(kept, false),
+            }
+        }
+        page(kept, true)
+    }
+
+    async fn query(
+        &self,
+        slice: &Slice,
+        after: Option<Item>,
+        want: usize,
+    ) -> Result<(Vec<Item>, Option<Item>), Error> {
+        let began = Instant::now();
+        let parts = expressions(slice);
+        // With a filter the limit would count what is filtered out.
+        let limit = parts
+            .filter
+            .is_none()
+            .then(|| i32::try_from(want).unwrap_or(i32::MAX));
+        let answer = self
+            .client
+            .query()
+            .table_name(&slice.table)
+            .set_index_name(slice.index.map(str::to_owned))
+            .consistent_read(slice.index.is_none())
+            .key_condition_expression(parts.key)
+            .set_filter_expression(parts.filter)
+            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_values(Some(parts.values))
+            .scan_index_forward(!slice.newest_first)
+            .set_exclusive_start_key(after)
+            .set_limit(limit)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await
+            .map_err(|e| failed("Query", &e))?;
+        log("Query", began, answer.consumed_capacity.as_slice());
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+
+    /// Counts what a slice would give, all pages of it.
+    pub(crate) async fn count(&self, slice: &Slice) -> Result<u64, Error> {
+        let mut total = 0;
+        let mut after = None;
+        for _ in 0..MAX_QUERIES {
+            let began = Instant::now();
+            let parts = expressions(slice);
+            let answer = self
+                .client
+                .query()
+                .table_name(&slice.table)
+                .set_index_name(slice.index.map(str::to_owned))
+                .consistent_read(slice.index.is_none())
+                .select(Select::Count)
+                .key_condition_expression(parts.key)
+                .set_filter_expression(parts.filter)
+                .set_expression_attribute_names(Some(parts.names))
+                .set_expression_attribute_values(Some(parts.values))
+                .set_exclusive_start_key(after)
+                .return_consumed_capacity(ReturnConsumedCapacity::Total)
+                .send()
+                .await
+                .map_err(|e| failed("Query (count)", &e))?;
+            log("Query (count)", began, answer.consumed_capacity.as_slice());
+            total += u64::try_from(answer.count).unwrap_or(0);
+            after = answer.last_evaluated_key;
+            if after.is_none() {
+                return Ok(total);
+            }
+        }
+        Err(Error::internal("a count took too many queries"))
+    }
+}
+
+fn page<T: DeserializeOwned>(items: Vec<Item>, has_more: bool) -> Result<Page<T>, Error> {
+    Ok(Page {
+        items: items.into_iter().map(read).collect::<Result<_, _>>()?,
+        has_more,
+    })
+}

@@ -1,0 +1,240 @@
+//! Runs: their items and how they are read and listed.
+
+use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::usage::ModelUsage;
+use awo_domain::work_order::TenantContext;
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::item::{Key, SCHEMA_VERSION, runs, runs_of, runs_with};
+use crate::list::{Page, Slice};
+use crate::schema::{BY_PARENT, BY_STATUS};
+use crate::table::Item;
+use crate::timeline::Subject;
+use crate::work_orders::WorkOrder;
+
+/// The sequence of a queued run's only event.
+pub(crate) const CREATED_SEQUENCE: u64 = 1;
+
+/// What a run cost.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// Taken from the balance.
+    pub credits_micro: i64,
+    /// The priced part of the models' cost.
+    pub usd_nano: i64,
+}
+
+/// What one model was used for and what that costs, where its price is known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PricedUsage {
+    /// The counts.
+    pub usage: ModelUsage,
+    /// Billionths of a dollar; absent if the price is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd_nano: Option<i64>,
+}
+
+impl PricedUsage {
+    /// The priced part of all.
+    #[must_use]
+    pub fn total(all: &[PricedUsage]) -> NanoUsd {
+        all.iter()
+            .filter_map(|one| one.cost_usd_nano)
+            .fold(NanoUsd::ZERO, |sum, nano| {
+                sum.plus(NanoUsd::from_nano(nano))
+            })
+    }
+}
+
+/// A run as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Its id.
+    pub run_id: RunId,
+    /// Its work order.
+    pub work_order_id: WorkOrderId,
+    /// Its status.
+    pub status: RunStatus,
+    /// What it is busy with, while it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Phase>,
+    /// Iterations begun.
+    pub iteration: u32,
+    /// Iterations that it may have.
+    pub max_iterations: u32,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it got its slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it became terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    /// When its compute was known to be gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compute_stopped_at: Option<Timestamp>,
+    /// The result branch on the origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The last commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<RunError>,
+    /// What it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Vec<PricedUsage>>,
+    /// What it cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Absolute path of its workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_dir: Option<String>,
+    /// The client's customer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_context: Option<TenantContext>,
+    /// What is reserved for it, in micro-credits.
+    pub hold_micro: i64,
+    /// The sequence of its newest event.
+    pub last_sequence: u64,
+}
+
+impl Run {
+    /// The first state of a run.
+    #[must_use]
+    pub(crate) fn queued(work_order: &WorkOrder, hold: MicroCredits) -> Run {
+        Run {
+            run_id: work_order.run_id.clone(),
+            work_order_id: work_order.id.clone(),
+            status: RunStatus::Queued,
+            phase: None,
+            iteration: 0,
+            max_iterations: work_order.max_iterations,
+            created_at: work_order.created_at,
+            started_at: None,
+            completed_at: None,
+            compute_stopped_at: None,
+            branch: None,
+            commit: None,
+            error: None,
+            usage: None,
+            cost: None,
+            work_dir: None,
+            tenant_context: work_order.tenant_context.clone(),
+            hold_micro: hold.micro(),
+            last_sequence: CREATED_SEQUENCE,
+        }
+    }
+
+    pub(crate) fn subject<'a>(&'a self, org: &'a OrgId) -> Subject<'a> {
+        Subject {
+            org,
+            run_id: &self.run_id,
+            work_order_id: &self.work_order_id,
+            tenant_context: self.tenant_context.as_ref(),
+        }
+    }
+}
+
+/// A run with the attributes that only the table needs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunItem<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    status_key: String,
+    parent_key: String,
+    v: u32,
+}
+
+impl RunItem<'_> {
+    pub fn of<'a>(org: &OrgId, run: &'a Run) -> RunItem<'a> {
+        RunItem {
+            run,
+            status_key: runs_with(org, run.status),
+            parent_key: runs_of(org, &run.work_order_id),
+            v: SCHEMA_VERSION,
+        }
+    }
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// Of one work order.
+    pub work_order_id: Option<WorkOrderId>,
+    /// Of one status.
+    pub status: Option<RunStatus>,
+    /// Of one tenant.
+    pub tenant_id: Option<String>,
+}
+
+impl Store {
+    /// A run of this organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn run(&self, org: &OrgId, id: &RunId) -> Result<Option<Run>, Error> {
+        self.get(&self.tables.work, &Key::run(org, id)).await
+    }
+
+    /// Runs, newest first, and how many there are in all.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn runs(
+        &self,
+        org: &OrgId,
+        filter: &RunFilter,
+        (limit, skip): (u32, u32),
+        after: Option<&RunId>,
+    ) -> Result<(Page<Run>, u64), Error> {
+        let work = &self.tables.work;
+        let (slice, start) = match (&filter.work_order_id, filter.status) {
+            (Some(id), status) => (
+                Slice::of_index(work, BY_PARENT, "parentKey", runs_of(org, id))
+                    .filter("status", status.map(|s| s.as_str().to_owned())),
+                after.map(|run| start_after(org, run, Some(("parentKey", runs_of(org, id))))),
+            ),
+            (None, Some(status)) => (
+                Slice::of_index(work, BY_STATUS, "statusKey", runs_with(org, status)),
+                after.map(|run| start_after(org, run, Some(("statusKey", runs_with(org, status))))),
+            ),
+            (None, None) => (
+                Slice::of_partition(work, runs(org)),
+                after.map(|run| start_after(org, run, None)),
+            ),
+        };
+        let slice = slice
+            .newest_first()
+            .filter("tenantContext.tenantId", filter.tenant_id.clone());
+        let by_tally = filter.work_order_id.is_none() && filter.tenant_id.is_none();
+        let whole = slice.clone();
+        let total = async {
+            if by_tally {
+                self.tally(org).await.map(|t| t.runs(filter.status))
+            } else {
+                self.count(&whole).await
+            }
+        };
+        tokio::try_join!(
+            self.slice(slice.clone().limit(limit).skip(skip).after(start)),
+            total
+        )
+    }
+}
+
+fn start_after(org: &OrgId, id: &RunId, index: Option<(&str, String)>) -> Item {
+    let mut key = Key::run(org, id).to_item();
+    if let Some((name, partition)) = index {
+        key.insert(name.to_owned(), crate::change::value(partition));
+    }
+    key
+}

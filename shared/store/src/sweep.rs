@@ -1,0 +1,51 @@
+//! What is due: the index of everything that has a deadline, which the sweep reads.
+
+use awo_domain::{Error, OrgId, Timestamp};
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Deserialize;
+
+use crate::Store;
+use crate::item::DUE_SHARDS;
+use crate::lease::Lease;
+use crate::list::Slice;
+use crate::schema::DUE;
+
+/// Something whose time has come.
+#[derive(Debug)]
+pub enum Due {
+    /// A queue in which something waits: ring.
+    Queue(OrgId),
+    /// A lease: look after its run.
+    Lease(Box<Lease>),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum DueItem {
+    Lease(Box<Lease>),
+    #[serde(rename_all = "camelCase")]
+    Tally {
+        org_id: OrgId,
+    },
+}
+
+impl Store {
+    /// What is due in all shards, at most `limit` of each, oldest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, Error> {
+        let mut due = Vec::new();
+        for shard in 0..DUE_SHARDS {
+            let slice = Slice::of_index(&self.tables.work, DUE, "dueShard", format!("due#{shard}"))
+                .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
+                .limit(limit);
+            let items = self.slice::<DueItem>(slice).await?.items;
+            due.extend(items.into_iter().map(|item| match item {
+                DueItem::Lease(lease) => Due::Lease(lease),
+                DueItem::Tally { org_id } => Due::Queue(org_id),
+            }));
+        }
+        Ok(due)
+    }
+}

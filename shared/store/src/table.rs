@@ -1,0 +1,167 @@
+//! The calls to DynamoDB. Each logs its round trip and the capacity it consumed, at debug level.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use awo_domain::Error;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValue,
+    ReturnValuesOnConditionCheckFailure,
+};
+use serde::de::DeserializeOwned;
+
+use crate::change::Change;
+use crate::item::Key;
+
+/// An item as DynamoDB has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// How often a write is tried again that met another transaction on the same item.
+pub(crate) const CONFLICT_RETRIES: u32 = 12;
+/// Longest pause between two such tries.
+const CONFLICT_PAUSE_MS: u64 = 160;
+
+/// The names of the tables.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    /// Orders, runs, queue, leases, events.
+    pub work: String,
+    /// Balances, entries, holds.
+    pub ledger: String,
+    /// Organizations and keys.
+    pub settings: String,
+}
+
+/// Access to the tables. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) client: Client,
+    pub(crate) tables: Tables,
+}
+
+/// What came of a conditional update.
+pub(crate) enum Updated {
+    /// Done; the item as it is now.
+    New(Item),
+    /// Its condition did not hold; the item as it is, if there is one.
+    Refused(Option<Item>),
+}
+
+impl Store {
+    /// A store on these tables.
+    #[must_use]
+    pub fn new(client: Client, tables: Tables) -> Store {
+        Store { client, tables }
+    }
+
+    /// One item, read consistently.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        table: &str,
+        key: &Key,
+    ) -> Result<Option<T>, Error> {
+        let began = Instant::now();
+        let answer = self
+            .client
+            .get_item()
+            .table_name(table)
+            .set_key(Some(key.to_item()))
+            .consistent_read(true)
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await
+            .map_err(|e| failed("GetItem", &e))?;
+        log("GetItem", began, answer.consumed_capacity.as_slice());
+        answer.item.map(read).transpose()
+    }
+
+    /// Changes one item if the change's condition holds.
+    pub(crate) async fn update(
+        &self,
+        table: &str,
+        key: &Key,
+        change: Change,
+    ) -> Result<Updated, Error> {
+        let parts = change.into_parts();
+        for attempt in 0..=CONFLICT_RETRIES {
+            let began = Instant::now();
+            let answer = self
+                .client
+                .update_item()
+                .table_name(table)
+                .set_key(Some(key.to_item()))
+                .update_expression(parts.update.clone())
+                .set_condition_expression(parts.condition.clone())
+                .set_expression_attribute_names(Some(parts.names.clone()))
+                .set_expression_attribute_values(parts.values.clone())
+                .return_values(ReturnValue::AllNew)
+                .return_values_on_condition_check_failure(
+                    ReturnValuesOnConditionCheckFailure::AllOld,
+                )
+                .return_consumed_capacity(ReturnConsumedCapacity::Total)
+                .send()
+                .await;
+            let error = match answer {
+                Ok(done) => {
+                    log("UpdateItem", began, done.consumed_capacity.as_slice());
+                    return Ok(Updated::New(done.attributes.unwrap_or_default()));
+                }
+                Err(error) => error,
+            };
+            if let Some(refused) = error
+                .as_service_error()
+                .filter(|e| e.is_conditional_check_failed_exception())
+            {
+                log("UpdateItem (refused)", began, &[]);
+                let old = match refused {
+                    aws_sdk_dynamodb::operation::update_item::UpdateItemError::ConditionalCheckFailedException(e) => {
+                        e.item.clone()
+                    }
+                    _ => None,
+                };
+                return Ok(Updated::Refused(old.filter(|item| !item.is_empty())));
+            }
+            if error.code() != Some("TransactionConflictException") {
+                return Err(failed("UpdateItem", &error));
+            }
+            conflict_pause(attempt).await;
+        }
+        Err(Error::internal(
+            "UpdateItem: the item stayed in conflict with other transactions",
+        ))
+    }
+}
+
+/// Waits a growing, jittered moment, so that rivals for a hot item do not meet again.
+pub(crate) async fn conflict_pause(attempt: u32) {
+    let most = (4u64 << attempt.min(8)).min(CONFLICT_PAUSE_MS);
+    let jitter = u64::from(
+        std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |d| d.subsec_nanos()),
+    );
+    tokio::time::sleep(Duration::from_millis(1 + jitter % most)).await;
+}
+
+/// Reads an item into its type; a mismatch is our fault, not the caller's.
+pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, Error> {
+    serde_dynamo::from_item(item)
+        .map_err(|e| Error::internal(format!("an item does not read: {e}")))
+}
+
+/// A call that failed, as an internal error with the whole chain of causes.
+pub(crate) fn failed<E, R>(call: &str, error: &SdkError<E, R>) -> Error
+where
+    E: std::error::Error + 'static,
+    R: std::fmt::Debug,
+{
+    Error::internal(format!("{call}: {}", DisplayErrorContext(error)))
+}
+
+pub(crate) fn log(call: &str, began: Instant, capacity: &[ConsumedCapacity]) {
+    let units: f64 = capacity.iter().filter_map(|c| c.capacity_units).sum();
+    let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+    tracing::debug!(target: "awo_store::calls", call, micros, units);
+}

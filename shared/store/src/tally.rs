@@ -1,0 +1,153 @@
+//! The tally of an organization: taken slots, waiting entries, totals by status, and whose turn
+//! it is. One item, because the rules bind these numbers together: it is the hot item of the
+//! work table, and every change of it adds, so that rivals do not depend on what they read.
+
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, OrgId, Timestamp};
+use serde::Deserialize;
+use std::collections::HashMap;
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, due_shard};
+
+/// How long a waiting queue may go without a doorbell before the sweep rings.
+pub const DOORBELL_MS: i64 = 60_000;
+
+/// Slots and queue size of organizations that have no limits of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueLimits {
+    /// Slots.
+    pub max_concurrent: u32,
+    /// Waiting entries.
+    pub max_queue_size: u32,
+}
+
+/// The tally as it is read.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tally {
+    /// Taken slots: leases.
+    #[serde(default)]
+    pub slots: i64,
+    /// Waiting entries.
+    #[serde(default)]
+    pub waiting: i64,
+    /// The organization's own slots.
+    pub max_concurrent: Option<u32>,
+    /// The organization's own queue size.
+    pub max_queue_size: Option<u32>,
+    /// The tenant that was served last.
+    pub last_served: Option<String>,
+    #[serde(flatten)]
+    counts: HashMap<String, serde_json::Value>,
+}
+
+impl Tally {
+    /// Slots that are not taken.
+    #[must_use]
+    pub fn free_slots(&self, limits: QueueLimits) -> i64 {
+        i64::from(self.max_concurrent.unwrap_or(limits.max_concurrent)) - self.slots
+    }
+
+    /// How many work orders there are, of one status or in all.
+    #[must_use]
+    pub fn work_orders(&self, status: Option<WorkOrderStatus>) -> u64 {
+        let of = |status| self.count(&work_orders_in(status));
+        status.map_or_else(|| WorkOrderStatus::ALL.into_iter().map(of).sum(), of)
+    }
+
+    /// How many runs there are, of one status or in all.
+    #[must_use]
+    pub fn runs(&self, status: Option<RunStatus>) -> u64 {
+        let of = |status| self.count(&runs_in(status));
+        status.map_or_else(|| RunStatus::ALL.into_iter().map(of).sum(), of)
+    }
+
+    fn count(&self, name: &str) -> u64 {
+        self.counts
+            .get(name)
+            .and_then(serde_json::Value::as_u64)
+            .unwrap_or(0)
+    }
+}
+
+fn work_orders_in(status: WorkOrderStatus) -> String {
+    format!("wo_{}", status.as_str())
+}
+
+fn runs_in(status: RunStatus) -> String {
+    format!("run_{}", status.as_str())
+}
+
+/// Changes of the tally, by what happened.
+impl Change {
+    /// A work order moved from one status to another, or came to be.
+    pub(crate) fn count_work_order(
+        self,
+        from: Option<WorkOrderStatus>,
+        to: WorkOrderStatus,
+    ) -> Change {
+        let left = match from {
+            Some(from) => self.add(&work_orders_in(from), -1),
+            None => self,
+        };
+        left.add(&work_orders_in(to), 1)
+    }
+
+    /// A run moved from one status to another, or came to be.
+    pub(crate) fn count_run(self, from: Option<RunStatus>, to: RunStatus) -> Change {
+        let left = match from {
+            Some(from) => self.add(&runs_in(from), -1),
+            None => self,
+        };
+        left.add(&runs_in(to), 1)
+    }
+
+    /// An entry came, if there is room; somebody will ring, and if the bell is lost the sweep does.
+    pub(crate) fn entry_came(self, org: &OrgId, limits: QueueLimits, now: Timestamp) -> Change {
+        self.add("waiting", 1)
+            .compare_or(
+                "waiting",
+                "<",
+                "maxQueueSize",
+                i64::from(limits.max_queue_size),
+            )
+            .set("dueShard", due_shard(org.as_str()))
+            .set_if_missing("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set("orgId", org)
+    }
+
+    /// An entry of this tenant got a slot, if there is one and nobody else was served meanwhile.
+    pub(crate) fn entry_served(
+        self,
+        tenant: &str,
+        last_served: Option<&str>,
+        limits: QueueLimits,
+    ) -> Change {
+        self.add("waiting", -1)
+            .add("slots", 1)
+            .compare_or(
+                "slots",
+                "<",
+                "maxConcurrent",
+                i64::from(limits.max_concurrent),
+            )
+            .set("lastServed", tenant)
+            .when_option("lastServed", last_served)
+    }
+}
+
+impl Store {
+    /// The tally of an organization; all zero if nothing ever happened.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn tally(&self, org: &OrgId) -> Result<Tally, Error> {
+        Ok(self
+            .get(&self.tables.work, &Key::tally(org))
+            .await?
+            .unwrap_or_default())
+    }
+}

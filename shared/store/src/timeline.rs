@@ -1,0 +1,85 @@
+//! The timeline of runs. An event is written in the transaction of what it tells, under the
+//! sequence that the run's item gives in the same transaction, so none is lost and none is
+//! told twice.
+
+use awo_domain::event::TimelineEvent;
+use awo_domain::work_order::TenantContext;
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use serde_json::Value;
+
+use crate::Store;
+use crate::item::{Key, events};
+use crate::list::{Page, Slice};
+use crate::transaction::{Guard, Transaction};
+
+/// What every event of a run says besides its own data.
+pub(crate) struct Subject<'a> {
+    pub org: &'a OrgId,
+    pub run_id: &'a RunId,
+    pub work_order_id: &'a WorkOrderId,
+    pub tenant_context: Option<&'a TenantContext>,
+}
+
+impl Subject<'_> {
+    pub fn event(
+        &self,
+        sequence: u64,
+        (kind, data): (&str, Value),
+        now: Timestamp,
+    ) -> TimelineEvent {
+        let mut data = data;
+        if let Some(fields) = data.as_object_mut() {
+            fields.insert("runId".to_owned(), self.run_id.as_str().into());
+            fields.insert("workOrderId".to_owned(), self.work_order_id.as_str().into());
+            fields.insert("sequence".to_owned(), sequence.into());
+            if let Some(tenant) = self.tenant_context {
+                fields.insert(
+                    "tenantContext".to_owned(),
+                    serde_json::to_value(tenant).unwrap_or(Value::Null),
+                );
+            }
+        }
+        TimelineEvent {
+            sequence,
+            kind: kind.to_owned(),
+            timestamp: now,
+            data,
+        }
+    }
+}
+
+impl Transaction {
+    /// Adds an event to a run's timeline.
+    pub(crate) fn tell(
+        self,
+        store: &Store,
+        subject: &Subject<'_>,
+        sequence: u64,
+        what: (&str, Value),
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let event = subject.event(sequence, what, now);
+        let key = Key::event(subject.org, subject.run_id, sequence);
+        self.put(Guard::Event, &store.tables.work, &key, &event)
+    }
+}
+
+impl Store {
+    /// Events of a run after a sequence, oldest first. Of another organization's run there are none.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn events(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        after: u64,
+        limit: u32,
+    ) -> Result<Page<TimelineEvent>, Error> {
+        let from = Key::event(org, run, after).sk;
+        let slice = Slice::of_partition(&self.tables.work, events(org, run))
+            .range("sk", ">", aws_sdk_dynamodb::types::AttributeValue::S(from))
+            .limit(limit);
+        self.slice(slice).await
+    }
+}

@@ -1,0 +1,219 @@
+//! Several conditional writes that happen together or not at all.
+
+use std::time::Instant;
+
+use awo_domain::Error;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    CancellationReason, Delete, Put, ReturnConsumedCapacity, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+use serde::Serialize;
+
+use crate::change::Change;
+use crate::item::Key;
+use crate::table::{CONFLICT_RETRIES, Item, Store, conflict_pause, failed, log};
+
+/// Which of a transaction's writes it was that was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    WorkOrder,
+    Run,
+    Event,
+    Entry,
+    Lease,
+    Tally,
+    Balance,
+    Hold,
+    Settlement,
+    LedgerEntry,
+    Idempotency,
+    Organization,
+    ApiKey,
+}
+
+/// A write whose condition did not hold, with the item as it is.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub guard: Guard,
+    pub item: Option<Item>,
+}
+
+/// What came of a transaction.
+#[derive(Debug)]
+pub(crate) enum Committed {
+    /// All of it happened.
+    Yes,
+    /// None of it happened, and these conditions did not hold.
+    No(Vec<Refusal>),
+}
+
+impl Committed {
+    /// True if all of it happened.
+    pub fn is_yes(&self) -> bool {
+        matches!(self, Committed::Yes)
+    }
+}
+
+/// Writes to be committed together.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    writes: Vec<(Guard, TransactWriteItem)>,
+}
+
+impl Transaction {
+    pub fn new() -> Transaction {
+        Transaction::default()
+    }
+
+    /// Puts an item that must not be there yet.
+    pub fn put(
+        self,
+        guard: Guard,
+        table: &str,
+        key: &Key,
+        item: &impl Serialize,
+    ) -> Result<Transaction, Error> {
+        self.put_when(guard, table, key, item, Change::new().when_missing("pk"))
+    }
+
+    /// Puts an item if the condition of `when` holds; only its condition counts.
+    pub fn put_when(
+        mut self,
+        guard: Guard,
+        table: &str,
+        key: &Key,
+        item: &impl Serialize,
+        when: Change,
+    ) -> Result<Transaction, Error> {
+        let mut attributes: Item = serde_dynamo::to_item(item)
+            .map_err(|e| Error::internal(format!("an item does not write: {e}")))?;
+        attributes.extend(key.to_item());
+        let parts = when.into_parts();
+        let put = Put::builder()
+            .table_name(table)
+            .set_item(Some(attributes))
+            .set_condition_expression(parts.condition)
+            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_values(parts.values)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+            .map_err(Error::internal)?;
+        self.writes
+            .push((guard, TransactWriteItem::builder().put(put).build()));
+        Ok(self)
+    }
+
+    /// Changes an item.
+    pub fn update(
+        mut self,
+        guard: Guard,
+        table: &str,
+        key: &Key,
+        change: Change,
+    ) -> Result<Transaction, Error> {
+        let parts = change.into_parts();
+        let update = Update::builder()
+            .table_name(table)
+            .set_key(Some(key.to_item()))
+            .update_expression(parts.update)
+            .set_condition_expression(parts.condition)
+            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_values(parts.values)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+            .map_err(Error::internal)?;
+        self.writes
+            .push((guard, TransactWriteItem::builder().update(update).build()));
+        Ok(self)
+    }
+
+    /// Deletes an item if the condition of `when` holds.
+    pub fn delete(
+        mut self,
+        guard: Guard,
+        table: &str,
+        key: &Key,
+        when: Change,
+    ) -> Result<Transaction, Error> {
+        let parts = when.into_parts();
+        let delete = Delete::builder()
+            .table_name(table)
+            .set_key(Some(key.to_item()))
+            .set_condition_expression(parts.condition)
+            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_values(parts.values)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+            .map_err(Error::internal)?;
+        self.writes
+            .push((guard, TransactWriteItem::builder().delete(delete).build()));
+        Ok(self)
+    }
+
+    /// Commits, trying again when other transactions are in the way.
+    ///
+    /// The SDK gives each try a request token and keeps it over its own retries, so that a try
+    /// whose reply was lost is not refused for what it did itself.
+    pub async fn commit(self, store: &Store) -> Result<Committed, Error> {
+        let (guards, items): (Vec<Guard>, Vec<TransactWriteItem>) = self.writes.into_iter().unzip();
+        for attempt in 0..=CONFLICT_RETRIES {
+            let began = Instant::now();
+            let answer = store
+                .client
+                .transact_write_items()
+                .set_transact_items(Some(items.clone()))
+                .return_consumed_capacity(ReturnConsumedCapacity::Total)
+                .send()
+                .await;
+            let error = match answer {
+                Ok(done) => {
+                    log("TransactWriteItems", began, done.consumed_capacity());
+                    return Ok(Committed::Yes);
+                }
+                Err(error) => error,
+            };
+            log("TransactWriteItems (refused)", began, &[]);
+            let in_progress = error.code() == Some("TransactionInProgressException");
+            let canceled = match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
+                    canceled.cancellation_reasons()
+                }
+                _ if in_progress => &[],
+                _ => return Err(failed("TransactWriteItems", &error)),
+            };
+            let refusals = refusals(&guards, canceled);
+            if !refusals.is_empty() {
+                return Ok(Committed::No(refusals));
+            }
+            if !in_progress && !canceled.iter().any(is_passing) {
+                return Err(failed("TransactWriteItems", &error));
+            }
+            conflict_pause(attempt).await;
+        }
+        Err(Error::internal(
+            "TransactWriteItems: the items stayed in conflict with other transactions",
+        ))
+    }
+}
+
+fn refusals(guards: &[Guard], reasons: &[CancellationReason]) -> Vec<Refusal> {
+    guards
+        .iter()
+        .zip(reasons)
+        .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
+        .map(|(guard, reason)| Refusal {
+            guard: *guard,
+            item: reason.item.clone().filter(|item| !item.is_empty()),
+        })
+        .collect()
+}
+
+/// Reasons that say nothing about the data: another transaction, or too many requests.
+fn is_passing(reason: &CancellationReason) -> bool {
+    matches!(
+        reason.code(),
+        Some("TransactionConflict" | "ThrottlingError" | "ProvisionedThroughputExceeded")
+    )
+}
