@@ -1,1 +1,72 @@
+//! The runner's own API: trading the nonce for a token, reporting, finishing.
+//!
+//! A runner is one of our programs on a machine where hostile code runs, so its word is checked
+//! like any other: who it is by nonce or token, what it says by shape and range, and it can
+//! speak of its own run only.
 
+mod claim;
+mod finish;
+mod report;
+mod runner;
+
+use std::sync::Arc;
+
+use awo_cloud::secrets::Secrets;
+use awo_cloud::{Cloud, Mint, SetupError, settings};
+use awo_domain::ledger::Rates;
+use awo_domain::{Error, Resource, Timestamp};
+use awo_http::{Answer, HttpFunction, routes};
+use awo_pricing::Prices;
+use awo_store::Store;
+use lambda_http::{Request, RequestExt};
+
+struct State {
+    store: Store,
+    secrets: Secrets,
+    mint: Mint,
+    prices: Prices,
+    rates: Rates,
+    allow_file_repositories: bool,
+}
+
+/// The function `control`.
+///
+/// # Errors
+/// When a setting is missing or the price file does not read.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        secrets: cloud.secrets(),
+        mint: cloud.mint.clone(),
+        prices: prices(cloud)?,
+        rates: settings::rates(&cloud.environment)?,
+        allow_file_repositories: settings::allow_file_repositories(&cloud.environment),
+    };
+    Ok(HttpFunction::for_runner(cloud, state, handle))
+}
+
+fn prices(cloud: &Cloud) -> Result<Prices, SetupError> {
+    const NAME: &str = "AWO_PRICES_FILE";
+    let Some(path) = cloud.environment.get(NAME) else {
+        return Ok(Prices::default());
+    };
+    let invalid = |why: String| SetupError::Invalid {
+        name: NAME.to_owned(),
+        why,
+    };
+    let json = std::fs::read(path).map_err(|e| invalid(e.to_string()))?;
+    Prices::parse(&json).map_err(invalid)
+}
+
+async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<Answer, Error> {
+    let path = request.raw_http_path();
+    if routes::CLAIM.matches(path) {
+        claim::handle(&state, &request, now).await
+    } else if routes::REPORT.matches(path) {
+        report::handle(&state, &request, now).await
+    } else if routes::FINISH.matches(path) {
+        finish::handle(&state, &request, now).await
+    } else {
+        Err(Error::NotFound(Resource::Route))
+    }
+}

@@ -1,1 +1,5 @@
+//! Routes of runs.
 
+pub mod get_run;
+pub mod list_run_events;
+pub mod list_runs;

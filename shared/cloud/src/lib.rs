@@ -1,1 +1,19 @@
+//! What a function stands on outside itself: settings from the environment, the clock, the
+//! SDK's clients, the run queue (SQS) and compute (ECS).
+//!
+//! Nothing here knows whether it runs in the cloud or on one machine: endpoints differ, and the
+//! SDK reads those from the environment.
 
+pub mod clock;
+pub mod compute;
+pub mod environment;
+pub mod queue;
+pub mod secrets;
+pub mod settings;
+pub mod telemetry;
+
+mod cloud;
+
+pub use clock::{Clock, Mint};
+pub use cloud::{Cloud, http_client};
+pub use environment::{Environment, SetupError};

@@ -1,0 +1,106 @@
+//! `POST /control/claim`: the nonce for the right to a token, and all that the run needs.
+
+use awo_domain::control::{Claim, GitCredential, RunSpec};
+use awo_domain::money::MicroCredits;
+use awo_domain::profile::Profile;
+use awo_domain::source::Repository;
+use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_http::Answer;
+use awo_store::runs::Run;
+use awo_store::work_orders::WorkOrder;
+use lambda_http::Request;
+use subtle::ConstantTimeEq;
+use url::Url;
+
+use crate::State;
+use crate::runner::{body, is_token, token_hash};
+
+pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
+    let claim: Claim = body(request)?;
+    let (org, run_id, nonce) = parts(&claim.nonce).ok_or(Error::Unauthorized)?;
+    if !is_token(&claim.token) {
+        return Err(Error::invalid("/token", "must be 64 lower-case hex digits"));
+    }
+    let lease = state
+        .store
+        .lease(&org, &run_id)
+        .await?
+        .ok_or(Error::Unauthorized)?;
+    let token_hash = token_hash(&claim.token);
+    let fresh = lease
+        .nonce
+        .as_ref()
+        .is_some_and(|known| known.as_bytes().ct_eq(nonce.as_bytes()).into());
+    if !fresh && lease.token_hash.as_deref() != Some(&token_hash) {
+        return Err(Error::Unauthorized);
+    }
+    let order = state.store.work_order(&org, &lease.work_order_id);
+    let (order, run) = tokio::try_join!(order, state.store.run(&org, &run_id))?;
+    let (Some(order), Some(run)) = (order, run) else {
+        return Err(Error::Unauthorized);
+    };
+    let spec = spec(state, &org, order, &run).await?;
+    state.store.claim(&lease, nonce, &token_hash, now).await?;
+    Answer::ok(spec)
+}
+
+fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
+    let mut parts = nonce.splitn(3, '.');
+    let org = OrgId::parse(parts.next()?).ok()?;
+    let run = RunId::parse(parts.next()?).ok()?;
+    Some((org, run, parts.next()?))
+}
+
+async fn spec(state: &State, org: &OrgId, order: WorkOrder, run: &Run) -> Result<RunSpec, Error> {
+    let profile = Profile::built_in(&order.harness).ok_or_else(|| {
+        Error::internal(format!(
+            "the profile {} of a work order is gone",
+            order.harness
+        ))
+    })?;
+    let longest = profile.execution_limits.max_duration_ms;
+    Ok(RunSpec {
+        org_id: org.clone(),
+        work_order_id: order.id,
+        run_id: run.run_id.clone(),
+        task_prompt: order.task_prompt,
+        git_credentials: credentials(state, org, &order.source.repository).await?,
+        source: order.source,
+        allow_file_repositories: state.allow_file_repositories,
+        agent: order.agent,
+        asked_iterations: order.asked_iterations,
+        max_duration_ms: order
+            .limits
+            .max_duration_ms
+            .map_or(longest, |asked| asked.min(longest)),
+        profile,
+        max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
+    })
+}
+
+/// The organization's token for the host that the repository is on, if it has set one.
+async fn credentials(
+    state: &State,
+    org: &OrgId,
+    repository: &Repository,
+) -> Result<Vec<GitCredential>, Error> {
+    let Some(host) = host_of(repository) else {
+        return Ok(Vec::new());
+    };
+    let token = state.secrets.get(org, &format!("git:{host}")).await?;
+    Ok(token
+        .map(|token| GitCredential { host, token })
+        .into_iter()
+        .collect())
+}
+
+fn host_of(repository: &Repository) -> Option<String> {
+    let url = Url::parse(repository.as_str())
+        .ok()
+        .filter(|url| url.scheme() == "https")?;
+    let host = url.host_str()?;
+    Some(
+        url.port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
+    )
+}

@@ -1,0 +1,24 @@
+//! `POST /control/{orgId}/runs/{runId}/report`: events, or none as a heartbeat.
+
+use awo_domain::control::{Report, ReportAnswer};
+use awo_domain::{Error, Timestamp};
+use awo_http::Answer;
+use lambda_http::Request;
+
+use crate::State;
+use crate::runner::{body, checked, reporter};
+
+pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
+    let by = reporter(request)?;
+    let report: Report = body(request)?;
+    checked(&report.events)?;
+    let acknowledged = if report.events.is_empty() {
+        state
+            .store
+            .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
+            .await?
+    } else {
+        state.store.report(&by, &report.events, now).await?
+    };
+    Answer::ok(ReportAnswer { acknowledged })
+}

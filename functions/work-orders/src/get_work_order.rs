@@ -1,0 +1,27 @@
+//! `GET /v1/work-orders/{id}`
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::{Error, Resource};
+use awo_http::shapes::WorkOrderShape;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+/// The function `get-work-order`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::GET_WORK_ORDER, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let id = call.work_order_id()?;
+    call.query().finish()?;
+    let order = store
+        .work_order(call.org(), &id)
+        .await?
+        .ok_or(Error::NotFound(Resource::WorkOrder))?;
+    Answer::ok(WorkOrderShape::from(&order))
+}

@@ -1,0 +1,56 @@
+//! `GET /v1/work-orders`: newest first, by status and tenant.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, WorkOrderId};
+use awo_http::page::{DEFAULT_LIMIT, Paging};
+use awo_http::shapes::WorkOrderShape;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::work_orders::WorkOrderFilter;
+use serde_json::json;
+
+/// The function `list-work-orders`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::LIST_WORK_ORDERS, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let query = call.query();
+    let statuses = WorkOrderStatus::ALL.map(WorkOrderStatus::as_str).join(", ");
+    let filter = WorkOrderFilter {
+        status: query.parsed(
+            "status",
+            &format!("must be one of {statuses}"),
+            WorkOrderStatus::parse,
+        ),
+        tenant_id: query.text("tenantId"),
+        tenant_user_id: query.text("tenantUserId"),
+    };
+    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{filter:?}"));
+    query.finish()?;
+    let after = paging
+        .after
+        .as_deref()
+        .and_then(|id| WorkOrderId::parse(id).ok());
+    let window = (paging.limit, paging.offset);
+    let (page, total) = store
+        .work_orders(call.org(), &filter, window, after.as_ref())
+        .await?;
+    let next = page
+        .items
+        .last()
+        .filter(|_| page.has_more)
+        .map(|order| order.id.as_str());
+    let items = page
+        .items
+        .iter()
+        .map(|order| json!(WorkOrderShape::from(order)))
+        .collect();
+    Answer::ok(paging.body("workOrders", items, total, next))
+}

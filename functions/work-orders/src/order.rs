@@ -1,0 +1,145 @@
+//! The body of a create, read and checked.
+
+use std::collections::BTreeMap;
+
+use awo_domain::Error;
+use awo_domain::agent::{Agent, AgentType};
+use awo_domain::money::MicroCredits;
+use awo_domain::profile::Profile;
+use awo_domain::source::{Branch, GitSource, Repository};
+use awo_domain::usage::MAX_MODEL_NAME;
+use awo_domain::work_order::{
+    DURATION_MS, Limits, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS, MAX_METADATA, MAX_METADATA_KEY,
+    MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, Order, TenantContext,
+};
+use awo_http::body::{Object, Value};
+
+/// What holds where the body does not say.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    /// The agent.
+    pub agent: AgentType,
+    /// Whether `file:///` repositories may be cloned.
+    pub allow_file_repositories: bool,
+}
+
+/// Reads the body; the profile it names comes with it.
+pub fn read_order(mut body: Object, defaults: &Defaults) -> Result<(Order, Profile), Error> {
+    let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
+    let source = body.required("workspaceSource", |v| {
+        source(v, defaults.allow_file_repositories)
+    });
+    let max_iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
+    let tenant_context = body.optional("tenantContext", tenant);
+    let profile = body
+        .optional("harness", profile)
+        .unwrap_or_else(Profile::default_profile);
+    let agent = body.optional("agent", agent);
+    let limits = body.optional("limits", limits).unwrap_or_default();
+    let metadata = body.optional("metadata", metadata).unwrap_or_default();
+    let order = task_prompt.zip(source).map(|(task_prompt, source)| Order {
+        task_prompt,
+        source,
+        max_iterations: max_iterations.and_then(|n| u32::try_from(n).ok()),
+        tenant_context,
+        harness: profile.name.clone(),
+        agent: agent.unwrap_or(Agent {
+            kind: defaults.agent,
+            model: None,
+            command: None,
+        }),
+        limits,
+        metadata,
+    });
+    body.finish(order).map(|order| (order, profile))
+}
+
+fn source(value: Value, allow_file: bool) -> Option<GitSource> {
+    value.object(|o| {
+        let kind = o.required("type", |v| {
+            v.parsed(|name| {
+                if name == "git" {
+                    Ok(())
+                } else {
+                    Err("must be \"git\"".to_owned())
+                }
+            })
+        });
+        let repository = o.required("repository", |v| {
+            v.parsed(|url| Repository::parse(url, allow_file))
+        });
+        let branch = o.optional("branch", |v| v.parsed(Branch::parse));
+        kind.and(repository)
+            .map(|repository| GitSource { repository, branch })
+    })
+}
+
+fn tenant(value: Value) -> Option<TenantContext> {
+    value.object(|o| {
+        let tenant_id = o.required("tenantId", |v| v.text(1..=MAX_TENANT));
+        let tenant_user_id = o.optional("tenantUserId", |v| v.text(1..=MAX_TENANT));
+        tenant_id.map(|tenant_id| TenantContext {
+            tenant_id,
+            tenant_user_id,
+        })
+    })
+}
+
+fn profile(value: Value) -> Option<Profile> {
+    value.parsed(|name| {
+        Profile::built_in(name).ok_or_else(|| "is not the name of a profile".to_owned())
+    })
+}
+
+fn agent(value: Value) -> Option<Agent> {
+    value.object(|o| {
+        let kind = o.required("type", |v| {
+            v.parsed(|name| {
+                AgentType::parse(name).ok_or_else(|| {
+                    format!(
+                        "must be one of {}",
+                        AgentType::ALL.map(AgentType::as_str).join(", ")
+                    )
+                })
+            })
+        });
+        let model = o.optional("model", |v| v.text(1..=MAX_MODEL_NAME));
+        let command = o.optional("command", |v| {
+            v.list(1..=MAX_COMMAND, |v| v.text(0..=MAX_ARGUMENT))
+        });
+        if command.is_some() && kind.is_some_and(|kind| kind != AgentType::Command) {
+            o.fault("command", "is only for agents of the type command");
+        }
+        if command.as_ref().is_some_and(|argv| argv[0].is_empty()) {
+            o.fault("command", "must begin with the name of a program");
+        }
+        kind.map(|kind| Agent {
+            kind,
+            model,
+            command,
+        })
+    })
+}
+
+fn limits(value: Value) -> Option<Limits> {
+    value.object(|o| {
+        let max_credits = o.optional("maxCredits", |v| {
+            v.decimal(|credits| match MicroCredits::from_decimal(credits)? {
+                MicroCredits::ZERO => Err("must be more than 0".to_owned()),
+                credits => Ok(credits),
+            })
+        });
+        let max_duration_ms = o.optional("maxDurationMs", |v| v.whole(DURATION_MS));
+        Some(Limits {
+            max_credits,
+            max_duration_ms,
+        })
+    })
+}
+
+fn metadata(value: Value) -> Option<BTreeMap<String, String>> {
+    let pairs = value.map(MAX_METADATA, 1..=MAX_METADATA_KEY, |v| {
+        v.text(0..=MAX_METADATA_VALUE)
+    })?;
+    Some(pairs.into_iter().collect())
+}

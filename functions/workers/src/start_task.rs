@@ -1,0 +1,27 @@
+//! Asking for the task of a lease. Asking twice starts one task: the lease's client token says so.
+
+use awo_cloud::compute::{Asked, Compute};
+use awo_domain::{Error, Timestamp};
+use awo_store::Store;
+use awo_store::lease::{Lease, START_MS, UNASKED_MS};
+
+/// Asks, and notes the task. Without capacity the lease stays and the sweep asks again.
+pub async fn start_task(
+    store: &Store,
+    compute: &Compute,
+    lease: &Lease,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match compute.run_task(lease).await? {
+        Asked::Started { task_arn } => {
+            let due = lease.leased_at.plus_ms(START_MS);
+            store
+                .note_task(&lease.org_id, &lease.run_id, &task_arn, due)
+                .await
+        }
+        Asked::NoCapacity { reason } => {
+            tracing::warn!(run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
+            store.look_again(lease, now.plus_ms(UNASKED_MS)).await
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
+//! makes lost messages, lost replies and crashes harmless.
+
+use std::sync::Arc;
+
+use awo_cloud::compute::{Compute, Gone, TaskState};
+use awo_cloud::queue::RunQueue;
+use awo_cloud::{Clock, Cloud, SetupError, settings};
+use awo_domain::{Error, OrgId, Timestamp};
+use awo_store::Store;
+use awo_store::lease::{Lease, START_MS, STOPPING_MS};
+use awo_store::sweep::Due;
+use serde::{Deserialize, Serialize};
+
+use crate::lost_run::LostRuns;
+use crate::start_task::start_task;
+
+/// Most due items of a shard in one sweep; the next one takes the rest.
+const MAX_DUE: u32 = 500;
+
+/// What the function stands on.
+#[derive(Debug, Clone)]
+pub struct State {
+    store: Store,
+    compute: Compute,
+    queue: RunQueue,
+    clock: Clock,
+    lost_runs: LostRuns,
+}
+
+/// The schedule's event; nothing of it matters.
+#[derive(Debug, Default, Deserialize)]
+pub struct Tick {}
+
+/// What a sweep did.
+#[derive(Debug, Default, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Swept {
+    /// Items that were due.
+    pub due: u32,
+    /// Of these, how many could not be looked after; the next sweep tries again.
+    pub failed: u32,
+}
+
+/// The state of `sweep`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
+    let store = cloud.store()?;
+    let rates = settings::rates(&cloud.environment)?;
+    Ok(State {
+        compute: cloud.compute()?,
+        queue: cloud.run_queue()?,
+        clock: cloud.clock.clone(),
+        lost_runs: LostRuns {
+            store: store.clone(),
+            mint: cloud.mint.clone(),
+            rates,
+        },
+        store,
+    })
+}
+
+/// Sweeps once. One item that fails does not keep the others from being looked after.
+///
+/// # Errors
+/// When what is due cannot be read.
+pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime::Error> {
+    let now = state.clock.now();
+    let due = state.store.due(now, MAX_DUE).await.map_err(|error| {
+        tracing::error!(?error, "the sweep cannot see what is due");
+        lambda_runtime::Error::from("the sweep cannot see what is due")
+    })?;
+    let mut swept = Swept {
+        due: u32::try_from(due.len()).unwrap_or(u32::MAX),
+        failed: 0,
+    };
+    for item in due {
+        let looked_after = match &item {
+            Due::Queue(org) => waiting_queue(&state, org, now).await,
+            Due::Lease(lease) => overdue_lease(&state, lease, now).await,
+        };
+        if let Err(error) = looked_after {
+            tracing::error!(?item, ?error, "the sweep could not look after an item");
+            swept.failed += 1;
+        }
+    }
+    tracing::info!(due = swept.due, failed = swept.failed, "swept");
+    Ok(swept)
+}
+
+async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+    state.queue.ring(org).await?;
+    state.store.postpone_doorbell(org, now).await
+}
+
+async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+    let task_arn = match &lease.task_arn {
+        Some(task_arn) => Some(task_arn.clone()),
+        None if may_be_asked_for(lease, now) => {
+            return start_task(&state.store, &state.compute, lease, now).await;
+        }
+        // Its start was never noted, or it never started: ECS knows.
+        None => {
+            state
+                .compute
+                .find_task(&lease.org_id, &lease.run_id)
+                .await?
+        }
+    };
+    let task = match &task_arn {
+        Some(task_arn) => state.compute.describe_task(task_arn).await?,
+        None => TaskState::Gone(Gone {
+            exit_code: None,
+            reason: "its task did not start".to_owned(),
+        }),
+    };
+    match (task, task_arn) {
+        (TaskState::Gone(gone), _) => gone_for_good(state, lease, &gone, now).await,
+        (TaskState::Alive, task_arn) => {
+            let message = "the runner fell silent; the run costs nothing: start a new one";
+            state.lost_runs.silent(lease, message, now).await?;
+            state
+                .compute
+                .stop_task(&task_arn.unwrap_or_default(), "the run is over")
+                .await?;
+            state
+                .store
+                .look_again(&closed(state, lease).await?, now.plus_ms(STOPPING_MS))
+                .await
+        }
+    }
+}
+
+/// True while the nonce is unclaimed and there is time: asking again is asking for the same task.
+fn may_be_asked_for(lease: &Lease, now: Timestamp) -> bool {
+    lease.nonce.is_some() && lease.closed_at.is_none() && now.ms_since(lease.leased_at) < START_MS
+}
+
+/// The lease as it is now: ending the run has moved its deadline.
+async fn closed(state: &State, lease: &Lease) -> Result<Lease, Error> {
+    Ok(state
+        .store
+        .lease(&lease.org_id, &lease.run_id)
+        .await?
+        .unwrap_or_else(|| lease.clone()))
+}
+
+async fn gone_for_good(
+    state: &State,
+    lease: &Lease,
+    gone: &Gone,
+    now: Timestamp,
+) -> Result<(), Error> {
+    if state.lost_runs.compute_gone(lease, gone, now).await? {
+        state.queue.ring_or_leave_to_sweep(&lease.org_id).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Task events: when a task has stopped, its run is over and its slot comes back. Events come
+//! at least once and in any order, so only what ECS itself says of the task now counts.
+
+use std::sync::Arc;
+
+use awo_cloud::compute::{Compute, TaskState, run_of};
+use awo_cloud::queue::RunQueue;
+use awo_cloud::{Clock, Cloud, SetupError, settings};
+use awo_domain::Error;
+use awo_store::Store;
+use serde::Deserialize;
+
+use crate::lost_run::LostRuns;
+
+/// What the function stands on.
+#[derive(Debug, Clone)]
+pub struct State {
+    store: Store,
+    compute: Compute,
+    queue: RunQueue,
+    clock: Clock,
+    lost_runs: LostRuns,
+}
+
+/// The parts of a task event that are looked at.
+#[derive(Debug, Deserialize)]
+pub struct TaskEvent {
+    detail: Detail,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Detail {
+    task_arn: String,
+    #[serde(default)]
+    last_status: String,
+    #[serde(default)]
+    started_by: Option<String>,
+}
+
+/// The state of `task-stopped`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
+    let store = cloud.store()?;
+    let rates = settings::rates(&cloud.environment)?;
+    Ok(State {
+        compute: cloud.compute()?,
+        queue: cloud.run_queue()?,
+        clock: cloud.clock.clone(),
+        lost_runs: LostRuns {
+            store: store.clone(),
+            mint: cloud.mint.clone(),
+            rates,
+        },
+        store,
+    })
+}
+
+/// Handles one event.
+///
+/// # Errors
+/// When a call fails: the event comes again, and the sweep looks as well.
+pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_runtime::Error> {
+    let detail = event.detail;
+    task_stopped(&state, &detail).await.map_err(|error| {
+        tracing::error!(
+            task = detail.task_arn,
+            ?error,
+            "a task event was not handled"
+        );
+        lambda_runtime::Error::from("the task event was not handled")
+    })
+}
+
+async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
+    let run = detail.started_by.as_deref().and_then(run_of);
+    let (Some((org, run)), "STOPPED") = (run, detail.last_status.as_str()) else {
+        return Ok(());
+    };
+    let Some(lease) = state.store.lease(&org, &run).await? else {
+        return Ok(());
+    };
+    if lease
+        .task_arn
+        .as_ref()
+        .is_some_and(|known| *known != detail.task_arn)
+    {
+        return Ok(());
+    }
+    let TaskState::Gone(gone) = state.compute.describe_task(&detail.task_arn).await? else {
+        return Ok(());
+    };
+    if state
+        .lost_runs
+        .compute_gone(&lease, &gone, state.clock.now())
+        .await?
+    {
+        state.queue.ring_or_leave_to_sweep(&org).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! The clients, made from the environment when a function starts.
+
+use std::time::Duration;
+
+use awo_store::{Store, Tables};
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_dynamodb::config::Credentials;
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+
+use crate::clock::{Clock, Mint};
+use crate::compute::Compute;
+use crate::environment::{Environment, SetupError};
+use crate::queue::RunQueue;
+use crate::secrets::Secrets;
+
+/// Tries of one call, the first included.
+const CALL_TRIES: u32 = 4;
+/// First pause between tries.
+const CALL_PAUSE: Duration = Duration::from_millis(25);
+/// Longest time to connect.
+const CONNECT: Duration = Duration::from_secs(2);
+/// Longest single try.
+const TRY: Duration = Duration::from_secs(5);
+/// Longest call, all its tries.
+const CALL: Duration = Duration::from_secs(15);
+
+/// What functions are made of.
+#[derive(Debug, Clone)]
+pub struct Cloud {
+    /// Settings.
+    pub environment: Environment,
+    /// Time.
+    pub clock: Clock,
+    /// Ids and secrets.
+    pub mint: Mint,
+    sdk: SdkConfig,
+}
+
+impl Cloud {
+    /// From the process's environment, over the network.
+    pub async fn from_process() -> Cloud {
+        Cloud::new(Environment::of_process(), http_client()).await
+    }
+
+    /// From any environment and over any HTTP client: tests put one in between that fails.
+    pub async fn new(environment: Environment, http: SharedHttpClient) -> Cloud {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(CONNECT)
+            .operation_attempt_timeout(TRY)
+            .operation_timeout(CALL)
+            .build();
+        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+            .http_client(http)
+            .retry_config(
+                RetryConfig::standard()
+                    .with_max_attempts(CALL_TRIES)
+                    .with_initial_backoff(CALL_PAUSE),
+            )
+            .timeout_config(timeouts);
+        if let Some(region) = environment.get("AWS_REGION") {
+            loader = loader.region(Region::new(region));
+        }
+        if let Some(credentials) = credentials(&environment) {
+            loader = loader.credentials_provider(credentials);
+        }
+        let sdk = loader.load().await;
+        Cloud {
+            environment,
+            clock: Clock::default(),
+            mint: Mint::default(),
+            sdk,
+        }
+    }
+
+    /// The tables.
+    ///
+    /// # Errors
+    /// [`SetupError`] if their names are not set.
+    pub fn store(&self) -> Result<Store, SetupError> {
+        let tables = Tables {
+            work: self.environment.required("AWO_WORK_TABLE")?,
+            ledger: self.environment.required("AWO_LEDGER_TABLE")?,
+            settings: self.environment.required("AWO_SETTINGS_TABLE")?,
+        };
+        let builder = aws_sdk_dynamodb::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_DYNAMODB", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        Ok(Store::new(
+            aws_sdk_dynamodb::Client::from_conf(config),
+            tables,
+        ))
+    }
+
+    /// The run queue.
+    ///
+    /// # Errors
+    /// [`SetupError`] if its URL is not set.
+    pub fn run_queue(&self) -> Result<RunQueue, SetupError> {
+        let url = self.environment.required("AWO_RUN_QUEUE_URL")?;
+        let builder = aws_sdk_sqs::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_SQS", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        Ok(RunQueue::new(aws_sdk_sqs::Client::from_conf(config), url))
+    }
+
+    /// Compute.
+    ///
+    /// # Errors
+    /// [`SetupError`] if cluster or task definition are not set.
+    pub fn compute(&self) -> Result<Compute, SetupError> {
+        let builder = aws_sdk_ecs::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_ECS", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        Compute::new(aws_sdk_ecs::Client::from_conf(config), &self.environment)
+    }
+
+    /// The organizations' secrets.
+    #[must_use]
+    pub fn secrets(&self) -> Secrets {
+        let builder = aws_sdk_secretsmanager::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_SECRETS_MANAGER", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        Secrets::new(aws_sdk_secretsmanager::Client::from_conf(config))
+    }
+
+    /// Sets an endpoint, where the environment names one. The SDK would read the same variable of
+    /// the process; reading it here lets two clouds live in one process.
+    fn at<B>(&self, builder: B, name: &str, set: impl FnOnce(B, String) -> B) -> B {
+        match self.environment.get(name) {
+            Some(url) => set(builder, url),
+            None => builder,
+        }
+    }
+}
+
+/// Credentials of the environment, as Lambda sets them; elsewhere the SDK looks for its own.
+fn credentials(environment: &Environment) -> Option<Credentials> {
+    let id = environment.get("AWS_ACCESS_KEY_ID")?;
+    let secret = environment.get("AWS_SECRET_ACCESS_KEY")?;
+    Some(Credentials::new(
+        id,
+        secret,
+        environment.get("AWS_SESSION_TOKEN"),
+        None,
+        "environment",
+    ))
+}
+
+/// The HTTP client of the SDK: TLS by ring, which has the quickest first handshake.
+#[must_use]
+pub fn http_client() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .build_https()
+}

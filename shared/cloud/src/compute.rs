@@ -1,0 +1,259 @@
+//! Compute: one ECS task for a run. Overrides of a task can be read by whoever may describe it,
+//! so they carry a single-use nonce and nothing else.
+
+use awo_domain::{Error, OrgId, RunId};
+use awo_store::lease::Lease;
+use aws_sdk_ecs::Client;
+use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_ecs::types::{
+    AssignPublicIp, AwsVpcConfiguration, ContainerOverride, KeyValuePair, LaunchType,
+    NetworkConfiguration, Task, TaskOverride,
+};
+
+use crate::environment::{Environment, SetupError};
+
+/// The name of the container in the task definition.
+pub const CONTAINER: &str = "runner";
+/// The variable in which the nonce reaches the runner.
+pub const NONCE_VARIABLE: &str = "AWO_NONCE";
+
+/// The cluster on which runs run.
+#[derive(Debug, Clone)]
+pub struct Compute {
+    client: Client,
+    cluster: String,
+    task_definition: String,
+    subnets: Vec<String>,
+    security_groups: Vec<String>,
+}
+
+/// What came of asking for a task.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// There is one.
+    Started {
+        /// Its ARN.
+        task_arn: String,
+    },
+    /// The cluster has no room now.
+    NoCapacity {
+        /// In ECS's words.
+        reason: String,
+    },
+}
+
+/// What is known of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskState {
+    /// It lives, or may.
+    Alive,
+    /// It is gone.
+    Gone(Gone),
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gone {
+    /// The runner's exit code.
+    pub exit_code: Option<i32>,
+    /// In ECS's words.
+    pub reason: String,
+}
+
+impl Gone {
+    /// True if the task's own content killed it: it was out of memory.
+    #[must_use]
+    pub fn was_out_of_memory(&self) -> bool {
+        self.reason.contains("OutOfMemory")
+    }
+}
+
+/// Which run a task belongs to, as its `startedBy` says.
+#[must_use]
+pub fn started_by(org: &OrgId, run: &RunId) -> String {
+    format!("{org}/{run}")
+}
+
+/// Reads what [`started_by`] wrote.
+#[must_use]
+pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
+    let (org, run) = started_by.split_once('/')?;
+    Some((OrgId::parse(org).ok()?, RunId::parse(run).ok()?))
+}
+
+impl Compute {
+    /// Compute as the environment names it.
+    ///
+    /// # Errors
+    /// [`SetupError`] if cluster or task definition are not set.
+    pub fn new(client: Client, environment: &Environment) -> Result<Compute, SetupError> {
+        Ok(Compute {
+            client,
+            cluster: environment.required("AWO_CLUSTER")?,
+            task_definition: environment.required("AWO_TASK_DEFINITION")?,
+            subnets: environment.list("AWO_SUBNETS"),
+            security_groups: environment.list("AWO_SECURITY_GROUPS"),
+        })
+    }
+
+    /// Asks for the task of a lease. Asking again asks for the same task.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn run_task(&self, lease: &Lease) -> Result<Asked, Error> {
+        let secret = lease.nonce.clone().unwrap_or_default();
+        let nonce = format!("{}.{}.{secret}", lease.org_id, lease.run_id);
+        let container = ContainerOverride::builder()
+            .name(CONTAINER)
+            .environment(
+                KeyValuePair::builder()
+                    .name(NONCE_VARIABLE)
+                    .value(nonce)
+                    .build(),
+            )
+            .build();
+        let answer = self
+            .client
+            .run_task()
+            .cluster(&self.cluster)
+            .task_definition(&self.task_definition)
+            .launch_type(LaunchType::Fargate)
+            .count(1)
+            .client_token(&lease.client_token)
+            .started_by(started_by(&lease.org_id, &lease.run_id))
+            .set_network_configuration(self.network())
+            .overrides(
+                TaskOverride::builder()
+                    .container_overrides(container)
+                    .build(),
+            )
+            .send()
+            .await;
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(e)
+                if e.code().is_some_and(|c| {
+                    c.contains("Capacity") || c.contains("Throttling") || c.contains("Limit")
+                }) =>
+            {
+                return Ok(Asked::NoCapacity {
+                    reason: e.message().unwrap_or_default().to_owned(),
+                });
+            }
+            Err(e) => {
+                return Err(Error::internal(format!(
+                    "RunTask: {}",
+                    DisplayErrorContext(&e)
+                )));
+            }
+        };
+        match answer.tasks().first().and_then(Task::task_arn) {
+            Some(task_arn) => Ok(Asked::Started {
+                task_arn: task_arn.to_owned(),
+            }),
+            None => {
+                let reasons: Vec<&str> = answer
+                    .failures()
+                    .iter()
+                    .filter_map(|f| f.reason())
+                    .collect();
+                Ok(Asked::NoCapacity {
+                    reason: reasons.join(", "),
+                })
+            }
+        }
+    }
+
+    fn network(&self) -> Option<NetworkConfiguration> {
+        let vpc = AwsVpcConfiguration::builder()
+            .set_subnets(Some(self.subnets.clone()))
+            .set_security_groups(Some(self.security_groups.clone()))
+            .assign_public_ip(AssignPublicIp::Disabled)
+            .build()
+            .ok()?;
+        (!self.subnets.is_empty()).then(|| {
+            NetworkConfiguration::builder()
+                .awsvpc_configuration(vpc)
+                .build()
+        })
+    }
+
+    /// Asks a task to stop.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails; a task that is gone is no failure.
+    pub async fn stop_task(&self, task_arn: &str, reason: &str) -> Result<(), Error> {
+        match self
+            .client
+            .stop_task()
+            .cluster(&self.cluster)
+            .task(task_arn)
+            .reason(reason)
+            .send()
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(e) if e.message().is_some_and(|m| m.contains("not found")) => Ok(()),
+            Err(e) => Err(Error::internal(format!(
+                "StopTask: {}",
+                DisplayErrorContext(&e)
+            ))),
+        }
+    }
+
+    /// The task of a run, if ECS knows one that has not stopped.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn find_task(&self, org: &OrgId, run: &RunId) -> Result<Option<String>, Error> {
+        let answer = self
+            .client
+            .list_tasks()
+            .cluster(&self.cluster)
+            .started_by(started_by(org, run))
+            .send()
+            .await;
+        let answer = answer
+            .map_err(|e| Error::internal(format!("ListTasks: {}", DisplayErrorContext(&e))))?;
+        Ok(answer.task_arns().first().cloned())
+    }
+
+    /// What has become of a task. One that ECS does not know any more is gone.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn describe_task(&self, task_arn: &str) -> Result<TaskState, Error> {
+        let answer = self
+            .client
+            .describe_tasks()
+            .cluster(&self.cluster)
+            .tasks(task_arn)
+            .send()
+            .await;
+        let answer = answer
+            .map_err(|e| Error::internal(format!("DescribeTasks: {}", DisplayErrorContext(&e))))?;
+        match answer.tasks().first() {
+            Some(task) if task.last_status() == Some("STOPPED") => Ok(TaskState::Gone(gone(task))),
+            Some(_) => Ok(TaskState::Alive),
+            None => Ok(TaskState::Gone(Gone {
+                exit_code: None,
+                reason: "the task is not known any more".to_owned(),
+            })),
+        }
+    }
+}
+
+fn gone(task: &Task) -> Gone {
+    let container = task
+        .containers()
+        .iter()
+        .find(|c| c.name() == Some(CONTAINER));
+    let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
+        .into_iter()
+        .flatten()
+        .collect();
+    Gone {
+        exit_code: container.and_then(|c| c.exit_code()),
+        reason: reasons.join("; "),
+    }
+}

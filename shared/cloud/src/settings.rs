@@ -1,0 +1,78 @@
+//! What a deployment may set, and what holds where it does not.
+
+use awo_domain::agent::AgentType;
+use awo_domain::ledger::Rates;
+use awo_domain::money::MicroCredits;
+use awo_store::tally::QueueLimits;
+
+use crate::environment::{Environment, SetupError};
+
+/// Slots and queue size of organizations that have no limits of their own.
+///
+/// # Errors
+/// [`SetupError`] if a setting does not read.
+pub fn queue_limits(environment: &Environment) -> Result<QueueLimits, SetupError> {
+    Ok(QueueLimits {
+        max_concurrent: environment.parsed("AWO_MAX_CONCURRENT", 5)?,
+        max_queue_size: environment.parsed("AWO_MAX_QUEUE_SIZE", 100)?,
+    })
+}
+
+/// What is reserved for a run whose work order does not say.
+///
+/// # Errors
+/// [`SetupError`] if the setting does not read.
+pub fn default_hold(environment: &Environment) -> Result<MicroCredits, SetupError> {
+    Ok(MicroCredits::from_credits(
+        environment.parsed("AWO_HOLD_CREDITS", 1_000)?,
+    ))
+}
+
+/// The agent of work orders that name none.
+///
+/// # Errors
+/// [`SetupError`] if the setting is no agent type.
+pub fn default_agent(environment: &Environment) -> Result<AgentType, SetupError> {
+    let name = environment
+        .get("AWO_DEFAULT_AGENT")
+        .unwrap_or_else(|| AgentType::Command.as_str().to_owned());
+    AgentType::parse(&name).ok_or_else(|| SetupError::Invalid {
+        name: "AWO_DEFAULT_AGENT".to_owned(),
+        why: format!(
+            "must be one of {}",
+            AgentType::ALL.map(AgentType::as_str).join(", ")
+        ),
+    })
+}
+
+/// What things cost in this deployment.
+///
+/// # Errors
+/// [`SetupError`] if a setting does not read.
+pub fn rates(environment: &Environment) -> Result<Rates, SetupError> {
+    let credits = |name: &str, default: f64| {
+        let decimal = environment.parsed(name, default)?;
+        MicroCredits::from_decimal(decimal).map_err(|why| SetupError::Invalid {
+            name: name.to_owned(),
+            why,
+        })
+    };
+    Ok(Rates {
+        credits_per_usd: credits("AWO_CREDITS_PER_USD", 100.0)?,
+        credits_per_minute: credits("AWO_CREDITS_PER_MINUTE", 1.0)?,
+    })
+}
+
+/// Requests a minute of keys that have no limit of their own.
+///
+/// # Errors
+/// [`SetupError`] if the setting does not read.
+pub fn requests_per_minute(environment: &Environment) -> Result<u32, SetupError> {
+    environment.parsed("AWO_REQUESTS_PER_MINUTE", 600)
+}
+
+/// True where `file:///` repositories may be cloned: on one machine only.
+#[must_use]
+pub fn allow_file_repositories(environment: &Environment) -> bool {
+    environment.flag("AWO_ALLOW_FILE_REPOSITORIES")
+}

@@ -1,0 +1,73 @@
+//! Successful answers.
+
+use awo_domain::Error;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::routes::Style;
+
+/// What a handler answers.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub(crate) status: u16,
+    pub(crate) body: Body,
+    pub(crate) headers: Vec<(&'static str, String)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Body {
+    /// To be dressed by the route's style.
+    Data(Value),
+    /// Sent as it is.
+    Raw(String),
+}
+
+impl Answer {
+    /// 200.
+    ///
+    /// # Errors
+    /// Internal, if the data does not serialise.
+    pub fn ok(data: impl Serialize) -> Result<Answer, Error> {
+        Answer::with(200, data)
+    }
+
+    /// 201.
+    ///
+    /// # Errors
+    /// Internal, if the data does not serialise.
+    pub fn created(data: impl Serialize) -> Result<Answer, Error> {
+        Answer::with(201, data)
+    }
+
+    fn with(status: u16, data: impl Serialize) -> Result<Answer, Error> {
+        let data = serde_json::to_value(data).map_err(Error::internal)?;
+        Ok(Answer {
+            status,
+            body: Body::Data(data),
+            headers: Vec::new(),
+        })
+    }
+
+    /// The first answer to an idempotency key, byte for byte.
+    #[must_use]
+    pub fn replayed(status: u16, body: String) -> Answer {
+        Answer {
+            status,
+            body: Body::Raw(body),
+            headers: vec![("idempotent-replayed", "true".to_owned())],
+        }
+    }
+
+    /// Status and body as they will be sent.
+    #[must_use]
+    pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
+        let body = match (&self.body, style) {
+            (Body::Raw(body), _) => body.clone(),
+            (Body::Data(data), Style::Plain) => data.to_string(),
+            (Body::Data(data), Style::Envelope) => {
+                json!({ "success": true, "data": data, "requestId": request_id }).to_string()
+            }
+        };
+        (self.status, body)
+    }
+}

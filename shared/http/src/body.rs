@@ -1,0 +1,451 @@
+//! JSON bodies, read field by field, so that the caller hears of every fault at once and where
+//! it is. Duplicate keys and deep nesting are faults; so is every field that nobody read.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+use awo_domain::{Error, Fault};
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+
+/// Deepest nesting of a body.
+pub const MAX_DEPTH: usize = 64;
+
+type Faults = Rc<RefCell<Vec<Fault>>>;
+
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Null,
+    Flag(bool),
+    Whole(u64),
+    Number(f64),
+    Text(String),
+    List(Vec<Node>),
+    Object(Vec<(String, Node)>),
+}
+
+impl Node {
+    fn kind(&self) -> &'static str {
+        match self {
+            Node::Null => "null",
+            Node::Flag(_) => "a boolean",
+            Node::Whole(_) | Node::Number(_) => "a number",
+            Node::Text(_) => "a string",
+            Node::List(_) => "an array",
+            Node::Object(_) => "an object",
+        }
+    }
+}
+
+fn fault(faults: &Faults, path: &str, message: impl Into<String>) {
+    faults.borrow_mut().push(Fault {
+        path: path.to_owned(),
+        message: message.into(),
+    });
+}
+
+fn child(path: &str, name: &str) -> String {
+    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Reads a node, noting duplicate keys; deeper than [`MAX_DEPTH`] is an error.
+struct Reading<'a> {
+    path: String,
+    depth: usize,
+    faults: &'a Faults,
+}
+
+impl Reading<'_> {
+    fn inner(&self, name: &str) -> Reading<'_> {
+        Reading {
+            path: child(&self.path, name),
+            depth: self.depth + 1,
+            faults: self.faults,
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reading<'_> {
+    type Value = Node;
+    fn deserialize<D: serde::Deserializer<'de>>(self, from: D) -> Result<Node, D::Error> {
+        if self.depth > MAX_DEPTH {
+            return Err(serde::de::Error::custom(format!(
+                "it is nested deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reading<'_> {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JSON")
+    }
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+    fn visit_bool<E>(self, flag: bool) -> Result<Node, E> {
+        Ok(Node::Flag(flag))
+    }
+    fn visit_u64<E>(self, whole: u64) -> Result<Node, E> {
+        Ok(Node::Whole(whole))
+    }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "negative numbers are out of every range of this API"
+    )]
+    fn visit_i64<E>(self, whole: i64) -> Result<Node, E> {
+        Ok(u64::try_from(whole).map_or(Node::Number(whole as f64), Node::Whole))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
+        Ok(Node::Number(number))
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::Text(text.to_owned()))
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self.inner(&list.len().to_string()))? {
+            list.push(item);
+        }
+        Ok(Node::List(list))
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Node, A::Error> {
+        let mut object: Vec<(String, Node)> = Vec::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let node = members.next_value_seed(self.inner(&name))?;
+            if object.iter().any(|(known, _)| *known == name) {
+                fault(self.faults, &child(&self.path, &name), "is given twice");
+            }
+            object.push((name, node));
+        }
+        Ok(Node::Object(object))
+    }
+}
+
+/// A JSON object that is being read. What is wrong is noted and reading goes on; the fields
+/// count only once [`Object::finish`] is content.
+#[derive(Debug)]
+pub struct Object {
+    path: String,
+    members: Vec<(String, Node)>,
+    faults: Faults,
+}
+
+/// A value that is being read.
+#[derive(Debug)]
+pub struct Value {
+    path: String,
+    node: Node,
+    faults: Faults,
+}
+
+impl Object {
+    /// Parses a whole body.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not JSON, too deep, has duplicate keys, or is not an object.
+    pub fn parse(bytes: &[u8]) -> Result<Object, Error> {
+        let faults = Faults::default();
+        let mut from = serde_json::Deserializer::from_slice(bytes);
+        let node = Reading {
+            path: String::new(),
+            depth: 0,
+            faults: &faults,
+        }
+        .deserialize(&mut from)
+        .and_then(|node| from.end().map(|()| node))
+        .map_err(|e| Error::invalid("", format!("is not valid JSON: {e}")))?;
+        match node {
+            Node::Object(members) => Ok(Object {
+                path: String::new(),
+                members,
+                faults,
+            }),
+            other => Err(Error::invalid(
+                "",
+                format!("must be a JSON object, not {}", other.kind()),
+            )),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        let at = self.members.iter().position(|(known, _)| known == name)?;
+        let node = self.members.swap_remove(at).1;
+        self.members.retain(|(known, _)| known != name);
+        Some(Value {
+            path: child(&self.path, name),
+            node,
+            faults: Rc::clone(&self.faults),
+        })
+    }
+
+    /// Reads a field that must be there.
+    pub fn required<T>(&mut self, name: &str, read: impl FnOnce(Value) -> Option<T>) -> Option<T> {
+        let Some(value) = self.take(name) else {
+            fault(&self.faults, &child(&self.path, name), "is required");
+            return None;
+        };
+        read(value)
+    }
+
+    /// Reads a field that may be there.
+    pub fn optional<T>(&mut self, name: &str, read: impl FnOnce(Value) -> Option<T>) -> Option<T> {
+        self.take(name).and_then(read)
+    }
+
+    /// Notes a fault of a field.
+    pub fn fault(&self, name: &str, message: impl Into<String>) {
+        fault(&self.faults, &child(&self.path, name), message);
+    }
+
+    /// Notes the fields that nobody read.
+    fn close(self) {
+        for (name, _) in self.members {
+            fault(
+                &self.faults,
+                &child(&self.path, &name),
+                "is not a known field",
+            );
+        }
+    }
+
+    /// Ends the reading of a whole body: what was read, if nothing was wrong anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault.
+    pub fn finish<T>(self, read: Option<T>) -> Result<T, Error> {
+        let faults = Rc::clone(&self.faults);
+        self.close();
+        let mut faults = faults.take();
+        faults.sort_by(|a, b| a.path.cmp(&b.path));
+        match read {
+            Some(read) if faults.is_empty() => Ok(read),
+            _ if faults.is_empty() => Err(Error::internal("a body was refused without a fault")),
+            _ => Err(Error::Invalid(faults)),
+        }
+    }
+}
+
+impl Value {
+    /// Notes what is wrong with this value.
+    fn wrong<T>(&self, message: impl Into<String>) -> Option<T> {
+        fault(&self.faults, &self.path, message);
+        None
+    }
+
+    fn not_a<T>(&self, wanted: &str) -> Option<T> {
+        self.wrong(format!("must be {wanted}, not {}", self.node.kind()))
+    }
+
+    /// A string with so many characters.
+    pub fn text(self, length: RangeInclusive<usize>) -> Option<String> {
+        let Node::Text(text) = &self.node else {
+            return self.not_a("a string");
+        };
+        let characters = text.chars().count();
+        if !length.contains(&characters) {
+            return self.wrong(format!(
+                "must have {} to {} characters, not {characters}",
+                length.start(),
+                length.end()
+            ));
+        }
+        if text.contains('\0') {
+            return self.wrong("must not hold NUL characters");
+        }
+        Some(text.clone())
+    }
+
+    /// A string that reads as a type.
+    pub fn parsed<T>(self, parse: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        let Node::Text(text) = &self.node else {
+            return self.not_a("a string");
+        };
+        match parse(text) {
+            Ok(parsed) => Some(parsed),
+            Err(why) => self.wrong(why),
+        }
+    }
+
+    /// A whole number within a range.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "guarded"
+    )]
+    pub fn whole(self, range: RangeInclusive<u64>) -> Option<u64> {
+        let whole = match self.node {
+            Node::Whole(whole) => whole,
+            Node::Number(n) if n.fract() == 0.0 && n >= 0.0 && n < u64::MAX as f64 => n as u64,
+            Node::Number(_) => return self.wrong("must be a whole number of 0 or more"),
+            _ => return self.not_a("a whole number"),
+        };
+        if range.contains(&whole) {
+            Some(whole)
+        } else {
+            self.wrong(format!("must be from {} to {}", range.start(), range.end()))
+        }
+    }
+
+    /// A decimal number that reads as a type.
+    #[expect(clippy::cast_precision_loss, reason = "the reader judges the number")]
+    pub fn decimal<T>(self, read: impl FnOnce(f64) -> Result<T, String>) -> Option<T> {
+        let number = match self.node {
+            Node::Whole(whole) => whole as f64,
+            Node::Number(number) => number,
+            _ => return self.not_a("a number"),
+        };
+        match read(number) {
+            Ok(read) => Some(read),
+            Err(why) => self.wrong(why),
+        }
+    }
+
+    /// A list of so many values.
+    pub fn list<T>(
+        self,
+        length: RangeInclusive<usize>,
+        mut each: impl FnMut(Value) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let Node::List(items) = self.node.clone() else {
+            return self.not_a("an array");
+        };
+        if !length.contains(&items.len()) {
+            return self.wrong(format!(
+                "must have {} to {} items, not {}",
+                length.start(),
+                length.end(),
+                items.len()
+            ));
+        }
+        let read: Vec<Option<T>> = items
+            .into_iter()
+            .enumerate()
+            .map(|(i, node)| {
+                let path = child(&self.path, &i.to_string());
+                each(Value {
+                    path,
+                    node,
+                    faults: Rc::clone(&self.faults),
+                })
+            })
+            .collect();
+        read.into_iter().collect()
+    }
+
+    /// An object, of which every field must be read.
+    pub fn object<T>(self, read: impl FnOnce(&mut Object) -> Option<T>) -> Option<T> {
+        let Node::Object(members) = self.node else {
+            return self.not_a("an object");
+        };
+        let mut object = Object {
+            path: self.path,
+            members,
+            faults: self.faults,
+        };
+        let read = read(&mut object);
+        object.close();
+        read
+    }
+
+    /// An object with any names and values of one kind.
+    pub fn map<T>(
+        self,
+        most: usize,
+        name_length: RangeInclusive<usize>,
+        mut each: impl FnMut(Value) -> Option<T>,
+    ) -> Option<Vec<(String, T)>> {
+        let Node::Object(members) = self.node.clone() else {
+            return self.not_a("an object");
+        };
+        if members.len() > most {
+            return self.wrong(format!(
+                "must have at most {most} fields, not {}",
+                members.len()
+            ));
+        }
+        let mut read = Vec::new();
+        for (name, node) in members {
+            let path = child(&self.path, &name);
+            if !name_length.contains(&name.chars().count()) {
+                let (least, most) = (name_length.start(), name_length.end());
+                fault(
+                    &self.faults,
+                    &path,
+                    format!("has a name that is not {least} to {most} characters long"),
+                );
+            }
+            read.push(
+                each(Value {
+                    path,
+                    node,
+                    faults: Rc::clone(&self.faults),
+                })
+                .map(|value| (name, value)),
+            );
+        }
+        read.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(of: Error) -> Vec<(String, String)> {
+        match of {
+            Error::Invalid(faults) => faults.into_iter().map(|f| (f.path, f.message)).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_fault_is_told_with_its_path() {
+        let mut body = Object::parse(
+            br#"{"a": 5, "b/c": {"d": "x", "e": 1}, "twice": 1, "twice": 2, "list": [1, "x"]}"#,
+        )
+        .unwrap();
+        let a = body.required("a", |v| v.text(1..=3));
+        let b = body.required("b/c", |v| v.object(|o| o.required("d", |v| v.whole(1..=2))));
+        let missing = body.required("missing", |v| v.text(1..=3));
+        let twice = body.optional("twice", |v| v.whole(0..=9));
+        let list = body.optional("list", |v| v.list(0..=9, |v| v.whole(0..=9)));
+        assert_eq!((a, b, missing, list), (None, None, None, None));
+        let paths: Vec<String> = faults(body.finish(twice).unwrap_err())
+            .into_iter()
+            .map(|f| f.0)
+            .collect();
+        assert_eq!(
+            paths,
+            ["/a", "/b~1c/d", "/b~1c/e", "/list/1", "/missing", "/twice"]
+        );
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused_whole() {
+        let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
+        let cases: [&[u8]; 7] = [
+            b"",
+            b"[]",
+            b"null",
+            b"{\"a\":1} x",
+            b"{\"a\":\xff}",
+            b"{a:1}",
+            deep.as_bytes(),
+        ];
+        for bad in cases {
+            assert_eq!(
+                faults(Object::parse(bad).unwrap_err())[0].0,
+                "",
+                "{}",
+                String::from_utf8_lossy(bad)
+            );
+        }
+        let body = Object::parse(b"{\"a\":{\"a\":{}}}").unwrap();
+        assert_eq!(faults(body.finish(Some(())).unwrap_err())[0].0, "/a");
+    }
+}

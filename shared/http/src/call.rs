@@ -1,0 +1,149 @@
+//! A request whose caller is known and allowed.
+
+use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
+use awo_store::idempotency::IdempotentRequest;
+use awo_store::keys::Caller;
+use lambda_http::{Body, Request, RequestExt};
+use sha2::{Digest, Sha256};
+
+use crate::answer::Answer;
+use crate::body::Object;
+use crate::query::Query;
+use crate::routes::Route;
+
+/// Largest body of a client, in bytes.
+pub const MAX_BODY_BYTES: usize = 262_144;
+/// Longest idempotency key, in characters.
+const MAX_IDEMPOTENCY_KEY: usize = 255;
+
+/// A request whose caller is known and allowed.
+#[derive(Debug)]
+pub struct Call {
+    /// Who calls.
+    pub caller: Caller,
+    /// When it came.
+    pub now: Timestamp,
+    /// Its id.
+    pub request_id: String,
+    pub(crate) route: &'static Route,
+    pub(crate) request: Request,
+}
+
+impl Call {
+    /// The caller's organization.
+    #[must_use]
+    pub fn org(&self) -> &OrgId {
+        &self.caller.org_id
+    }
+
+    /// The work order that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn work_order_id(&self) -> Result<WorkOrderId, Error> {
+        WorkOrderId::parse(&self.path_parameter("id"))
+            .map_err(|_| Error::NotFound(Resource::WorkOrder))
+    }
+
+    /// The run that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn run_id(&self) -> Result<RunId, Error> {
+        RunId::parse(&self.path_parameter("id")).map_err(|_| Error::NotFound(Resource::Run))
+    }
+
+    fn path_parameter(&self, name: &str) -> String {
+        self.request
+            .path_parameters()
+            .first(name)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    /// The query, to be read parameter by parameter.
+    #[must_use]
+    pub fn query(&self) -> Query {
+        Query::of(&self.request)
+    }
+
+    /// The body, which must be a JSON object.
+    ///
+    /// # Errors
+    /// What is wrong with it as a whole.
+    pub fn object(&self) -> Result<Object, Error> {
+        let bytes = body_bytes(&self.request);
+        if !is_json(&self.request) {
+            return Err(Error::UnsupportedMediaType);
+        }
+        if bytes.len() > MAX_BODY_BYTES {
+            return Err(Error::PayloadTooLarge {
+                limit_bytes: MAX_BODY_BYTES,
+            });
+        }
+        Object::parse(bytes)
+    }
+
+    /// The idempotency key with what it stands for, if the request carries one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not 1–255 visible ASCII characters, sent once.
+    pub fn idempotency(&self) -> Result<Option<IdempotentRequest>, Error> {
+        let mut values = self.request.headers().get_all("idempotency-key").iter();
+        let Some(value) = values.next() else {
+            return Ok(None);
+        };
+        let visible = (1..=MAX_IDEMPOTENCY_KEY).contains(&value.len())
+            && value.as_bytes().iter().all(u8::is_ascii_graphic);
+        if !visible || values.next().is_some() {
+            let message =
+                format!("must be 1–{MAX_IDEMPOTENCY_KEY} visible ASCII characters, sent once");
+            return Err(Error::invalid("Idempotency-Key", message));
+        }
+        let parts: [&[u8]; 3] = [
+            self.request.method().as_str().as_bytes(),
+            self.request.raw_http_path().as_bytes(),
+            value.as_bytes(),
+        ];
+        Ok(Some(IdempotentRequest {
+            key_hash: hash(&parts.join(&b'\n')),
+            body_hash: hash(body_bytes(&self.request)),
+        }))
+    }
+
+    /// Status and body of an answer as they will be sent, to be kept for replays.
+    #[must_use]
+    pub fn rendered(&self, answer: &Answer) -> (u16, String) {
+        answer.rendered(self.route.style, &self.request_id)
+    }
+}
+
+/// The raw body of a request.
+#[must_use]
+pub fn body_bytes(request: &Request) -> &[u8] {
+    match request.body() {
+        Body::Text(text) => text.as_bytes(),
+        Body::Binary(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// True if the body is declared as JSON.
+fn is_json(request: &Request) -> bool {
+    let declared = request
+        .headers()
+        .get("content-type")
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
+    declared
+        .split(';')
+        .next()
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|b| format!("{b:02x}"))
+        .collect()
+}

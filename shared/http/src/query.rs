@@ -1,0 +1,100 @@
+//! Query parameters: each is read by name, and what is left over is a fault.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use awo_domain::{Error, Fault};
+use lambda_http::{Request, RequestExt};
+
+/// The parameters of a request.
+#[derive(Debug)]
+pub struct Query {
+    values: RefCell<BTreeMap<String, Vec<String>>>,
+    faults: RefCell<Vec<Fault>>,
+}
+
+impl Query {
+    pub(crate) fn of(request: &Request) -> Query {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in request.query_string_parameters().iter() {
+            values
+                .entry(name.to_owned())
+                .or_default()
+                .push(value.to_owned());
+        }
+        Query {
+            values: RefCell::new(values),
+            faults: RefCell::default(),
+        }
+    }
+
+    /// Adds a fault of a parameter.
+    pub fn fault(&self, name: &str, message: impl Into<String>) {
+        self.faults.borrow_mut().push(Fault {
+            path: name.to_owned(),
+            message: message.into(),
+        });
+    }
+
+    /// A parameter as text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let values = self.values.borrow_mut().remove(name)?;
+        if values.len() > 1 {
+            self.fault(name, "must be given once");
+        }
+        values.into_iter().next()
+    }
+
+    /// A parameter that reads as a type; `what` says what it must be.
+    pub fn parsed<T>(
+        &self,
+        name: &str,
+        what: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let text = self.text(name)?;
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.fault(name, what);
+        }
+        parsed
+    }
+
+    /// A whole number within a range.
+    pub fn whole(&self, name: &str, range: std::ops::RangeInclusive<u32>, default: u32) -> u32 {
+        let what = format!(
+            "must be a whole number from {} to {}",
+            range.start(),
+            range.end()
+        );
+        let digits = |text: &str| {
+            text.bytes()
+                .all(|b| b.is_ascii_digit())
+                .then(|| text.parse().ok())
+                .flatten()
+        };
+        self.parsed(name, &what, |text| {
+            digits(text).filter(|n| range.contains(n))
+        })
+        .unwrap_or(default)
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault, those parameters included that nobody read.
+    pub fn finish(self) -> Result<(), Error> {
+        let mut faults = self.faults.into_inner();
+        for name in self.values.into_inner().into_keys() {
+            faults.push(Fault {
+                path: name,
+                message: "is not a parameter of this operation".to_owned(),
+            });
+        }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Invalid(faults))
+        }
+    }
+}
