@@ -295,9 +295,11 @@ pub(crate) fn living(state: &State) -> usize {
 /// Forgets what ECS would have forgotten.
 pub(crate) fn forget(state: &mut State) {
     let now = clock::now();
-    state
-        .tokens
-        .retain(|_, token| token.sent.elapsed() < TOKEN_KEPT);
+    if state.tokens.len() >= TOKENS {
+        state
+            .tokens
+            .retain(|_, token| token.sent.elapsed() < TOKEN_KEPT);
+    }
     state.tasks.retain(|_, task| {
         task.stopped
             .is_none_or(|stopped| now - stopped < STOPPED_KEPT)

@@ -14,6 +14,7 @@ pub mod ecs;
 mod ecs_event;
 mod ecs_process;
 mod ecs_protocol;
+mod ecs_run_task;
 mod ecs_task;
 pub mod function;
 pub mod gateway;
@@ -33,6 +34,8 @@ mod sqs_error;
 mod sqs_message;
 mod sqs_protocol;
 mod sqs_queue;
+mod sqs_receive;
+mod sqs_store;
 
 pub use arn::{ACCOUNT, REGION};
 pub use serve::Server;

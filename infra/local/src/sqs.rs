@@ -19,8 +19,8 @@ use crate::shutdown::Shutdown;
 pub use crate::sqs_attributes::{QueueAttributes, RedrivePolicy};
 pub use crate::sqs_error::SqsError;
 pub use crate::sqs_message::{Message, MessageAttribute, MessageAttributes, NewMessage, Received};
-pub use crate::sqs_queue::Counts;
 use crate::sqs_queue::{Queue, ReceiveLimits};
+pub use crate::sqs_store::Counts;
 use crate::{arn, clock, sqs_protocol};
 
 /// A batch of ten largest messages, escaped, and its envelope.

@@ -43,7 +43,8 @@ pub struct QueueAttributes {
     pub retention: Duration,
     pub maximum_message_bytes: usize,
     pub redrive_policy: Option<RedrivePolicy>,
-    pub(crate) kept: BTreeMap<String, String>,
+    /// Attributes that are only kept and given back, as `Policy`.
+    pub kept: BTreeMap<String, String>,
 }
 
 impl Default for QueueAttributes {

@@ -1,8 +1,7 @@
-//! One queue in memory. Invariants: a message is in exactly one of the three places ready,
-//! delayed, in flight; it is handed to one receiver at a time; only its latest receipt acts on
-//! it. The queue has no clock of its own: every call says what time it is.
+//! One queue in memory. Invariants: a message is handed to one receiver at a time; only its
+//! latest receipt acts on it; a limit of SQS is checked before anything changes. The queue has
+//! no clock of its own: every call says what time it is.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,35 +11,13 @@ use tokio::time::Instant;
 use crate::sqs_attributes::{DELAY_SECONDS, QueueAttributes, VISIBILITY_SECONDS};
 use crate::sqs_error::SqsError;
 use crate::sqs_message::{Message, NewMessage, Receipt, Received};
+use crate::sqs_store::{Counts, Place, Store};
 
 /// Received and neither deleted nor visible again, of one standard queue.
 pub const IN_FLIGHT: usize = 120_000;
 
 /// All messages of one queue. SQS has no such limit; memory does.
 pub const QUEUE_BYTES: usize = 256 * 1024 * 1024;
-
-#[derive(Debug, PartialEq, Eq)]
-enum Place {
-    Ready,
-    Delayed(Instant),
-    InFlight { until: Instant, received: Instant },
-}
-
-struct Stored {
-    message: Arc<Message>,
-    sent: Instant,
-    bytes: usize,
-    receive: u64,
-    place: Place,
-}
-
-/// How many messages are where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counts {
-    pub ready: usize,
-    pub in_flight: usize,
-    pub delayed: usize,
-}
 
 pub(crate) struct Queue {
     pub name: String,
@@ -51,14 +28,7 @@ pub(crate) struct Queue {
     /// Rings when a message may have become ready.
     pub bell: Arc<Notify>,
     nonce: u64,
-    next_sequence: u64,
-    bytes: usize,
-    messages: BTreeMap<u64, Stored>,
-    /// By group, so that a group with many messages in flight lets the others pass.
-    ready: BTreeMap<Option<String>, BTreeSet<u64>>,
-    delayed: BTreeSet<(Instant, u64)>,
-    in_flight: BTreeSet<(Instant, u64)>,
-    in_flight_by_group: HashMap<String, usize>,
+    store: Store,
 }
 
 impl Queue {
@@ -71,13 +41,7 @@ impl Queue {
             purged: None,
             bell: Arc::new(Notify::new()),
             nonce: random(),
-            next_sequence: 0,
-            bytes: 0,
-            messages: BTreeMap::new(),
-            ready: BTreeMap::new(),
-            delayed: BTreeSet::new(),
-            in_flight: BTreeSet::new(),
-            in_flight_by_group: HashMap::new(),
+            store: Store::default(),
         }
     }
 
@@ -117,46 +81,37 @@ impl Queue {
             receive_count: 0,
             dead_letter_source_arn: None,
         };
-        self.store(Arc::new(message), bytes, now, delay)
+        let message = Arc::new(message);
+        self.insert(Arc::clone(&message), bytes, now, delay)?;
+        Ok(message)
     }
 
     /// Takes a message from a queue whose redrive policy names this one.
     pub fn bury(&mut self, buried: Buried, now: Instant) -> Result<(), SqsError> {
-        self.store(buried.message, buried.bytes, now, Duration::ZERO)
-            .map(drop)
+        self.insert(buried.message, buried.bytes, now, Duration::ZERO)
     }
 
-    fn store(
+    fn insert(
         &mut self,
         message: Arc<Message>,
         bytes: usize,
         now: Instant,
         delay: Duration,
-    ) -> Result<Arc<Message>, SqsError> {
-        if self.bytes + bytes > QUEUE_BYTES {
+    ) -> Result<(), SqsError> {
+        if self.store.bytes() + bytes > QUEUE_BYTES {
             return Err(SqsError::OverLimit(format!(
                 "The queue {} holds {QUEUE_BYTES} bytes, which is all it may here.",
                 self.name
             )));
         }
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        self.bytes += bytes;
-        let stored = Stored {
-            message: Arc::clone(&message),
-            sent: now,
-            bytes,
-            receive: 0,
-            place: Place::Ready,
-        };
-        self.messages.insert(sequence, stored);
-        if delay.is_zero() {
-            self.put(sequence, Place::Ready);
+        let place = if delay.is_zero() {
+            Place::Ready
         } else {
-            self.put(sequence, Place::Delayed(now + delay));
-        }
+            Place::Delayed(now + delay)
+        };
+        self.store.insert(message, bytes, now, place);
         self.bell.notify_waiters();
-        Ok(message)
+        Ok(())
     }
 
     /// Hands out up to `limits.messages` messages that are ready, and those that were received
@@ -167,13 +122,13 @@ impl Queue {
         now: Instant,
         now_millis: u64,
     ) -> Result<(Vec<Received>, Vec<Buried>), SqsError> {
-        self.settle(now);
+        self.store.settle(now, self.attributes.retention);
         let (mut received, mut buried, mut bytes) = (Vec::new(), Vec::new(), 0);
         while received.len() < limits.messages {
-            let Some(sequence) = self.next_ready() else {
+            let Some(sequence) = self.store.next_ready() else {
                 break;
             };
-            if self.in_flight.len() >= IN_FLIGHT {
+            if self.store.in_flight() >= IN_FLIGHT {
                 if received.is_empty() {
                     return Err(SqsError::OverLimit(
                         "Too many messages in flight for the queue.".to_owned(),
@@ -181,7 +136,7 @@ impl Queue {
                 }
                 break;
             }
-            let Some(stored) = self.messages.get(&sequence) else {
+            let Some(stored) = self.store.get(sequence) else {
                 break;
             };
             if self.is_spent(&stored.message) {
@@ -204,22 +159,6 @@ impl Queue {
             .is_some_and(|policy| message.receive_count >= policy.max_receive_count)
     }
 
-    /// Of the groups with ready messages, the one with the fewest in flight; in it, or among
-    /// equals, the oldest message.
-    fn next_ready(&self) -> Option<u64> {
-        let load = |group: &Option<String>| {
-            group
-                .as_ref()
-                .and_then(|group| self.in_flight_by_group.get(group))
-                .copied()
-        };
-        self.ready
-            .iter()
-            .filter_map(|(group, sequences)| Some((load(group).unwrap_or(0), *sequences.first()?)))
-            .min()
-            .map(|(_, sequence)| sequence)
-    }
-
     fn hand_out(
         &mut self,
         sequence: u64,
@@ -228,7 +167,7 @@ impl Queue {
         now_millis: u64,
     ) -> Option<Received> {
         let until = now + visibility.unwrap_or(self.attributes.visibility_timeout);
-        let stored = self.messages.get_mut(&sequence)?;
+        let stored = self.store.get_mut(sequence)?;
         let message = Arc::make_mut(&mut stored.message);
         message.receive_count += 1;
         message.first_received_millis.get_or_insert(now_millis);
@@ -239,7 +178,7 @@ impl Queue {
             receive: stored.receive,
         };
         let message = Arc::clone(&stored.message);
-        self.put(
+        self.store.put(
             sequence,
             Place::InFlight {
                 until,
@@ -253,7 +192,7 @@ impl Queue {
     }
 
     fn exhume(&mut self, sequence: u64) -> Option<Buried> {
-        let mut stored = self.remove(sequence)?;
+        let mut stored = self.store.remove(sequence)?;
         let message = Arc::make_mut(&mut stored.message);
         message.dead_letter_source_arn = Some(self.arn.clone());
         Some(Buried {
@@ -266,11 +205,11 @@ impl Queue {
     pub fn delete(&mut self, handle: &str) -> Result<(), SqsError> {
         let receipt = self.receipt(handle)?;
         let current = self
-            .messages
-            .get(&receipt.sequence)
+            .store
+            .get(receipt.sequence)
             .is_some_and(|stored| stored.receive == receipt.receive);
         if current {
-            self.remove(receipt.sequence);
+            self.store.remove(receipt.sequence);
         }
         Ok(())
     }
@@ -289,18 +228,18 @@ impl Queue {
             )));
         }
         let receipt = self.receipt(handle)?;
-        self.settle(now);
+        self.store.settle(now, self.attributes.retention);
         let gone = || {
             SqsError::InvalidParameterValue(format!(
                 "Value {handle} for parameter ReceiptHandle is invalid. Reason: Message does not \
                  exist or is not available for visibility timeout change."
             ))
         };
-        let stored = self.messages.get(&receipt.sequence).ok_or_else(gone)?;
+        let stored = self.store.get(receipt.sequence).ok_or_else(gone)?;
         if stored.receive != receipt.receive {
             return Err(gone());
         }
-        let Place::InFlight { received, .. } = stored.place else {
+        let Place::InFlight { received, .. } = stored.place() else {
             return Err(SqsError::MessageNotInflight);
         };
         let until = now + Duration::from_secs(seconds);
@@ -317,7 +256,7 @@ impl Queue {
         } else {
             Place::InFlight { until, received }
         };
-        self.put(receipt.sequence, place);
+        self.store.put(receipt.sequence, place);
         // A receiver that waits has to look again: its next deadline may have moved.
         self.bell.notify_waiters();
         Ok(())
@@ -325,111 +264,22 @@ impl Queue {
 
     fn receipt(&self, handle: &str) -> Result<Receipt, SqsError> {
         Receipt::parse(handle)
-            .filter(|receipt| receipt.queue == self.nonce && receipt.sequence < self.next_sequence)
+            .filter(|receipt| receipt.queue == self.nonce && self.store.knew(receipt.sequence))
             .ok_or(SqsError::ReceiptHandleIsInvalid)
     }
 
     pub fn purge(&mut self) {
-        self.messages.clear();
-        self.ready.clear();
-        self.delayed.clear();
-        self.in_flight.clear();
-        self.in_flight_by_group.clear();
-        self.bytes = 0;
+        self.store.clear();
     }
 
     pub fn counts(&mut self, now: Instant) -> Counts {
-        self.settle(now);
-        Counts {
-            ready: self.ready.values().map(BTreeSet::len).sum(),
-            in_flight: self.in_flight.len(),
-            delayed: self.delayed.len(),
-        }
+        self.store.settle(now, self.attributes.retention);
+        self.store.counts()
     }
 
     /// When the next message becomes ready by itself.
     pub fn next_ready_at(&self) -> Option<Instant> {
-        let delayed = self.delayed.first().map(|(at, _)| *at);
-        let in_flight = self.in_flight.first().map(|(at, _)| *at);
-        delayed.into_iter().chain(in_flight).min()
-    }
-
-    /// Brings every message to the place it has at `now`.
-    fn settle(&mut self, now: Instant) {
-        while let Some((_, sequence)) = self.delayed.first().filter(|(at, _)| *at <= now).copied() {
-            self.put(sequence, Place::Ready);
-        }
-        while let Some((_, sequence)) = self.in_flight.first().filter(|(at, _)| *at <= now).copied()
-        {
-            self.put(sequence, Place::Ready);
-        }
-        let retention = self.attributes.retention;
-        while let Some((sequence, stored)) = self.messages.first_key_value() {
-            if now.duration_since(stored.sent) < retention {
-                break;
-            }
-            self.remove(*sequence);
-        }
-    }
-
-    fn put(&mut self, sequence: u64, place: Place) {
-        self.take_from_place(sequence);
-        let Some(stored) = self.messages.get_mut(&sequence) else {
-            return;
-        };
-        let group = stored.message.group_id.clone();
-        match place {
-            Place::Ready => {
-                self.ready.entry(group).or_default().insert(sequence);
-            }
-            Place::Delayed(at) => {
-                self.delayed.insert((at, sequence));
-            }
-            Place::InFlight { until, .. } => {
-                self.in_flight.insert((until, sequence));
-                if let Some(group) = group {
-                    *self.in_flight_by_group.entry(group).or_default() += 1;
-                }
-            }
-        }
-        stored.place = place;
-    }
-
-    fn take_from_place(&mut self, sequence: u64) {
-        let Some(stored) = self.messages.get(&sequence) else {
-            return;
-        };
-        let group = &stored.message.group_id;
-        match stored.place {
-            Place::Ready => {
-                if let Some(sequences) = self.ready.get_mut(group) {
-                    sequences.remove(&sequence);
-                    if sequences.is_empty() {
-                        self.ready.remove(group);
-                    }
-                }
-            }
-            Place::Delayed(at) => {
-                self.delayed.remove(&(at, sequence));
-            }
-            Place::InFlight { until, .. } => {
-                self.in_flight.remove(&(until, sequence));
-                let Some(group) = group else { return };
-                if let Some(count) = self.in_flight_by_group.get_mut(group) {
-                    *count -= 1;
-                    if *count == 0 {
-                        self.in_flight_by_group.remove(group);
-                    }
-                }
-            }
-        }
-    }
-
-    fn remove(&mut self, sequence: u64) -> Option<Stored> {
-        self.take_from_place(sequence);
-        let stored = self.messages.remove(&sequence)?;
-        self.bytes -= stored.bytes;
-        Some(stored)
+        self.store.next_ready_at()
     }
 }
 
