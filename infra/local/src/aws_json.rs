@@ -107,8 +107,7 @@ async fn admit(
             403,
             "UnrecognizedClientException",
             "The security token included in the request is invalid.",
-        )
-        .with_query_error("InvalidClientTokenId"));
+        ));
     }
     let name = headers
         .get("x-amz-target")

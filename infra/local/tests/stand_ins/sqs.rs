@@ -387,7 +387,7 @@ async fn strangers_are_refused() {
         .await
         .unwrap_err();
     assert_eq!(refused.raw_response().unwrap().status().as_u16(), 403);
-    assert_eq!(refused.code(), Some("InvalidClientTokenId"));
+    assert_eq!(refused.code(), Some("UnrecognizedClientException"));
     assert!(sqs.queues.exists("work").is_err());
     let unsigned = http_client().post(&sqs.endpoint);
     let unsigned = unsigned
