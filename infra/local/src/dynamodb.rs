@@ -1,0 +1,177 @@
+//! DynamoDB: the embedded engine behind our own endpoint. Invariants: it answers only callers
+//! that know the access key; the database file is its owner's alone; engine calls run on
+//! threads that may block, so that a slow disk stalls no other stand-in.
+//!
+//! The engine has an HTTP server of its own, which admits any key; so its typed operations
+//! are called here instead.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use dynoxide::{Database, DynoxideError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpListener;
+use tokio::time::MissedTickBehavior;
+
+use crate::access::AccessKey;
+use crate::aws_json::{self, Dialect, Refusal};
+use crate::serve::Server;
+use crate::shutdown::Shutdown;
+
+/// DynamoDB accepts requests of up to 16 MB.
+const BODY_BYTES: usize = 16 * 1024 * 1024;
+
+const DIALECT: Dialect = Dialect {
+    target_prefix: "DynamoDB_20120810.",
+    content_type: "application/x-amz-json-1.0",
+    body_bytes: BODY_BYTES,
+};
+
+/// Where the items live.
+#[derive(Clone, Debug)]
+pub enum Storage {
+    Memory,
+    File(PathBuf),
+}
+
+/// Serves the database until the shutdown, and removes expired items every `ttl_period`.
+///
+/// # Errors
+/// When the database cannot be opened or the listener is not on loopback.
+pub fn start(
+    listener: TcpListener,
+    storage: &Storage,
+    ttl_period: Duration,
+    key: AccessKey,
+    shutdown: Shutdown,
+) -> io::Result<Server> {
+    let database = open(storage)?;
+    tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
+    aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
+        let database = database.clone();
+        async move {
+            tokio::task::spawn_blocking(move || dispatch(&database, &operation, &body))
+                .await
+                .unwrap_or_else(|error| {
+                    Err(Refusal::new(500, "InternalServerError", error.to_string()))
+                })
+        }
+    })
+}
+
+fn open(storage: &Storage) -> io::Result<Database> {
+    let database = match storage {
+        Storage::Memory => Database::memory(),
+        Storage::File(path) => {
+            // SQLite gives its journal files the mode of the database file.
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .mode(0o600)
+                .open(path)?;
+            let path = path.to_str().ok_or_else(|| {
+                io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "the path of the database is no UTF-8",
+                )
+            })?;
+            Database::new(path)
+        }
+    };
+    database.map_err(|error| io::Error::other(format!("the database cannot be opened: {error}")))
+}
+
+async fn sweep(database: Database, period: Duration, shutdown: Shutdown) {
+    let mut ticks = tokio::time::interval(period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            () = shutdown.begun() => return,
+        }
+        let database = database.clone();
+        match tokio::task::spawn_blocking(move || database.sweep_ttl()).await {
+            Ok(Ok(0)) => {}
+            Ok(Ok(removed)) => tracing::debug!(removed, "expired items were removed"),
+            Ok(Err(error)) => tracing::error!(%error, "expired items could not be removed"),
+            Err(error) => tracing::error!(%error, "the sweep of expired items broke"),
+        }
+    }
+}
+
+fn dispatch(database: &Database, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+    match operation {
+        "CreateTable" => run(body, |input| database.create_table(input)),
+        "DeleteTable" => run(body, |input| database.delete_table(input)),
+        "DescribeTable" => run(body, |input| database.describe_table(input)),
+        "ListTables" => run(body, |input| database.list_tables(input)),
+        "UpdateTable" => run(body, |input| database.update_table(input)),
+        "UpdateTimeToLive" => run(body, |input| database.update_time_to_live(input)),
+        "DescribeTimeToLive" => run(body, |input| database.describe_time_to_live(input)),
+        "PutItem" => run(body, |input| database.put_item(input)),
+        "GetItem" => run(body, |input| database.get_item(input)),
+        "DeleteItem" => run(body, |input| database.delete_item(input)),
+        "UpdateItem" => run(body, |input| database.update_item(input)),
+        "Query" => run(body, |input| database.query(input)),
+        "Scan" => run(body, |input| database.scan(input)),
+        "BatchGetItem" => run(body, |input| database.batch_get_item(input)),
+        "BatchWriteItem" => run(body, |input| database.batch_write_item(input)),
+        "TransactWriteItems" => run(body, |input| database.transact_write_items(input)),
+        "TransactGetItems" => run(body, |input| database.transact_get_items(input)),
+        other => Err(aws_json::unknown_operation(format!(
+            "{other} is not served here"
+        ))),
+    }
+}
+
+fn run<I, O>(
+    body: &Bytes,
+    operation: impl FnOnce(I) -> Result<O, DynoxideError>,
+) -> Result<String, Refusal>
+where
+    I: DeserializeOwned,
+    O: Serialize,
+{
+    let input = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
+    let output = operation(input).map_err(|error| Refusal {
+        status: error.status_code(),
+        body: error.to_json(),
+        query_error: None,
+    })?;
+    serde_json::to_string(&output)
+        .map_err(|error| Refusal::new(500, "InternalServerError", error.to_string()))
+}
+
+/// The engine's own types mark in their errors which code DynamoDB gives to the fault.
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    const VALIDATION: &str = "com.amazon.coral.validate#ValidationException";
+    const SERIALIZATION: &str = "com.amazon.coral.service#SerializationException";
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text);
+    for (mark, code) in [
+        ("VALIDATION_REQUEST:", VALIDATION),
+        ("VALIDATION:", VALIDATION),
+        ("SERIALIZATION:", SERIALIZATION),
+    ] {
+        if let Some(message) = text.strip_prefix(mark) {
+            return Refusal::new(400, code, message);
+        }
+    }
+    let validation = [
+        "missing field",
+        "unknown variant",
+        "invalid type: null",
+        "AttributeValue",
+    ];
+    let code = if validation.iter().any(|part| text.contains(part)) {
+        VALIDATION
+    } else {
+        SERIALIZATION
+    };
+    Refusal::new(400, code, text)
+}

@@ -1,0 +1,319 @@
+//! ECS: tasks that are real processes. Invariants: one client token starts one set of tasks,
+//! however often it is sent; never more tasks run than the limit; every task ends in STOPPED,
+//! with an event, and no process of it is left.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+use crate::access::AccessKey;
+use crate::aws_json::{self, Dialect};
+pub use crate::ecs_event::{TaskEvents, TaskRule};
+use crate::ecs_process::{Launch, Process};
+pub use crate::ecs_task::TaskStatus;
+use crate::ecs_task::{StopCause, Task};
+use crate::serve::Server;
+use crate::shutdown::Shutdown;
+use crate::{arn, clock, ecs_protocol};
+
+/// ECS keeps a stopped task describable for about an hour.
+const STOPPED_KEPT: chrono::TimeDelta = chrono::TimeDelta::hours(1);
+
+/// Stopped tasks that are kept at most; the oldest go first.
+pub const STOPPED_TASKS: usize = 5_000;
+
+/// How long a client token is remembered.
+pub const TOKEN_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Client tokens that are remembered at most.
+pub const TOKENS: usize = 100_000;
+
+/// ECS limits a request to far less.
+const BODY_BYTES: usize = 1024 * 1024;
+
+const DIALECT: Dialect = Dialect {
+    target_prefix: "AmazonEC2ContainerServiceV20141113.",
+    content_type: "application/x-amz-json-1.1",
+    body_bytes: BODY_BYTES,
+};
+
+/// What a task of a family runs.
+#[derive(Clone, Debug)]
+pub struct TaskDefinition {
+    pub family: String,
+    pub container_name: String,
+    /// A program and its arguments.
+    pub command: Vec<String>,
+    pub environment: BTreeMap<String, String>,
+    /// From SIGTERM to SIGKILL.
+    pub stop_timeout: Duration,
+    /// Stands before the command; empty without a supervisor. It reads `term` and `kill` as
+    /// lines from its standard input, whose end means that it has to kill everything.
+    pub supervisor: Vec<String>,
+}
+
+/// How the cluster is set up.
+#[derive(Clone, Debug)]
+pub struct EcsSettings {
+    pub cluster: String,
+    /// Must exist. Each task leaves `<task id>.stdout.log` and `<task id>.stderr.log`.
+    pub log_directory: PathBuf,
+    /// Tasks at once.
+    pub task_limit: usize,
+}
+
+pub(crate) struct Token {
+    /// What the token was first sent with.
+    pub request: Value,
+    pub tasks: Vec<String>,
+    pub sent: Instant,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// Revisions by family, the first at the front.
+    pub definitions: BTreeMap<String, Vec<TaskDefinition>>,
+    /// By id.
+    pub tasks: BTreeMap<String, Task>,
+    pub tokens: HashMap<String, Token>,
+}
+
+/// The cluster. Clones share it.
+#[derive(Clone)]
+pub struct Ecs {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    cluster: Arc<str>,
+    log_directory: PathBuf,
+    task_limit: AtomicUsize,
+    events: TaskEvents,
+    shutdown: Shutdown,
+    state: Mutex<State>,
+    /// Rings when a task has stopped.
+    stopped: Notify,
+}
+
+/// Serves the cluster until the shutdown, which stops its tasks.
+///
+/// # Errors
+/// When the listener is not on loopback.
+pub fn start(
+    listener: TcpListener,
+    ecs: Ecs,
+    key: AccessKey,
+    shutdown: Shutdown,
+) -> io::Result<Server> {
+    aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
+        let outcome = ecs_protocol::run(&ecs, &operation, &body);
+        async move { outcome }
+    })
+}
+
+impl Ecs {
+    #[must_use]
+    pub fn new(settings: EcsSettings, events: TaskEvents, shutdown: Shutdown) -> Self {
+        let inner = Inner {
+            cluster: settings.cluster.into(),
+            log_directory: settings.log_directory,
+            task_limit: AtomicUsize::new(settings.task_limit),
+            events,
+            shutdown,
+            state: Mutex::default(),
+            stopped: Notify::new(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Adds a revision to a family and gives its ARN.
+    pub fn register(&self, definition: TaskDefinition) -> String {
+        let family = definition.family.clone();
+        let mut state = self.lock();
+        let revisions = state.definitions.entry(family.clone()).or_default();
+        revisions.push(definition);
+        arn::task_definition(&family, u32::try_from(revisions.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Changes how many tasks may run at once; running ones are left alone.
+    pub fn set_task_limit(&self, tasks: usize) {
+        self.inner.task_limit.store(tasks, Ordering::Relaxed);
+    }
+
+    pub(crate) fn task_limit(&self) -> usize {
+        self.inner.task_limit.load(Ordering::Relaxed)
+    }
+
+    /// Tasks that have not stopped.
+    #[must_use]
+    pub fn living(&self) -> usize {
+        living(&self.lock())
+    }
+
+    /// Resolves when no task lives, or after `limit`; tells which.
+    pub async fn idle(&self, limit: Duration) -> bool {
+        let all_stopped = async {
+            loop {
+                let stopped = self.inner.stopped.notified();
+                tokio::pin!(stopped);
+                stopped.as_mut().enable();
+                if self.living() == 0 {
+                    return;
+                }
+                stopped.await;
+            }
+        };
+        tokio::time::timeout(limit, all_stopped).await.is_ok()
+    }
+
+    pub(crate) fn cluster(&self) -> &Arc<str> {
+        &self.inner.cluster
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.inner
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the life of a task that is already in the state.
+    pub(crate) fn live(
+        &self,
+        task: &Task,
+        definition: TaskDefinition,
+        command: Vec<String>,
+        environment: BTreeMap<String, String>,
+    ) {
+        self.inner.events.emit(task);
+        let launch = Launch {
+            supervisor: definition.supervisor,
+            command,
+            environment,
+            stop_timeout: definition.stop_timeout,
+            log_directory: self.inner.log_directory.clone(),
+            task_id: task.id.clone(),
+        };
+        let (ecs, stop) = (self.clone(), task.stop.subscribe());
+        tokio::spawn(async move {
+            ecs.run(launch, stop).await;
+            ecs.inner.stopped.notify_waiters();
+        });
+    }
+
+    async fn run(&self, launch: Launch, stop: watch::Receiver<bool>) {
+        let id = launch.task_id.as_str();
+        self.change(id, |task| task.status = TaskStatus::Pending);
+        if *stop.borrow() {
+            return self.end(
+                id,
+                None,
+                StopCause {
+                    code: "UserInitiated",
+                    reason: String::new(),
+                },
+            );
+        }
+        let process = match Process::start(&launch) {
+            Ok(process) => process,
+            Err(error) => {
+                let reason = format!("CannotStartContainerError: {error}");
+                return self.end(
+                    id,
+                    None,
+                    StopCause {
+                        code: "TaskFailedToStart",
+                        reason,
+                    },
+                );
+            }
+        };
+        self.change(id, |task| {
+            task.status = TaskStatus::Running;
+            task.started = Some(clock::now());
+        });
+        let exit = process.finish(stop, &self.inner.shutdown).await;
+        let reason = "Essential container in task exited".to_owned();
+        let cause = StopCause {
+            code: "EssentialContainerExited",
+            reason,
+        };
+        match exit {
+            Ok(code) => self.end(id, Some(code), cause),
+            Err(error) => {
+                tracing::error!(task = id, %error, "the end of a task could not be watched");
+                self.end(id, None, cause);
+            }
+        }
+    }
+
+    /// A cause that was already there, the wish of a caller, stands.
+    fn end(&self, id: &str, exit_code: Option<i32>, cause: StopCause) {
+        self.change(id, |task| {
+            task.status = TaskStatus::Deprovisioning;
+            task.exit_code = exit_code;
+            task.stop_cause.get_or_insert(cause);
+            task.stopping.get_or_insert(clock::now());
+        });
+        self.change(id, |task| {
+            task.status = TaskStatus::Stopped;
+            task.stopped = Some(clock::now());
+        });
+    }
+
+    /// The only way to change a task: counts the version up and tells the rules.
+    pub(crate) fn change(&self, id: &str, change: impl FnOnce(&mut Task)) -> Option<Task> {
+        let mut state = self.lock();
+        let task = state.tasks.get_mut(id)?;
+        if task.status != TaskStatus::Stopped {
+            change(task);
+            task.version += 1;
+            self.inner.events.emit(task);
+        }
+        Some(task.clone())
+    }
+}
+
+pub(crate) fn living(state: &State) -> usize {
+    state
+        .tasks
+        .values()
+        .filter(|task| task.status != TaskStatus::Stopped)
+        .count()
+}
+
+/// Forgets what ECS would have forgotten.
+pub(crate) fn forget(state: &mut State) {
+    let now = clock::now();
+    if state.tokens.len() >= TOKENS {
+        state
+            .tokens
+            .retain(|_, token| token.sent.elapsed() < TOKEN_KEPT);
+    }
+    state.tasks.retain(|_, task| {
+        task.stopped
+            .is_none_or(|stopped| now - stopped < STOPPED_KEPT)
+    });
+    let mut stopped: Vec<_> = state
+        .tasks
+        .values()
+        .filter_map(|task| Some((task.stopped?, task.id.clone())))
+        .collect();
+    if stopped.len() > STOPPED_TASKS {
+        stopped.sort();
+        let surplus = stopped.len() - STOPPED_TASKS;
+        for (_, id) in stopped.into_iter().take(surplus) {
+            state.tasks.remove(&id);
+        }
+    }
+}

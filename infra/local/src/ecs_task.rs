@@ -1,0 +1,164 @@
+//! One task and what the ECS API and its events say of it. Invariants: the version grows with
+//! every change; a stopped task changes no more.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{arn, clock};
+
+/// Where a task is in its life; the order is the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TaskStatus {
+    Provisioning,
+    Pending,
+    Running,
+    Deprovisioning,
+    Stopped,
+}
+
+impl TaskStatus {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Provisioning => "PROVISIONING",
+            Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Deprovisioning => "DEPROVISIONING",
+            Self::Stopped => "STOPPED",
+        }
+    }
+
+    fn of_container(self) -> &'static str {
+        match self {
+            Self::Provisioning | Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Deprovisioning | Self::Stopped => "STOPPED",
+        }
+    }
+}
+
+/// Why a task stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StopCause {
+    pub code: &'static str,
+    pub reason: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub id: String,
+    pub cluster: Arc<str>,
+    pub family: String,
+    pub revision: u32,
+    pub container_name: String,
+    pub started_by: Option<String>,
+    pub group: String,
+    pub launch_type: String,
+    /// As the caller gave them.
+    pub overrides: Value,
+    pub tags: Value,
+    pub status: TaskStatus,
+    pub version: u64,
+    pub stop_cause: Option<StopCause>,
+    pub exit_code: Option<i32>,
+    pub created: DateTime<Utc>,
+    pub started: Option<DateTime<Utc>>,
+    pub stopping: Option<DateTime<Utc>>,
+    pub stopped: Option<DateTime<Utc>>,
+    /// Set to true to stop the process.
+    pub stop: watch::Sender<bool>,
+}
+
+impl Task {
+    pub fn arn(&self) -> String {
+        arn::task(&self.cluster, &self.id)
+    }
+
+    pub fn definition_arn(&self) -> String {
+        arn::task_definition(&self.family, self.revision)
+    }
+
+    pub fn desired_status(&self) -> &'static str {
+        let ending = self.stop_cause.is_some() || self.status >= TaskStatus::Deprovisioning;
+        if ending { "STOPPED" } else { "RUNNING" }
+    }
+
+    /// The task as the API renders it.
+    pub fn describe(&self, with_tags: bool) -> Value {
+        let mut task = self.render(|time| json!(clock::epoch_seconds(time)));
+        task["tags"] = if with_tags {
+            self.tags.clone()
+        } else {
+            json!([])
+        };
+        task
+    }
+
+    /// The `detail` of the task's event.
+    pub fn event_detail(&self) -> Value {
+        let mut detail = self.render(|time| json!(clock::precise_time(time)));
+        detail["updatedAt"] = json!(clock::precise_time(clock::now()));
+        detail
+    }
+
+    fn render(&self, time: impl Fn(DateTime<Utc>) -> Value) -> Value {
+        let mut task = json!({
+            "attachments": [],
+            "attributes": [{"name": "ecs.cpu-architecture", "value": "x86_64"}],
+            "availabilityZone": format!("{}a", arn::REGION),
+            "clusterArn": arn::cluster(&self.cluster),
+            "connectivity": "CONNECTED",
+            "containers": [self.container()],
+            "cpu": "1024",
+            "createdAt": time(self.created),
+            "desiredStatus": self.desired_status(),
+            "enableExecuteCommand": false,
+            "group": self.group,
+            "lastStatus": self.status.name(),
+            "launchType": self.launch_type,
+            "memory": "2048",
+            "overrides": self.overrides,
+            "platformVersion": "1.4.0",
+            "taskArn": self.arn(),
+            "taskDefinitionArn": self.definition_arn(),
+            "version": self.version,
+        });
+        for (name, moment) in [
+            ("startedAt", self.started),
+            ("stoppingAt", self.stopping),
+            ("stoppedAt", self.stopped),
+            ("executionStoppedAt", self.stopped),
+        ] {
+            if let Some(moment) = moment {
+                task[name] = time(moment);
+            }
+        }
+        if let Some(started_by) = &self.started_by {
+            task["startedBy"] = json!(started_by);
+        }
+        if let Some(cause) = &self.stop_cause {
+            task["stopCode"] = json!(cause.code);
+            task["stoppedReason"] = json!(cause.reason);
+        }
+        task
+    }
+
+    fn container(&self) -> Value {
+        let mut container = json!({
+            "containerArn": arn::container(&self.cluster, &self.id, &self.id),
+            "cpu": "0",
+            "lastStatus": self.status.of_container(),
+            "name": self.container_name,
+            "networkInterfaces": [],
+            "runtimeId": format!("{}-local", self.id),
+            "taskArn": self.arn(),
+        });
+        if let Some(code) = self.exit_code {
+            container["exitCode"] = json!(code);
+        }
+        container
+    }
+}

@@ -1,0 +1,206 @@
+//! `awo-local`: the whole service in the foreground of one machine.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use awo_cloud::Cloud;
+use awo_domain::OrgId;
+use awo_domain::api_key::Scope;
+use awo_domain::money::MicroCredits;
+use awo_domain::{Error, TransactionId};
+use awo_local::service::make_private_dir;
+use awo_local::{Options, Service};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// What a newcomer's organization is given.
+const FIRST_CREDITS: i64 = 1_000_000;
+const DEFAULT_PORT: u16 = 8787;
+/// How often the sweep runs, as in the cloud.
+const SWEEP_PERIOD: Duration = Duration::from_secs(60);
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// The owner's first key, kept in a file that only the owner can read.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FirstKey {
+    org_id: OrgId,
+    api_key: String,
+}
+
+#[tokio::main]
+async fn main() -> std::process::ExitCode {
+    awo_cloud::telemetry::start();
+    match run().await {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("awo-local: {error}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Failure> {
+    let data_dir =
+        std::path::absolute(setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned()))?;
+    make_private_dir(&data_dir)?;
+    let lock = lock(&data_dir)?;
+    let service = Service::start(options(&data_dir)?).await?;
+    let first = first_key(&service.cloud, &data_dir).await?;
+    write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
+    let ready = json!({
+        "baseUrl": service.base_url,
+        "apiKey": first.api_key,
+        "orgId": first.org_id,
+        "pid": std::process::id(),
+    });
+    write_private(&data_dir.join("service.json"), &ready)?;
+    if let Some(path) = setting("AWO_READY_FILE") {
+        write_private(Path::new(&path), &ready)?;
+    }
+    welcome(&service.base_url, &first, &data_dir);
+    until_told_to_end().await?;
+    eprintln!("awo-local: ending; runs that are under way are stopped");
+    service.stop().await;
+    drop(lock);
+    Ok(())
+}
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn options(data_dir: &Path) -> Result<Options, Failure> {
+    let port = setting("AWO_PORT").map_or(Ok(DEFAULT_PORT), |port| port.parse());
+    let port = port.map_err(|_| "AWO_PORT must be a port number, 0 for any free one")?;
+    let workspace_root = match setting("AWO_WORKSPACE_ROOT") {
+        Some(root) => std::path::absolute(root)?,
+        None => data_dir.join("workspaces"),
+    };
+    let log_dir = data_dir.join("task-logs");
+    make_private_dir(&workspace_root)?;
+    make_private_dir(&log_dir)?;
+    let mut settings = BTreeMap::new();
+    if setting("AWO_ALLOW_FILE_REPOSITORIES").is_none() {
+        settings.insert("AWO_ALLOW_FILE_REPOSITORIES".to_owned(), "1".to_owned());
+    }
+    Ok(Options {
+        data_dir: Some(data_dir.to_owned()),
+        port,
+        runner: runner()?,
+        workspace_root,
+        log_dir,
+        sweep_period: SWEEP_PERIOD,
+        settings,
+    })
+}
+
+/// The runner stands beside this program.
+fn runner() -> Result<PathBuf, Failure> {
+    let beside = std::env::current_exe()?.with_file_name("runner");
+    if beside.is_file() {
+        Ok(beside)
+    } else {
+        Err(format!(
+            "{} is missing: build it with `cargo build -p awo-runner`",
+            beside.display()
+        )
+        .into())
+    }
+}
+
+/// Two services on one data directory would spoil each other's database.
+fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
+    let path = data_dir.join("lock");
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(&path)?;
+    file.try_lock().map_err(|_| {
+        format!(
+            "another service runs on {}; stop it, or set AWO_DATA_DIR",
+            data_dir.display()
+        )
+    })?;
+    Ok(file)
+}
+
+/// Writes a file whole or not at all, for the owner only.
+fn write_private(path: &Path, content: &serde_json::Value) -> Result<(), Failure> {
+    let draft = path.with_extension("draft");
+    let mut file = std::fs::OpenOptions::new()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&draft)?;
+    file.write_all(content.to_string().as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&draft, path)?;
+    Ok(())
+}
+
+/// The organization of the first start, with its key and credits. Each step can be done again,
+/// so that a start that was cut off is completed by the next.
+async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> {
+    let path = data_dir.join("first-key.json");
+    if let Ok(kept) = std::fs::read(&path) {
+        return Ok(serde_json::from_slice(&kept)?);
+    }
+    let (store, now) = (cloud.store()?, cloud.clock.now());
+    let org = OrgId::new(now, cloud.mint.random(now));
+    let cursor_key = cloud.mint.secret();
+    store
+        .create_organization(&org, "local", &cursor_key, now)
+        .await
+        .map_err(told)?;
+    let grant = TransactionId::new(now, cloud.mint.random(now));
+    store
+        .grant(&org, &grant, MicroCredits::from_credits(FIRST_CREDITS), now)
+        .await
+        .map_err(told)?;
+    let key = cloud.mint.api_key();
+    store
+        .create_key(&key, &org, &[Scope::All], None, &cursor_key, now)
+        .await
+        .map_err(told)?;
+    let first = FirstKey {
+        org_id: org,
+        api_key: key.reveal().to_owned(),
+    };
+    write_private(&path, &json!(first))?;
+    Ok(first)
+}
+
+fn told(error: Error) -> Failure {
+    format!("{error:?}").into()
+}
+
+fn welcome(base_url: &str, first: &FirstKey, data_dir: &Path) {
+    println!("The Agent Work Order Service is ready on {base_url}");
+    println!("  organization  {}", first.org_id);
+    println!("  API key       {}", first.api_key);
+    println!("  data          {}", data_dir.display());
+    println!();
+    println!("Try it:");
+    println!(
+        "  curl -H 'Authorization: Bearer {}' {base_url}/v1/credits",
+        first.api_key
+    );
+    println!("End it with Ctrl-C.");
+}
+
+async fn until_told_to_end() -> Result<(), Failure> {
+    let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = tokio::signal::ctrl_c() => interrupted?,
+        _ = term.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,441 @@
+//! The product on the stand-ins: its functions behind the gateway, the mapping, the rule and
+//! the schedule, its tables, its queue and its cluster, as the cloud's template has them.
+//!
+//! Nothing of the product is written anew here; this is the wiring that the template does in
+//! the cloud.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use awo_cloud::{Cloud, Environment, SetupError, http_client};
+use awo_domain::Error;
+use awo_http::routes::{FALLBACK, ROUTES};
+use awo_store::Store;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::access::AccessKey;
+use crate::dynamodb::Storage;
+use crate::ecs::{Ecs, EcsSettings, TaskDefinition};
+use crate::ecs_event::{TaskEvents, TaskRule};
+use crate::function::{Registry, event_function, http_function};
+use crate::gateway::{GatewayRoute, GatewaySettings};
+use crate::invoke_later::{LaterInvocations, RETRY_WAITS};
+use crate::mapping::EventSourceMapping;
+use crate::schedule::Schedule;
+use crate::shutdown::Shutdown;
+use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
+use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
+
+/// Time of a function behind the gateway; the gateway itself gives up after 29 s.
+const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time of a worker.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(120);
+/// How often expired items are removed.
+const TTL_PERIOD: Duration = Duration::from_secs(600);
+/// From a task's SIGTERM to its SIGKILL.
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Longest wait for tasks and functions at the end.
+const DRAIN: Duration = Duration::from_secs(40);
+const CLUSTER: &str = "awo";
+const RUN_QUEUE: &str = "awo-runs";
+const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
+/// Receives of a bell before it is a dead letter; losing it loses nothing.
+const BELL_RECEIVES: u64 = 20;
+
+/// How the service is started.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where everything is kept; without one, nothing is.
+    pub data_dir: Option<PathBuf>,
+    /// The gateway's port; 0 for any.
+    pub port: u16,
+    /// The runner's program.
+    pub runner: PathBuf,
+    /// Where runs have their workspaces.
+    pub workspace_root: PathBuf,
+    /// Where tasks log.
+    pub log_dir: PathBuf,
+    /// How often the sweep runs: a minute in the cloud.
+    pub sweep_period: Duration,
+    /// Settings over those of the process.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A service that runs.
+pub struct Service {
+    /// Where clients call.
+    pub base_url: String,
+    /// The product's view of the stand-ins.
+    pub cloud: Cloud,
+    /// The cluster.
+    pub ecs: Ecs,
+    /// Settings with which another process reaches the stand-ins.
+    pub settings: BTreeMap<String, String>,
+    shutdown: Shutdown,
+    registry: Registry,
+    servers: Vec<Server>,
+    pollers: Vec<JoinHandle<()>>,
+}
+
+/// Why a service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A port, a file or a directory.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// What came of it.
+        error: io::Error,
+    },
+    /// A setting.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// A table.
+    #[error("the tables could not be made: {0:?}")]
+    Tables(Error),
+}
+
+fn failed(what: impl Into<String>) -> impl FnOnce(io::Error) -> StartError {
+    let what = what.into();
+    move |error| StartError::Io { what, error }
+}
+
+async fn listen(port: u16) -> Result<TcpListener, StartError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpListener::bind(address)
+        .await
+        .map_err(failed(format!("cannot listen on {address}")))
+}
+
+impl Service {
+    /// Starts everything; when this returns, the service serves.
+    ///
+    /// # Errors
+    /// [`StartError`], with nothing left running but what ends with the process.
+    pub async fn start(options: Options) -> Result<Service, StartError> {
+        let gateway_listener = listen(options.port).await?;
+        let base_url = format!(
+            "http://{}",
+            gateway_listener
+                .local_addr()
+                .map_err(failed("the gateway's address"))?
+        );
+        let (shutdown, registry) = (Shutdown::new(), Registry::new());
+        let stand_ins = StandIns::start(&options, &base_url, &registry, &shutdown).await?;
+        let settings = settings(&options, &stand_ins);
+        let cloud = Cloud::new(environment(&settings), http_client()).await;
+        store(&cloud)?
+            .create_missing_tables()
+            .await
+            .map_err(StartError::Tables)?;
+        register(&registry, &cloud)?;
+        let mapping = EventSourceMapping {
+            queue: RUN_QUEUE.to_owned(),
+            function: "dispatch-runs".to_owned(),
+            batch_size: 10,
+            max_concurrency: 4,
+        }
+        .start(stand_ins.queues.clone(), registry.clone(), shutdown.clone());
+        let schedule = Schedule {
+            name: "sweep".to_owned(),
+            function: "sweep".to_owned(),
+            period: options.sweep_period,
+        }
+        .start(registry.clone(), shutdown.clone());
+        let mut servers = stand_ins.servers;
+        let gateway_settings = GatewaySettings::new(routes());
+        let gateway = gateway::start(
+            gateway_listener,
+            gateway_settings,
+            registry.clone(),
+            shutdown.clone(),
+        );
+        servers.push(gateway.map_err(failed("the gateway"))?);
+        Ok(Service {
+            base_url,
+            cloud,
+            ecs: stand_ins.ecs,
+            settings,
+            shutdown,
+            registry,
+            servers,
+            pollers: vec![mapping, schedule],
+        })
+    }
+
+    /// Sweeps now, as the schedule would.
+    ///
+    /// # Errors
+    /// In the function's words.
+    pub async fn sweep(&self) -> Result<serde_json::Value, String> {
+        self.registry
+            .invoke("sweep", serde_json::json!({}))
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    /// Stops: tasks are told to end, functions under way finish.
+    pub async fn stop(self) {
+        self.shutdown.begin();
+        self.ecs.idle(DRAIN).await;
+        for poller in self.pollers {
+            if let Err(error) = poller.await {
+                tracing::error!(%error, "a poller of the local cloud ended badly");
+            }
+        }
+        self.registry.drained(DRAIN).await;
+        for server in self.servers {
+            server.finished().await;
+        }
+    }
+}
+
+struct StandIns {
+    key: AccessKey,
+    queues: Queues,
+    ecs: Ecs,
+    servers: Vec<Server>,
+    dynamodb: String,
+    sqs: String,
+    ecs_url: String,
+    secrets: String,
+}
+
+impl StandIns {
+    async fn start(
+        options: &Options,
+        base_url: &str,
+        registry: &Registry,
+        shutdown: &Shutdown,
+    ) -> Result<StandIns, StartError> {
+        let (key, storage) = match &options.data_dir {
+            Some(dir) => {
+                let key = AccessKey::of_directory(dir)
+                    .map_err(failed(format!("the data directory {}", dir.display())))?;
+                (key, Storage::File(dir.join("dynamodb.sqlite")))
+            }
+            None => (AccessKey::random(), Storage::Memory),
+        };
+        let dynamodb = dynamodb::start(
+            listen(0).await?,
+            &storage,
+            TTL_PERIOD,
+            key.clone(),
+            shutdown.clone(),
+        );
+        let dynamodb = dynamodb.map_err(failed("the database"))?;
+        let queues = run_queues(shutdown)?;
+        let sqs = sqs::start(
+            listen(0).await?,
+            queues.clone(),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .map_err(failed("SQS"))?;
+        let ecs = cluster(options, base_url, registry, shutdown);
+        let ecs_server = ecs::start(listen(0).await?, ecs.clone(), key.clone(), shutdown.clone())
+            .map_err(failed("ECS"))?;
+        let secrets_file = options
+            .data_dir
+            .as_ref()
+            .unwrap_or(&options.workspace_root)
+            .join("secrets.json");
+        let secrets = secrets::start(
+            listen(0).await?,
+            &secrets_file,
+            key.clone(),
+            shutdown.clone(),
+        );
+        let secrets = secrets.map_err(failed("Secrets Manager"))?;
+        Ok(StandIns {
+            key,
+            queues,
+            ecs,
+            dynamodb: dynamodb.url(),
+            sqs: sqs.url(),
+            ecs_url: ecs_server.url(),
+            secrets: secrets.url(),
+            servers: vec![dynamodb, sqs, ecs_server, secrets],
+        })
+    }
+}
+
+fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
+    let queues = Queues::new(shutdown.clone());
+    let dead_letters = RedrivePolicy {
+        dead_letter_target_arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{RUN_DEAD_LETTERS}"),
+        max_receive_count: BELL_RECEIVES,
+    };
+    let bells = QueueAttributes {
+        redrive_policy: Some(dead_letters),
+        ..QueueAttributes::default()
+    };
+    for (name, attributes) in [
+        (RUN_DEAD_LETTERS, QueueAttributes::default()),
+        (RUN_QUEUE, bells),
+    ] {
+        queues
+            .create(name, attributes)
+            .map_err(|e| failed(name)(io::Error::other(e.to_string())))?;
+    }
+    Ok(queues)
+}
+
+fn cluster(options: &Options, base_url: &str, registry: &Registry, shutdown: &Shutdown) -> Ecs {
+    let rule = TaskRule {
+        last_status: vec!["STOPPED".to_owned()],
+        function: "task-stopped".to_owned(),
+    };
+    let later = LaterInvocations::new(registry.clone(), shutdown.clone(), RETRY_WAITS);
+    let settings = EcsSettings {
+        cluster: CLUSTER.to_owned(),
+        log_directory: options.log_dir.clone(),
+        task_limit: 1_000,
+    };
+    let ecs = Ecs::new(
+        settings,
+        TaskEvents::new(vec![rule], later),
+        shutdown.clone(),
+    );
+    let runner = options.runner.display().to_string();
+    let environment = [
+        ("AWO_CONTROL_URL", base_url.to_owned()),
+        (
+            "AWO_WORKSPACE_ROOT",
+            options.workspace_root.display().to_string(),
+        ),
+    ];
+    ecs.register(TaskDefinition {
+        family: "awo-runner".to_owned(),
+        container_name: awo_cloud::compute::CONTAINER.to_owned(),
+        command: vec![runner.clone()],
+        environment: environment
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+        stop_timeout: STOP_TIMEOUT,
+        supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
+    });
+    ecs
+}
+
+/// What the product is told in its environment, as the template tells it in the cloud.
+fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String> {
+    let mut settings: BTreeMap<String, String> = [
+        ("AWS_REGION", REGION),
+        ("AWS_ACCESS_KEY_ID", stand_ins.key.id()),
+        ("AWS_SECRET_ACCESS_KEY", "local"),
+        ("AWS_ENDPOINT_URL_DYNAMODB", &stand_ins.dynamodb),
+        ("AWS_ENDPOINT_URL_SQS", &stand_ins.sqs),
+        ("AWS_ENDPOINT_URL_ECS", &stand_ins.ecs_url),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &stand_ins.secrets),
+        ("AWO_WORK_TABLE", "awo-work"),
+        ("AWO_LEDGER_TABLE", "awo-ledger"),
+        ("AWO_SETTINGS_TABLE", "awo-settings"),
+        ("AWO_RUN_QUEUE_URL", &queue_url(&stand_ins.sqs, RUN_QUEUE)),
+        ("AWO_CLUSTER", CLUSTER),
+        ("AWO_TASK_DEFINITION", "awo-runner"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into();
+    settings.extend(options.settings.clone());
+    settings
+}
+
+fn environment(settings: &BTreeMap<String, String>) -> Environment {
+    let settings = settings.clone();
+    Environment::new(move |name| {
+        settings
+            .get(name)
+            .cloned()
+            .or_else(|| std::env::var(name).ok())
+    })
+}
+
+fn store(cloud: &Cloud) -> Result<Store, SetupError> {
+    cloud.store()
+}
+
+/// The gateway's resources: each route, and the fallback for every other method and path.
+fn routes() -> Vec<GatewayRoute> {
+    let route = |method: &str, path: &str, function: &str| GatewayRoute {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        function: function.to_owned(),
+    };
+    let mut paths: Vec<&str> = ROUTES.iter().map(|r| r.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let known = ROUTES.iter().map(|r| route(r.method, r.path, r.function));
+    let other_methods = paths.into_iter().map(|path| route("ANY", path, FALLBACK));
+    let other_paths = ["/", "/{proxy+}"].map(|path| route("ANY", path, FALLBACK));
+    known.chain(other_methods).chain(other_paths).collect()
+}
+
+/// Every function under its name.
+fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
+    let http = [
+        (
+            "create-work-order",
+            awo_work_orders::create_work_order::function(cloud)?,
+        ),
+        (
+            "list-work-orders",
+            awo_work_orders::list_work_orders::function(cloud)?,
+        ),
+        (
+            "get-work-order",
+            awo_work_orders::get_work_order::function(cloud)?,
+        ),
+        ("list-runs", awo_runs::list_runs::function(cloud)?),
+        ("get-run", awo_runs::get_run::function(cloud)?),
+        (
+            "list-run-events",
+            awo_runs::list_run_events::function(cloud)?,
+        ),
+        ("get-credits", awo_credits::get_credits::function(cloud)?),
+        (
+            "list-credit-transactions",
+            awo_credits::list_credit_transactions::function(cloud)?,
+        ),
+        ("control", awo_control::function(cloud)?),
+        (FALLBACK, awo_fallback::function(cloud)?),
+    ];
+    for (name, function) in http {
+        registry.register(name, http_function(function), HTTP_TIMEOUT);
+    }
+    let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
+    let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::dispatch::handle(Arc::clone(&dispatch), event.payload)
+    });
+    registry.register("dispatch-runs", dispatch, WORKER_TIMEOUT);
+    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud)?);
+    let task_stopped = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::task_stopped::handle(Arc::clone(&task_stopped), event.payload)
+    });
+    registry.register("task-stopped", task_stopped, WORKER_TIMEOUT);
+    let sweep = Arc::new(awo_workers::sweep::state(cloud)?);
+    let sweep = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::sweep::handle(Arc::clone(&sweep), event.payload)
+    });
+    registry.register("sweep", sweep, WORKER_TIMEOUT);
+    Ok(())
+}
+
+/// Directories that must be there, readable by the owner only.
+///
+/// # Errors
+/// When one cannot be made.
+pub fn make_private_dir(path: &Path) -> Result<(), StartError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.map_err(failed(format!("cannot make {}", path.display())))
+}

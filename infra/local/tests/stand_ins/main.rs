@@ -1,0 +1,19 @@
+//! The stand-ins, driven by the clients that the product uses. Each test is named after the
+//! rule that it holds.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has to fail loudly"
+)]
+
+mod cloud;
+mod dynamodb;
+mod ecs;
+mod ecs_stop;
+mod gateway;
+mod gateway_limits;
+mod mapping;
+mod schedule;
+mod secrets;
+mod sqs;
+mod sqs_limits;
