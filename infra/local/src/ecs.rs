@@ -210,7 +210,8 @@ impl Ecs {
             log_directory: self.inner.log_directory.clone(),
             task_id: task.id.clone(),
         };
-        if self.inner.started.fetch_add(1, Ordering::Relaxed) % PRUNE_EVERY == 0 {
+        let started = self.inner.started.fetch_add(1, Ordering::Relaxed);
+        if started.is_multiple_of(PRUNE_EVERY) {
             let directory = self.inner.log_directory.clone();
             tokio::task::spawn_blocking(move || {
                 if let Err(error) = ecs_logs::prune(&directory) {

@@ -172,7 +172,7 @@ async fn tasks_are_listed_by_what_they_are_wanted_to_be() {
     let list = || cluster.client.list_tasks().cluster("local");
     assert_eq!(
         list().started_by("a").send().await.unwrap().task_arns(),
-        [first.clone()]
+        std::slice::from_ref(&first)
     );
     let page = list().max_results(1).send().await.unwrap();
     let rest = list()
