@@ -50,37 +50,43 @@ impl Cluster {
         let events: Arc<Mutex<Vec<Value>>> = Arc::default();
         let ends: Arc<Mutex<BTreeMap<String, Instant>>> = Arc::default();
         let (sink, times) = (Arc::clone(&events), Arc::clone(&ends));
-        let function = event_function(move |event: LambdaEvent<Value>| {
-            let detail = &event.payload["detail"];
-            if detail["lastStatus"] == "STOPPED" {
-                let arn = detail["taskArn"].as_str().unwrap().to_owned();
-                times
-                    .lock()
-                    .unwrap()
-                    .entry(arn)
-                    .or_insert_with(Instant::now);
-            }
+        let every = event_function(move |event: LambdaEvent<Value>| {
             sink.lock().unwrap().push(event.payload);
             async { Ok(()) }
         });
-        registry.register("task-changed", function, Duration::from_secs(5));
+        registry.register("task-changed", every, Duration::from_secs(5));
+        let stopped = event_function(move |event: LambdaEvent<Value>| {
+            let detail = &event.payload["detail"];
+            assert_eq!(
+                detail["lastStatus"], "STOPPED",
+                "the rule lets nothing else through"
+            );
+            let arn = detail["taskArn"].as_str().unwrap().to_owned();
+            let mut times = times.lock().unwrap();
+            times.entry(arn).or_insert_with(Instant::now);
+            async { Ok(()) }
+        });
+        registry.register("task-stopped", stopped, Duration::from_secs(5));
         let waits = [Duration::from_millis(1); 2];
         let later = LaterInvocations::new(registry, shutdown.clone(), waits);
-        let rule = TaskRule {
-            last_status: Vec::new(),
-            function: "task-changed".to_owned(),
+        let rule = |last_status: &[&str], function: &str| TaskRule {
+            last_status: last_status
+                .iter()
+                .map(|status| (*status).to_owned())
+                .collect(),
+            function: function.to_owned(),
         };
+        let rules = vec![
+            rule(&[], "task-changed"),
+            rule(&["STOPPED"], "task-stopped"),
+        ];
         let logs = tempfile::tempdir().unwrap();
         let settings = EcsSettings {
             cluster: "local".to_owned(),
             log_directory: logs.path().to_owned(),
             task_limit: 5,
         };
-        let ecs = Ecs::new(
-            settings,
-            TaskEvents::new(vec![rule], later),
-            shutdown.clone(),
-        );
+        let ecs = Ecs::new(settings, TaskEvents::new(rules, later), shutdown.clone());
         ecs.register(definition);
         let server =
             ecs::start(loopback().await, ecs.clone(), key.clone(), shutdown.clone()).unwrap();

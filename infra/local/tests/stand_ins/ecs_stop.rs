@@ -63,6 +63,15 @@ async fn a_task_that_ignores_sigterm_is_killed_after_its_stop_timeout() {
 }
 
 #[tokio::test]
+async fn a_task_leads_a_session_of_its_own() {
+    let cluster = Cluster::start(definition("cut -d ' ' -f 1,6 /proc/$$/stat")).await;
+    let arn = arn_of(cluster.run().send().await.unwrap().tasks());
+    let printed = cluster.printed(&arn).await;
+    let (process, session) = printed.trim().split_once(' ').unwrap();
+    assert_eq!(process, session);
+}
+
+#[tokio::test]
 async fn what_a_task_left_running_dies_with_it() {
     let cluster = Cluster::start(definition("sleep 60 & echo $!; exit 0")).await;
     let arn = arn_of(cluster.run().send().await.unwrap().tasks());
