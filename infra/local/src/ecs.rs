@@ -22,7 +22,7 @@ pub use crate::ecs_task::TaskStatus;
 use crate::ecs_task::{StopCause, Task};
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
-use crate::{arn, clock, ecs_protocol};
+use crate::{arn, clock, ecs_logs, ecs_protocol};
 
 /// ECS keeps a stopped task describable for about an hour.
 const STOPPED_KEPT: chrono::TimeDelta = chrono::TimeDelta::hours(1);
@@ -35,6 +35,9 @@ pub const TOKEN_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Client tokens that are remembered at most.
 pub const TOKENS: usize = 100_000;
+
+/// Started tasks from one look at the number of log files to the next.
+const PRUNE_EVERY: usize = 100;
 
 /// ECS limits a request to far less.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -101,6 +104,8 @@ struct Inner {
     state: Mutex<State>,
     /// Rings when a task has stopped.
     stopped: Notify,
+    /// Tasks since the start.
+    started: AtomicUsize,
 }
 
 /// Serves the cluster until the shutdown, which stops its tasks.
@@ -130,6 +135,7 @@ impl Ecs {
             shutdown,
             state: Mutex::default(),
             stopped: Notify::new(),
+            started: AtomicUsize::new(0),
         };
         Self {
             inner: Arc::new(inner),
@@ -204,6 +210,15 @@ impl Ecs {
             log_directory: self.inner.log_directory.clone(),
             task_id: task.id.clone(),
         };
+        let started = self.inner.started.fetch_add(1, Ordering::Relaxed);
+        if started.is_multiple_of(PRUNE_EVERY) {
+            let directory = self.inner.log_directory.clone();
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = ecs_logs::prune(&directory) {
+                    tracing::warn!(%error, "old outputs of tasks could not be removed");
+                }
+            });
+        }
         let (ecs, stop) = (self.clone(), task.stop.subscribe());
         tokio::spawn(async move {
             ecs.run(launch, stop).await;

@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway_answer::{self, GatewayResponse};
+pub use crate::gateway_answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
 use crate::gateway_event::{self, Call};
 pub use crate::gateway_routes::GatewayRoute;
 use crate::gateway_routes::Routes;

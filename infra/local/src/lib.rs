@@ -12,6 +12,7 @@ mod clock;
 pub mod dynamodb;
 pub mod ecs;
 mod ecs_event;
+mod ecs_logs;
 mod ecs_process;
 mod ecs_protocol;
 mod ecs_run_task;

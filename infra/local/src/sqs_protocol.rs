@@ -141,14 +141,11 @@ impl Outgoing {
                     .to_owned(),
             ));
         }
-        let delay_seconds = match self.delay_seconds {
-            // A negative delay is answered as one beyond the limit.
-            Some(seconds) => Some(u64::try_from(seconds).unwrap_or(u64::MAX)),
-            None => None,
-        };
+        // A negative delay is answered as one beyond the limit.
+        let delay = |seconds| u64::try_from(seconds).unwrap_or(u64::MAX);
         Ok(NewMessage {
             body: self.message_body.unwrap_or_default(),
-            delay_seconds,
+            delay_seconds: self.delay_seconds.map(delay),
             attributes: self.message_attributes,
             group_id: self.message_group_id,
             trace_header: self
