@@ -239,7 +239,6 @@ impl Work<'_> {
         let agents = Agents {
             supervised: self.supervised,
             layout: self.layout,
-            agent: &self.spec.agent,
         };
         agents.attempt(&request, argv, limit).await
     }

@@ -8,7 +8,7 @@ mod program;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use awo_domain::agent::{Agent, AgentRequest, AgentResult, AgentStatus, MAX_RESULT_BYTES};
+use awo_domain::agent::{AgentRequest, AgentResult, AgentStatus, MAX_RESULT_BYTES};
 use awo_domain::usage::ModelUsage;
 
 use crate::confined::{self, Unreadable};
@@ -18,7 +18,7 @@ use crate::prompt;
 use crate::stop::StopReason;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
-pub(crate) use program::{NotConfigured, check_type, program};
+pub(crate) use program::{check_type, program};
 
 /// What is kept of an agent's output in an iteration.
 const KEEP_OUTPUT_BYTES: usize = 262_144;
@@ -49,7 +49,6 @@ pub(crate) struct Failure {
 pub(crate) struct Agents<'a> {
     pub(crate) supervised: &'a Supervised,
     pub(crate) layout: &'a Layout,
-    pub(crate) agent: &'a Agent,
 }
 
 impl Agents<'_> {

@@ -252,12 +252,13 @@ sanity:
             ("tests:\n  - {run: x, timeout: 5}\n", "timeout", "line 2"),
             ("tests:\n  - {run: x, timeoutMs: 0}\n", "tests[0]", "line 2"),
             ("tests:\n  - name: x\n", "run", "line 2"),
-            ("version: 2\n", "version", "line 1"),
-            ("protected: ['a[']\n", "protected[0]", "line 1"),
+            // A value of a key at the top is named by its key alone.
+            ("version: 2\n", "version", ""),
+            ("protected: ['a[']\n", "protected", "line 1"),
             ("contracts:\n  schemas: [{file: ../x, schema: y}]\n", "file", "line 2"),
-            ("blackbox: [{run: x, expect: {matches: ['(']}}]\n", "matches[0]", "line 1"),
+            ("blackbox: [{run: x, expect: {matches: ['(']}}]\n", "matches", "line 1"),
             ("sanity: {coverage: {format: lcov, path: x, minimum: 80}}\n", "minimum", "line 1"),
-            ("a: b: c\n", "mapping", "line 1"),
+            ("tests: a: b\n", "mapping", "line 1"),
         ] {
             let why = Plan::parse(text.as_bytes()).unwrap_err();
             assert!(why.contains(key) && why.contains(line), "{text}: {why}");
