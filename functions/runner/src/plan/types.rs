@@ -258,7 +258,7 @@ sanity:
             ("contracts:\n  schemas: [{file: ../x, schema: y}]\n", "file", "line 2"),
             ("blackbox: [{run: x, expect: {matches: ['(']}}]\n", "matches", "line 1"),
             ("sanity: {coverage: {format: lcov, path: x, minimum: 80}}\n", "minimum", "line 1"),
-            ("tests: a: b\n", "mapping", "line 1"),
+            ("tests:\n\t- x\n", "token", "line 2"),
         ] {
             let why = Plan::parse(text.as_bytes()).unwrap_err();
             assert!(why.contains(key) && why.contains(line), "{text}: {why}");

@@ -57,7 +57,8 @@ fn the_time_of_the_whole_run_is_an_end_even_with_iterations_left() {
 #[test]
 fn a_flood_of_output_neither_blocks_nor_fills_anything() {
     let agent = "head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo THE END";
-    let ended = Scene::new(FILES, agent).run();
+    let scene = Scene::new(FILES, agent);
+    let ended = scene.run();
     ended.succeeded();
     let log = std::fs::read(ended.run_dir.join("logs/1.log")).unwrap();
     assert_eq!(log.len(), 262_144);

@@ -37,7 +37,6 @@ pub struct Running {
     pub control: ControlDouble,
     pub child: Child,
     pub run_dir: PathBuf,
-    pub began: Instant,
 }
 
 /// A runner that ended.
@@ -122,13 +121,11 @@ impl Scene {
         if self.other_user && nix::unistd::geteuid().is_root() {
             command.env("AWO_AGENT_UID", AGENT_UID);
         }
-        let began = Instant::now();
         let ids = &self.spec;
         Running {
             control,
             child: command.spawn().unwrap(),
             run_dir: root.join(ids.org_id.as_str()).join(ids.run_id.as_str()),
-            began,
         }
     }
 
