@@ -45,6 +45,7 @@ pub struct Ended {
     pub events: Vec<RunnerEvent>,
     pub finish: Option<Finish>,
     pub claims: u32,
+    pub finished_at: Option<std::time::SystemTime>,
     pub run_dir: PathBuf,
     pub log: String,
 }
@@ -96,6 +97,15 @@ impl Scene {
         self.dir.path().join("origin")
     }
 
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("workspaces")
+    }
+
+    pub fn run_dir(&self) -> PathBuf {
+        let org = self.root().join(self.spec.org_id.as_str());
+        org.join(self.spec.run_id.as_str())
+    }
+
     /// One iteration and no more.
     pub fn once(mut self) -> Scene {
         self.spec.asked_iterations = Some(1);
@@ -104,8 +114,8 @@ impl Scene {
 
     pub fn start(&self) -> Running {
         let control =
-            ControlDouble::start(self.spec.clone(), self.nonce.clone(), self.fault);
-        let root = self.dir.path().join("workspaces");
+            ControlDouble::start(self.spec.clone(), self.nonce.clone(), self.fault.clone());
+        let root = self.root();
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
         command
             .env_clear()
@@ -121,11 +131,10 @@ impl Scene {
         if self.other_user && nix::unistd::geteuid().is_root() {
             command.env("AWO_AGENT_UID", AGENT_UID);
         }
-        let ids = &self.spec;
         Running {
             control,
             child: command.spawn().unwrap(),
-            run_dir: root.join(ids.org_id.as_str()).join(ids.run_id.as_str()),
+            run_dir: self.run_dir(),
         }
     }
 
@@ -158,6 +167,7 @@ impl Running {
             events: seen.events.iter().map(|e| e.event.clone()).collect(),
             finish: seen.finish.clone(),
             claims: seen.claims,
+            finished_at: seen.finished_at,
             run_dir: self.run_dir.clone(),
             log,
         }
