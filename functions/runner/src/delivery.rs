@@ -124,13 +124,19 @@ mod tests {
             "remote: Repository not found.\nfatal: repository 'https://example.com/a/b/' not found",
         ] {
             let verdict = judged("", said);
-            assert!(matches!(verdict, Verdict::Final(Delivery::NotAllowed(_))), "{said}");
+            assert!(
+                matches!(verdict, Verdict::Final(Delivery::NotAllowed(_))),
+                "{said}"
+            );
         }
         let line = "To x\n!\tabc:refs/heads/awo/x\t[remote rejected] (protected branch)\nDone\n";
         let Verdict::Final(Delivery::Rejected(why)) = judged(line, "remote: ask first") else {
             panic!("a rejection is final");
         };
-        assert!(why.contains("protected branch") && why.contains("ask first"), "{why}");
+        assert!(
+            why.contains("protected branch") && why.contains("ask first"),
+            "{why}"
+        );
     }
 
     #[test]

@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
+use awo_domain::control::{
+    Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
+};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use awo_domain::control::{Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent};
 use serde::Serialize;
 
 /// How the double misbehaves.
@@ -71,7 +73,9 @@ impl ControlDouble {
         let url = format!("http://{}/stage/", listener.local_addr().unwrap());
         let (stop, stopped) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.unwrap().block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 tokio::select! {
@@ -139,7 +143,8 @@ async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
     seen.claims += 1;
     let hex: HashSet<char> = "0123456789abcdef".chars().collect();
     if claim.token.len() != 64 || !claim.token.chars().all(|c| hex.contains(&c)) {
-        seen.violations.push("the token is not 64 hex digits".to_owned());
+        seen.violations
+            .push("the token is not 64 hex digits".to_owned());
     }
     let first = seen.token.get_or_insert_with(|| claim.token.clone());
     if claim.nonce != api.nonce || *first != claim.token {
@@ -155,9 +160,11 @@ async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
     }
     let report: Report = serde_json::from_slice(&body).unwrap();
     if report.events.len() > awo_domain::control::MAX_REPORTED_EVENTS {
-        seen.violations.push("too many events in a report".to_owned());
+        seen.violations
+            .push("too many events in a report".to_owned());
     }
-    let starts = |event: &NumberedEvent| matches!(event.event, RunnerEvent::IterationStarted { .. });
+    let starts =
+        |event: &NumberedEvent| matches!(event.event, RunnerEvent::IterationStarted { .. });
     if let (Fault::FencesWhenThereIs(file), true) = (&api.fault, report.events.iter().any(starts)) {
         drop(seen);
         crate::scene::until("the agent runs", || file.exists());

@@ -16,7 +16,11 @@ fn a_push_that_is_allowed_and_rejected_fails_the_run_with_the_origins_words() {
     let scene = Scene::new(&[("a", "a")], AGENT);
     let hook = scene.origin().join(".git/hooks/pre-receive");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    fs::write(&hook, "#!/bin/sh\necho 'branch names need a ticket' >&2\nexit 1\n").unwrap();
+    fs::write(
+        &hook,
+        "#!/bin/sh\necho 'branch names need a ticket' >&2\nexit 1\n",
+    )
+    .unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let ended = scene.run();
     let message = ended.failed(Code::DeliveryFailed);
@@ -43,7 +47,10 @@ fn a_branch_that_is_there_already_is_not_overwritten() {
 fn a_bare_origin_takes_the_result() {
     let mut scene = Scene::new(&[("a", "a")], AGENT);
     let bare = scene.dir.path().join("bare.git");
-    git(scene.dir.path(), &["clone", "-q", "--bare", "origin", "bare.git"]);
+    git(
+        scene.dir.path(),
+        &["clone", "-q", "--bare", "origin", "bare.git"],
+    );
     let source = format!(r#"{{"repository":"file://{}"}}"#, bare.display());
     scene.spec.source = serde_json::from_str(&source).unwrap();
     let ended = scene.run();
@@ -60,7 +67,12 @@ fn local_mode_pushes_nothing() {
     let ended = scene.run();
     let (commit, branch) = ended.succeeded();
     assert!(commit.is_some() && branch.is_none());
-    assert!(!ended.events.iter().any(|e| matches!(e, E::DeliveryStarted {})));
+    assert!(
+        !ended
+            .events
+            .iter()
+            .any(|e| matches!(e, E::DeliveryStarted {}))
+    );
     let branches = try_git(&scene.origin(), &["branch", "--list", "awo/*"]);
     assert_eq!(branches.stdout, b"");
 }

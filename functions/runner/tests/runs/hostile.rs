@@ -19,7 +19,11 @@ impl Trap {
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let trap = dir.path().join("trap.sh");
-        fs::write(&trap, "#!/bin/sh\necho \"$0 $*\" >> \"$(dirname \"$0\")/sprung\"\ncat\n").unwrap();
+        fs::write(
+            &trap,
+            "#!/bin/sh\necho \"$0 $*\" >> \"$(dirname \"$0\")/sprung\"\ncat\n",
+        )
+        .unwrap();
         fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
         Trap { dir }
     }
@@ -67,11 +71,23 @@ fn nothing_that_an_agent_puts_into_its_git_folder_is_executed_or_heeded() {
     let ended = scene.run();
     let (_, branch) = ended.succeeded();
     assert_eq!(trap.sprung(), "");
-    let show = git(&scene.origin(), &["show", &format!("{}:src/a.txt", branch.unwrap())]);
+    let show = git(
+        &scene.origin(),
+        &["show", &format!("{}:src/a.txt", branch.unwrap())],
+    );
     assert_eq!(show, "b\n");
 
     let workspace = ended.run_dir.join("workspace");
-    let unwary = ["-c", "safe.directory=*", "--work-tree=.", "commit", "-q", "-a", "-m", "x"];
+    let unwary = [
+        "-c",
+        "safe.directory=*",
+        "--work-tree=.",
+        "commit",
+        "-q",
+        "-a",
+        "-m",
+        "x",
+    ];
     crate::scene::try_git(&workspace, &unwary);
     assert!(trap.sprung().contains("trap.sh"), "the trap itself works");
 }
@@ -132,7 +148,10 @@ fn a_submodule_of_the_base_stays_what_it_is() {
     let (_, branch) = ended.succeeded();
     assert_eq!(trap.sprung(), "");
     let tree = git(&origin, &["ls-tree", "-r", branch.unwrap()]);
-    assert!(tree.contains(&format!("160000 commit {}", commit.trim())), "{tree}");
+    assert!(
+        tree.contains(&format!("160000 commit {}", commit.trim())),
+        "{tree}"
+    );
 }
 
 #[test]
@@ -147,7 +166,11 @@ fn a_workspace_that_is_gone_or_replaced_by_a_link_fails_the_iteration() {
     // Another user cannot do that to a folder of ours.
     scene.other_user = false;
     let ended = scene.run();
-    assert!(ended.failed(Code::AgentFailed).contains("removed the workspace"));
+    assert!(
+        ended
+            .failed(Code::AgentFailed)
+            .contains("removed the workspace")
+    );
 }
 
 #[test]
@@ -157,9 +180,13 @@ fn the_agents_environment_holds_what_is_documented_and_nothing_else() {
     let ended = scene.run();
     ended.succeeded();
     let read = |name: &str| fs::read_to_string(ended.run_dir.join("workspace").join(name)).unwrap();
-    let wanted = "AWO_ITERATION AWO_PROMPT AWO_REQUEST AWO_RESULT AWO_RUN_ID HOME LANG PATH PWD TMPDIR";
+    let wanted =
+        "AWO_ITERATION AWO_PROMPT AWO_REQUEST AWO_RESULT AWO_RUN_ID HOME LANG PATH PWD TMPDIR";
     let names = read("names");
-    let names: Vec<&str> = names.lines().filter(|n| !["_", "OLDPWD", "SHLVL"].contains(n)).collect();
+    let names: Vec<&str> = names
+        .lines()
+        .filter(|n| !["_", "OLDPWD", "SHLVL"].contains(n))
+        .collect();
     assert_eq!(names.join(" "), wanted);
     assert!(!read("whole").contains(CANARY));
 }
@@ -181,9 +208,7 @@ fn no_process_that_an_agent_can_look_into_holds_a_secret() {
         let pid = running.child.id().to_string();
         let ended = running.end(scene.dir.path());
         ended.succeeded();
-        let read = |name: &str| {
-            fs::read(ended.run_dir.join("workspace").join(name)).unwrap()
-        };
+        let read = |name: &str| fs::read(ended.run_dir.join("workspace").join(name)).unwrap();
         assert_eq!(String::from_utf8(read("runner")).unwrap().trim(), pid);
         let environ = String::from_utf8_lossy(&read("environ")).into_owned();
         assert!(!environ.contains("nonce"), "{environ}");
@@ -215,7 +240,11 @@ fn an_agent_that_kills_its_supervisor_is_dead_all_the_same() {
     // Another user could not.
     scene.other_user = false;
     let ended = scene.run();
-    assert!(ended.failed(Code::AgentFailed).contains("killed its supervisor"));
+    assert!(
+        ended
+            .failed(Code::AgentFailed)
+            .contains("killed its supervisor")
+    );
     assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
 }
 
@@ -225,7 +254,13 @@ fn names_that_look_like_options_or_hold_anything_are_files() {
     let scene = Scene::new(FILES, agent);
     let ended = scene.run();
     let (_, branch) = ended.succeeded();
-    let tree = git(&scene.origin(), &["ls-tree", "-r", "-z", "--name-only", branch.unwrap()]);
+    let tree = git(
+        &scene.origin(),
+        &["ls-tree", "-r", "-z", "--name-only", branch.unwrap()],
+    );
     let names: Vec<&str> = tree.split_terminator('\0').collect();
-    assert_eq!(names, [" ", "--force", ":(top)x", "README.md", "a\nb", "src/a.txt"]);
+    assert_eq!(
+        names,
+        [" ", "--force", ":(top)x", "README.md", "a\nb", "src/a.txt"]
+    );
 }

@@ -177,7 +177,9 @@ impl Running {
 impl Ended {
     pub fn outcome(&self) -> &Outcome {
         let finish = self.finish.as_ref();
-        &finish.unwrap_or_else(|| panic!("no finish: {}", self.log)).outcome
+        &finish
+            .unwrap_or_else(|| panic!("no finish: {}", self.log))
+            .outcome
     }
 
     /// The commit of a run that succeeded.
@@ -191,7 +193,9 @@ impl Ended {
     /// The message of a run that failed with `code`.
     pub fn failed(&self, code: RunErrorCode) -> &str {
         match self.outcome() {
-            Outcome::Failed { code: is, message, .. } if *is == code => message,
+            Outcome::Failed {
+                code: is, message, ..
+            } if *is == code => message,
             other => panic!("{other:?} {:#?}", self.events),
         }
     }
@@ -274,9 +278,15 @@ pub fn alive(mark: &str) -> Vec<String> {
             let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).replace('\0', " ")
         };
-        let is_process = entry.file_name().to_str().is_some_and(|n| n.parse::<u32>().is_ok());
+        let is_process = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|n| n.parse::<u32>().is_ok());
         let is_self = entry.file_name().to_str() == Some(&std::process::id().to_string());
-        if is_process && !is_self && (read("cmdline").contains(mark) || read("environ").contains(mark)) {
+        if is_process
+            && !is_self
+            && (read("cmdline").contains(mark) || read("environ").contains(mark))
+        {
             found.push(read("cmdline"));
         }
     }

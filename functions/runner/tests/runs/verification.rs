@@ -29,13 +29,15 @@ fn an_edit_of_the_plan_or_of_a_protected_file_does_not_help() {
         ended.failed(Code::MaxIterationsReached);
         assert_eq!(ended.check("unit").status, Status::Failed, "{agent}");
     }
-    let passing = "echo 'exit 1' > tests/t.sh; echo 'tests: [{run: false}]' > verify.yaml; touch answer";
+    let passing =
+        "echo 'exit 1' > tests/t.sh; echo 'tests: [{run: false}]' > verify.yaml; touch answer";
     once(&files, passing).succeeded();
 }
 
 #[test]
 fn a_file_that_an_agent_adds_among_the_protected_ones_is_not_there() {
-    let plan = "protected: ['tests/**']\ntests: [{name: unit, run: 'test ! -e tests/conftest.py'}]\n";
+    let plan =
+        "protected: ['tests/**']\ntests: [{name: unit, run: 'test ! -e tests/conftest.py'}]\n";
     let files = [("verify.yaml", plan), ("tests/t.py", "")];
     once(&files, "echo x > tests/conftest.py").succeeded();
 }
@@ -73,12 +75,20 @@ fn a_command_changed_in_a_manifest_is_put_back_in_a_detected_plan() {
     }
     let ended = once(&files, "touch answer lint-fault");
     assert_eq!(ended.check("make lint").status, Status::Failed);
-    once(&files, "touch answer; printf '\\nother:\\n\\ttrue\\n' >> Makefile").succeeded();
+    once(
+        &files,
+        "touch answer; printf '\\nother:\\n\\ttrue\\n' >> Makefile",
+    )
+    .succeeded();
 }
 
 #[test]
 fn a_test_file_that_is_gone_fails_the_contracts_of_a_detected_plan() {
-    let files = [("Makefile", "test:\n\ttrue\n"), ("tests/a_test.py", ""), ("tests/b.py", "")];
+    let files = [
+        ("Makefile", "test:\n\ttrue\n"),
+        ("tests/a_test.py", ""),
+        ("tests/b.py", ""),
+    ];
     let ended = once(&files, "git mv tests/a_test.py tests/c.py; echo x > x");
     ended.failed(Code::MaxIterationsReached);
     let gone = ended.check("test files kept");
@@ -92,7 +102,11 @@ fn a_failing_level_closes_the_gate_to_the_higher_ones() {
                 tests: [{name: unit, run: 'true'}]\n\
                 blackbox: [{name: help, run: 'true'}]\n";
     let ended = once(&[("verify.yaml", plan)], "echo x > x");
-    let statuses: Vec<_> = ended.results().iter().map(|r| (r.level, r.status)).collect();
+    let statuses: Vec<_> = ended
+        .results()
+        .iter()
+        .map(|r| (r.level, r.status))
+        .collect();
     assert_eq!(
         statuses,
         [
@@ -117,18 +131,37 @@ fn levels_that_the_profile_leaves_out_are_not_looked_at() {
 
 #[test]
 fn contracts_look_at_files_and_schemas() {
-    let schema = r#"{"type":"object","required":["port"],"properties":{"port":{"type":"integer"}}}"#;
+    let schema =
+        r#"{"type":"object","required":["port"],"properties":{"port":{"type":"integer"}}}"#;
     let plan = "contracts:\n  requiredFiles: [README.md, 'docs/*.md']\n  forbiddenFiles: ['**/*.pem']\n  \
                 schemas: [{file: config.json, schema: schema.json}]\n";
-    let files = [("verify.yaml", plan), ("README.md", "x"), ("schema.json", schema)];
-    let ended = once(&files, "echo x > a.pem; echo '{\"port\":\"80\"}' > config.json");
+    let files = [
+        ("verify.yaml", plan),
+        ("README.md", "x"),
+        ("schema.json", schema),
+    ];
+    let ended = once(
+        &files,
+        "echo x > a.pem; echo '{\"port\":\"80\"}' > config.json",
+    );
     assert_eq!(ended.check("required: README.md").status, Status::Passed);
     assert_eq!(ended.check("required: docs/*.md").status, Status::Failed);
     assert!(ended.check("forbidden: **/*.pem").message.contains("a.pem"));
     let message = &ended.check("schema: config.json").message;
-    assert!(message.contains("/port") && message.contains("integer"), "{message}");
-    let ended = once(&files, "ln -s /etc/passwd config.json; mkdir docs; echo > docs/a.md");
-    assert!(ended.check("schema: config.json").message.contains("outside"));
+    assert!(
+        message.contains("/port") && message.contains("integer"),
+        "{message}"
+    );
+    let ended = once(
+        &files,
+        "ln -s /etc/passwd config.json; mkdir docs; echo > docs/a.md",
+    );
+    assert!(
+        ended
+            .check("schema: config.json")
+            .message
+            .contains("outside")
+    );
 }
 
 #[test]
@@ -140,7 +173,10 @@ fn blackbox_checks_say_what_was_missing() {
         - {name: file, run: 'echo a', expect: {equalsFile: usage.txt}}\n  \
         - {name: json, run: 'echo \"{}\"', expect: {jsonSchema: {required: [x]}}}\n  \
         - {name: slow, run: 'sleep 4321', timeoutMs: 100}\n";
-    let ended = once(&[("verify.yaml", plan), ("usage.txt", "usage: x\n")], "echo x > x");
+    let ended = once(
+        &[("verify.yaml", plan), ("usage.txt", "usage: x\n")],
+        "echo x > x",
+    );
     let says = |name: &str, status: Status, word: &str| {
         let check = ended.check(name);
         assert_eq!(check.status, status, "{check:?}");
@@ -148,7 +184,11 @@ fn blackbox_checks_say_what_was_missing() {
     };
     says("help", Status::Passed, "");
     says("code", Status::Failed, "exit code 1 instead of 0");
-    says("text", Status::Failed, "lacks \"b\"; the output does not match \"^c\"");
+    says(
+        "text",
+        Status::Failed,
+        "lacks \"b\"; the output does not match \"^c\"",
+    );
     says("file", Status::Failed, "differs from usage.txt");
     says("json", Status::Failed, "\"x\" is a required property");
     says("slow", Status::Error, "timed out after 100 ms");
@@ -160,15 +200,29 @@ fn sanity_looks_at_what_was_changed() {
     let plan = "tests: [{run: 'printf \"SF:a\\nDA:1,1\\nDA:2,0\\nend_of_record\\n\" > lcov.info'}]\n\
                 sanity: {maxFileBytes: 50, forbidDebugLeftovers: true, coverage: {format: lcov, path: lcov.info, minimum: 0.8}}\n";
     let old = "x".repeat(100);
-    let files = [("verify.yaml", plan), ("old.txt", old.as_str()), ("old.rs", "dbg!(1);\n")];
+    let files = [
+        ("verify.yaml", plan),
+        ("old.txt", old.as_str()),
+        ("old.rs", "dbg!(1);\n"),
+    ];
     let agent = "printf 'fn a() {\\n    dbg!(1);\\n}\\n' > new.rs; head -c 60 /dev/zero > big";
     let ended = once(&files, agent);
     let leftovers = &ended.check("debug leftovers").message;
-    assert!(leftovers.contains("new.rs:2") && !leftovers.contains("old.rs"), "{leftovers}");
+    assert!(
+        leftovers.contains("new.rs:2") && !leftovers.contains("old.rs"),
+        "{leftovers}"
+    );
     let large = &ended.check("large files").message;
-    assert!(large.contains("big") && !large.contains("old.txt"), "{large}");
+    assert!(
+        large.contains("big") && !large.contains("old.txt"),
+        "{large}"
+    );
     let coverage = ended.check("coverage");
-    assert!(coverage.message.contains("1 of 2 lines"), "{}", coverage.message);
+    assert!(
+        coverage.message.contains("1 of 2 lines"),
+        "{}",
+        coverage.message
+    );
     assert_eq!(coverage.status, Status::Failed);
 }
 
@@ -187,7 +241,8 @@ fn set_up_comes_before_the_first_command_of_any_level() {
     let ended = once(&[("verify.yaml", plan)], "echo x > x");
     ended.succeeded();
     assert_eq!(ended.results()[0].checks[0].name, "setup: deps");
-    let plan = "setup: [{name: deps, run: 'echo offline; exit 1'}]\ntests: [{name: unit, run: 'true'}]\n";
+    let plan =
+        "setup: [{name: deps, run: 'echo offline; exit 1'}]\ntests: [{name: unit, run: 'true'}]\n";
     let ended = once(&[("verify.yaml", plan)], "echo x > x");
     assert!(ended.check("setup: deps").message.contains("offline"));
 }
@@ -202,17 +257,29 @@ fn the_time_of_the_whole_verification_is_an_end() {
     for name in ["slow", "late"] {
         let check = ended.check(name);
         assert_eq!(check.status, Status::Error);
-        assert!(check.message.contains("200 ms is used up"), "{}", check.message);
+        assert!(
+            check.message.contains("200 ms is used up"),
+            "{}",
+            check.message
+        );
     }
 }
 
 #[test]
 fn a_large_output_is_cut_to_its_end_and_the_event_stays_small() {
-    let plan = "tests: [{name: a, run: 'seq 1 100000; exit 1'}, {name: b, run: 'seq 1 100000; exit 1'}]\n";
+    let plan =
+        "tests: [{name: a, run: 'seq 1 100000; exit 1'}, {name: b, run: 'seq 1 100000; exit 1'}]\n";
     let ended = once(&[("verify.yaml", plan)], "echo x > x");
     let message = &ended.check("b").message;
-    assert!(message.ends_with("99999\n100000") && message.len() < 17_000, "{}", message.len());
-    let largest = ended.events.iter().map(|event| serde_json::to_vec(event).unwrap().len());
+    assert!(
+        message.ends_with("99999\n100000") && message.len() < 17_000,
+        "{}",
+        message.len()
+    );
+    let largest = ended
+        .events
+        .iter()
+        .map(|event| serde_json::to_vec(event).unwrap().len());
     assert!(largest.max().unwrap() < 200_000);
 }
 
@@ -221,11 +288,17 @@ fn verifiers_run_as_the_agents_user_and_leave_nothing_behind() {
     if !nix::unistd::geteuid().is_root() {
         return;
     }
-    let plan = "tests: [{name: unit, run: 'setsid sleep 4321 & echo x > new && test $(id -u) = 65534'}]\n";
+    let plan =
+        "tests: [{name: unit, run: 'setsid sleep 4321 & echo x > new && test $(id -u) = 65534'}]\n";
     let scene = Scene::new(&[("verify.yaml", plan)], "echo x > x");
     let ended = scene.run();
     ended.succeeded();
-    assert!(ended.events.iter().any(|e| matches!(e, E::VerificationFinished { .. })));
+    assert!(
+        ended
+            .events
+            .iter()
+            .any(|e| matches!(e, E::VerificationFinished { .. }))
+    );
     let verify = ended.run_dir.join("verify").display().to_string();
     assert_eq!(crate::scene::alive(&verify), Vec::<String>::new());
 }
