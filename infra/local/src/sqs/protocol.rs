@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::aws_json::{self, Refusal};
+use crate::sqs::attributes::MESSAGE_BYTES;
+use crate::sqs::message::{md5_of_attributes, md5_of_body};
+use crate::sqs::receive;
 use crate::sqs::{
     Message, MessageAttributes, NewMessage, QueueAttributes, Queues, SqsError, queue_url,
 };
-use crate::sqs_attributes::MESSAGE_BYTES;
-use crate::sqs_message::{md5_of_attributes, md5_of_body};
-use crate::sqs_receive;
 
 /// Entries of a batch, and messages of one receive.
 pub(crate) const BATCH: usize = 10;
@@ -30,7 +30,7 @@ pub(crate) async fn run(
         "SetQueueAttributes" => set_queue_attributes(queues, &aws_json::input(body)?)?,
         "SendMessage" => send_message(queues, aws_json::input(body)?)?,
         "SendMessageBatch" => send_message_batch(queues, aws_json::input(body)?)?,
-        "ReceiveMessage" => sqs_receive::receive_message(queues, aws_json::input(body)?).await?,
+        "ReceiveMessage" => receive::receive_message(queues, aws_json::input(body)?).await?,
         "DeleteMessage" => delete_message(queues, &aws_json::input(body)?)?,
         "DeleteMessageBatch" => delete_message_batch(queues, aws_json::input(body)?)?,
         "ChangeMessageVisibility" => change_visibility(queues, &aws_json::input(body)?)?,

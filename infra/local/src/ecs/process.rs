@@ -19,7 +19,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::ecs_logs;
+use super::logs;
 use crate::shutdown::Shutdown;
 
 /// How long a supervisor may take to kill its tree before it is killed itself.
@@ -85,13 +85,13 @@ impl Process {
         let group = Pid::from_raw(id.ok_or_else(|| io::Error::other("the process has no id"))?);
         let orders = child.stdin.take();
         let logs = [
-            ecs_logs::keep(
+            logs::keep(
                 child.stdout.take(),
-                ecs_logs::path(&launch.log_directory, &launch.task_id, "stdout"),
+                logs::path(&launch.log_directory, &launch.task_id, "stdout"),
             ),
-            ecs_logs::keep(
+            logs::keep(
                 child.stderr.take(),
-                ecs_logs::path(&launch.log_directory, &launch.task_id, "stderr"),
+                logs::path(&launch.log_directory, &launch.task_id, "stderr"),
             ),
         ];
         Ok(Self {
