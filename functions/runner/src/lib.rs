@@ -1,1 +1,30 @@
+//! The program of the ECS task: it does one run, from the claim of its nonce to the last report.
+//!
+//! What it keeps, whatever the agent does:
+//! - agent and verifier processes are hostile: they get a clean environment, run under a
+//!   supervisor, and are all dead before their result is looked at;
+//! - the repository that commits and pushes is the runner's own, beside the workspace; nothing
+//!   that an agent can write is ever configuration for a git call of the runner's;
+//! - a run that is fenced or told to stop starts nothing new.
 
+mod agent;
+mod confined;
+mod control_client;
+mod delivery;
+mod git;
+mod layout;
+mod nested;
+mod output;
+mod plan;
+mod prompt;
+mod reporter;
+mod repository;
+mod run_loop;
+mod session;
+mod settings;
+mod stop;
+mod supervised;
+mod verify;
+mod workspace;
+
+pub use session::{USAGE, run};

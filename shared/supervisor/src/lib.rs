@@ -1,1 +1,111 @@
+//! Runs one command and sees to it that nothing of it is left when it is over.
+//!
+//! The invariant: when a supervisor has reported, or is gone because its owner is gone, every
+//! process that descends from the command is dead, whatever it did to get away: `setsid`, double
+//! forks, ignored signals, chains of successors.
+//!
+//! How: the supervisor is a *subreaper*, so an orphan anywhere below it becomes its child instead
+//! of init's. As long as it has children something is alive; when `waitpid` says that there are
+//! none, nothing is. It is a process of its own, with one thread and no runtime, because waiting
+//! for any child would steal the children of a runtime that waits for its own.
+//!
+//! What it cannot do: a command of the *same* user may kill the supervisor itself. Its main child
+//! then dies with it (a parent-death signal), its orphans go to the next subreaper, and that is
+//! the runner, which finishes the job with [`kill_descendants`]. Only another user id for the
+//! command makes the supervisor untouchable; that is what `--uid` and `--gid` are for.
 
+mod hardening;
+mod order;
+mod supervise;
+mod tree;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use hardening::{become_subreaper, forget_variable, hide_memory};
+pub use order::{Order, USAGE};
+pub use tree::{Reaped, kill_descendants};
+
+/// How long the kill loop goes on before it reports survivors: only a process stuck in the
+/// kernel lives that long.
+pub const KILL_LIMIT: Duration = Duration::from_secs(10);
+
+/// How the main child ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "ended",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Ended {
+    /// By itself.
+    Exited {
+        /// Its exit code.
+        code: i32,
+    },
+    /// By a signal.
+    Signaled {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// It never ran.
+    NotStarted {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What the supervisor reports, as one line of JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// How the main child ended.
+    #[serde(flatten)]
+    pub end: Ended,
+    /// Processes that were still alive when [`KILL_LIMIT`] was over; 0 unless the kernel is stuck.
+    pub survivors: usize,
+}
+
+impl Report {
+    /// The exit code that a shell would show.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self.end {
+            Ended::Exited { code } => u8::try_from(code).unwrap_or(u8::MAX),
+            Ended::Signaled { signal } => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            Ended::NotStarted { .. } => 127,
+        }
+    }
+}
+
+/// The whole program: reads `args` (without the program's name), supervises, reports.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    let order = match Order::parse(args) {
+        Ok(order) => order,
+        Err(why) => {
+            eprintln!("{why}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    // Taken before anything is opened, so that the number can only mean the inherited pipe.
+    let report_to = order.report_fd.map(|fd| {
+        // SAFETY: the caller passed this descriptor for our use alone, and nothing in this
+        // process has opened or closed it before.
+        std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) })
+    });
+    let report = supervise::supervise(&order);
+    if let Ended::NotStarted { reason } = &report.end {
+        eprintln!("cannot start {}: {reason}", order.argv[0].to_string_lossy());
+    }
+    if let (Some(mut pipe), Ok(mut line)) = (report_to, serde_json::to_vec(&report)) {
+        line.push(b'\n');
+        // A reader that is gone is no reason to fail: then nobody asks.
+        let _ = pipe.write_all(&line);
+    }
+    ExitCode::from(report.exit_code())
+}

@@ -1,0 +1,78 @@
+//! Which program an agent is: an argument vector, or the reason why there is none.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use awo_domain::agent::{Agent, AgentType};
+
+/// The repository's own agent.
+const AGENT_FILE: &str = ".awo/agent.sh";
+
+/// There is no agent to run; the sentence says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotConfigured(pub(crate) String);
+
+/// Whether this runner has the agent at all; known before anything is cloned.
+pub(crate) fn check_type(agent: &Agent) -> Result<(), NotConfigured> {
+    match agent.kind {
+        AgentType::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(
+            NotConfigured("agent.command is empty: give it a program".to_owned()),
+        ),
+        AgentType::Command | AgentType::Patch => Ok(()),
+        AgentType::ClaudeCode | AgentType::Codex | AgentType::Opencode => {
+            Err(NotConfigured(format!(
+                "the runner image of this deployment does not have the agent {}: choose another \
+                 agent type, or ask the operator to install it",
+                agent.kind.as_str()
+            )))
+        }
+    }
+}
+
+/// The command of an iteration.
+pub(crate) fn program(
+    agent: &Agent,
+    workspace: &Path,
+    iteration: u32,
+) -> Result<Vec<OsString>, NotConfigured> {
+    check_type(agent)?;
+    match &agent.command {
+        Some(command) if agent.kind == AgentType::Command => {
+            Ok(command.iter().map(OsString::from).collect())
+        }
+        _ if agent.kind == AgentType::Patch => patch(workspace, iteration),
+        _ => own_agent(workspace),
+    }
+}
+
+fn own_agent(workspace: &Path) -> Result<Vec<OsString>, NotConfigured> {
+    let path = workspace.join(AGENT_FILE);
+    match fs::metadata(&path) {
+        Ok(meta) if meta.is_file() && meta.permissions().mode() & 0o111 != 0 => {
+            Ok(vec![path.into_os_string()])
+        }
+        Ok(_) => Err(NotConfigured(format!(
+            "{AGENT_FILE} is not an executable file: chmod +x it, or set agent.command"
+        ))),
+        Err(_) => Err(NotConfigured(format!(
+            "there is no agent: set agent.command, or add an executable {AGENT_FILE} to the \
+             repository"
+        ))),
+    }
+}
+
+/// The patch is applied by the agent's user in the agent's copy of the repository, like anything
+/// else that a repository brings along.
+fn patch(workspace: &Path, iteration: u32) -> Result<Vec<OsString>, NotConfigured> {
+    let path = format!(".awo/patches/{iteration}.patch");
+    if !workspace.join(&path).is_file() {
+        return Err(NotConfigured(format!(
+            "there is no patch for this iteration: add {path} to the repository"
+        )));
+    }
+    let args = ["git", "-c", "core.hooksPath=/dev/null", "apply"];
+    let rest = ["--whitespace=nowarn", "--", &path];
+    Ok(args.into_iter().chain(rest).map(OsString::from).collect())
+}

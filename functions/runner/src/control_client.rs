@@ -1,0 +1,201 @@
+//! Calls of the control API. One answer decides: kept, try again, or fenced.
+
+use std::time::Duration;
+
+use awo_domain::control::{
+    CLAIM_PATH, Claim, Finish, Report, ReportAnswer, RunSpec, finish_path, report_path,
+};
+use reqwest::{Client, StatusCode, redirect};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
+
+use crate::settings::Settings;
+
+/// For a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For a whole call; a cold function that waits for a hot row is slower than any other.
+const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+/// From the first try of a claim to the last.
+const CLAIM_LIMIT: Duration = Duration::from_secs(60);
+/// First and longest pause between two tries.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// Largest answer that is read: a spec with its prompt and profile is far smaller.
+const MAX_ANSWER_BYTES: usize = 4 * 1_024 * 1_024;
+/// Longest text of a refusal that is shown.
+const MAX_REFUSAL_CHARS: usize = 500;
+
+/// Why a call brought nothing.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum CallError {
+    /// Asking again can help.
+    #[error("{0}")]
+    TryAgain(String),
+    /// The control API does not take this runner's word.
+    #[error("the control API answered {status}: {message}")]
+    Refused { status: u16, message: String },
+}
+
+/// Pauses that double, with a limit.
+#[derive(Debug)]
+pub(crate) struct Backoff(Duration);
+
+impl Backoff {
+    pub(crate) fn new() -> Backoff {
+        Backoff(FIRST_PAUSE)
+    }
+
+    /// The next pause.
+    pub(crate) fn pause(&mut self) -> Duration {
+        let pause = self.0;
+        self.0 = (pause * 2).min(LONGEST_PAUSE);
+        pause
+    }
+}
+
+/// A runner's line to the control API, for one run.
+pub(crate) struct ControlClient {
+    http: Client,
+    base: String,
+    token: String,
+    report_path: String,
+    finish_path: String,
+}
+
+impl ControlClient {
+    /// Trades the nonce for a token and fetches the spec. Repeats itself with the same token, so
+    /// that a lost reply does no harm.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    pub(crate) async fn claim(settings: &Settings) -> Result<(ControlClient, RunSpec), String> {
+        let nonce = &settings.nonce;
+        let client = ControlClient {
+            http: http_client(settings.plain_http)?,
+            base: settings.control_url.clone(),
+            token: new_token()?,
+            report_path: report_path(&nonce.org, &nonce.run),
+            finish_path: finish_path(&nonce.org, &nonce.run),
+        };
+        let claim = Claim {
+            nonce: nonce.whole.clone(),
+            token: client.token.clone(),
+        };
+        let deadline = Instant::now() + CLAIM_LIMIT;
+        let mut backoff = Backoff::new();
+        loop {
+            let why = match client.post(CLAIM_PATH, &claim, false).await {
+                Ok(spec) => return client.checked(spec, settings),
+                Err(CallError::TryAgain(why)) => why,
+                Err(refused) => return Err(format!("the claim was refused: {refused}")),
+            };
+            tracing::warn!(why, "the claim brought no answer; trying again");
+            let pause = backoff.pause();
+            if Instant::now() + pause > deadline {
+                return Err(format!(
+                    "the control API could not be reached within {} s: {why}",
+                    CLAIM_LIMIT.as_secs()
+                ));
+            }
+            sleep(pause).await;
+        }
+    }
+
+    fn checked(self, spec: RunSpec, settings: &Settings) -> Result<(Self, RunSpec), String> {
+        if spec.org_id == settings.nonce.org && spec.run_id == settings.nonce.run {
+            Ok((self, spec))
+        } else {
+            Err("the control API answered with the spec of another run".to_owned())
+        }
+    }
+
+    /// Sends events, or a heartbeat; returns the highest number that is kept.
+    pub(crate) async fn report(&self, report: &Report) -> Result<u64, CallError> {
+        let answer: ReportAnswer = self.post(&self.report_path, report, true).await?;
+        Ok(answer.acknowledged)
+    }
+
+    /// Sends the last report.
+    pub(crate) async fn finish(&self, finish: &Finish) -> Result<u64, CallError> {
+        let answer: ReportAnswer = self.post(&self.finish_path, finish, true).await?;
+        Ok(answer.acknowledged)
+    }
+
+    async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        with_token: bool,
+    ) -> Result<T, CallError> {
+        let mut request = self.http.post(format!("{}{path}", self.base)).json(body);
+        if with_token {
+            request = request.bearer_auth(&self.token);
+        }
+        let mut answer = request.send().await.map_err(again)?;
+        let status = answer.status();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(again)? {
+            if bytes.len() + chunk.len() > MAX_ANSWER_BYTES {
+                return Err(CallError::TryAgain("the answer is too large".to_owned()));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        if status.is_success() {
+            return serde_json::from_slice(&bytes)
+                .map_err(|why| CallError::TryAgain(format!("the answer is not valid: {why}")));
+        }
+        let message: String = String::from_utf8_lossy(&bytes)
+            .chars()
+            .take(MAX_REFUSAL_CHARS)
+            .collect();
+        if tries_again(status) {
+            Err(CallError::TryAgain(format!("{status}: {message}")))
+        } else {
+            Err(CallError::Refused {
+                status: status.as_u16(),
+                message,
+            })
+        }
+    }
+}
+
+/// A redirect is no answer of ours, and not followed: a proxy may be in the way for a while.
+fn tries_again(status: StatusCode) -> bool {
+    !status.is_client_error()
+        || matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
+        )
+}
+
+/// The URL is left out: it says nothing that the path does not.
+fn again(why: reqwest::Error) -> CallError {
+    let why = why.without_url();
+    let cause = std::error::Error::source(&why).map_or(String::new(), |cause| format!(": {cause}"));
+    CallError::TryAgain(format!("{why}{cause}"))
+}
+
+fn http_client(plain_http: bool) -> Result<Client, String> {
+    // Errs only if a provider is installed already, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut builder = Client::builder()
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(CALL_TIMEOUT)
+        .https_only(!plain_http);
+    if plain_http {
+        // No certificate will be looked at, and reading the system's takes milliseconds.
+        builder = builder.tls_certs_only([]);
+    }
+    builder
+        .build()
+        .map_err(|why| format!("cannot set up the HTTP client: {why}"))
+}
+
+fn new_token() -> Result<String, String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|why| format!("no randomness: {why}"))?;
+    Ok(hex::encode(bytes))
+}

@@ -1,0 +1,286 @@
+//! Calls of the `git` program that execute nothing but git.
+//!
+//! Environment and configuration are ours alone: no system or user configuration, no hooks, no
+//! prompts, no submodules, no filters. Every call has a limit of time and of output, and its whole
+//! process group is killed when it is over. Credentials are in the environment of the calls that
+//! talk to a remote and nowhere else: not on disk, not in an argument, not in a message.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use awo_domain::control::GitCredential;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+
+use crate::output::Tail;
+use crate::stop::{StopReason, StopSignal};
+
+/// For a call that talks to nobody.
+pub(crate) const LOCAL_LIMIT: Duration = Duration::from_secs(120);
+/// Most bytes that are read of an answer.
+const MAX_STDOUT_BYTES: u64 = 32 * 1_024 * 1_024;
+/// Most bytes of complaints that are kept.
+const KEEP_STDERR_BYTES: usize = 8_192;
+/// User name of basic authentication; GitHub wants this one, others take any.
+const CREDENTIAL_USER: &str = "x-access-token";
+
+/// Settings that hold in every call, above all configuration files.
+const CONFIG: [(&str, &str); 22] = [
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", ""),
+    // What a crash would lose, the run has lost with it.
+    ("core.fsync", "none"),
+    ("core.pager", "cat"),
+    ("core.abbrev", "no"),
+    ("core.quotePath", "false"),
+    ("credential.helper", ""),
+    ("commit.gpgSign", "false"),
+    ("diff.renames", "false"),
+    ("diff.ignoreSubmodules", "all"),
+    ("filter.lfs.smudge", ""),
+    ("filter.lfs.clean", ""),
+    ("filter.lfs.process", ""),
+    ("filter.lfs.required", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("protocol.ext.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+];
+
+/// Why a call failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum GitError {
+    #[error("git timed out after {} s", .0.as_secs())]
+    TimedOut(Duration),
+    #[error("{0}")]
+    Failed(String),
+    #[error("the run was stopped")]
+    Stopped(StopReason),
+}
+
+/// One call.
+#[derive(Debug, Default)]
+pub(crate) struct Call<'a> {
+    pub(crate) args: Vec<OsString>,
+    pub(crate) git_dir: Option<&'a Path>,
+    pub(crate) work_tree: Option<&'a Path>,
+    pub(crate) index: Option<&'a Path>,
+    pub(crate) input: Option<Vec<u8>>,
+    /// Whether it talks to a remote, and so gets the credentials.
+    pub(crate) remote: bool,
+    pub(crate) limit: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    pub(crate) fn new<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Call<'a> {
+        Call {
+            args: args.into_iter().map(|arg| arg.as_ref().into()).collect(),
+            ..Call::default()
+        }
+    }
+}
+
+/// What git answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) success: bool,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+/// Calls git.
+pub(crate) struct Git {
+    path: OsString,
+    stop: StopSignal,
+    protocols: &'static str,
+    config_file: PathBuf,
+    headers: Vec<(String, String)>,
+}
+
+impl Git {
+    /// `config_file` is the only configuration file that git and the local servers that it
+    /// starts for `file://` will see.
+    pub(crate) fn new(
+        path: OsString,
+        stop: StopSignal,
+        allow_file: bool,
+        config_file: PathBuf,
+        credentials: &[GitCredential],
+    ) -> Git {
+        let headers = credentials.iter().map(|credential| {
+            let pair = format!("{CREDENTIAL_USER}:{}", credential.token);
+            (
+                format!("http.https://{}/.extraHeader", credential.host),
+                format!("Authorization: Basic {}", STANDARD.encode(pair)),
+            )
+        });
+        Git {
+            path,
+            stop,
+            protocols: if allow_file { "https:file" } else { "https" },
+            config_file,
+            headers: headers.collect(),
+        }
+    }
+
+    /// A call that must succeed; returns what it wrote.
+    ///
+    /// # Errors
+    /// With git's own complaint, when it fails.
+    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+        let answer = self.answer(call).await?;
+        if answer.success {
+            Ok(answer.stdout)
+        } else {
+            Err(GitError::Failed(answer.stderr))
+        }
+    }
+
+    /// A call whose failure means something to the caller.
+    ///
+    /// # Errors
+    /// If there was no answer at all.
+    pub(crate) async fn answer(&self, call: Call<'_>) -> Result<Answer, GitError> {
+        if let Some(reason) = self.stop.reason() {
+            return Err(GitError::Stopped(reason));
+        }
+        let limit = call.limit.unwrap_or(LOCAL_LIMIT);
+        let mut command = self.command(&call);
+        let mut child = command
+            .spawn()
+            .map_err(|why| GitError::Failed(format!("git could not be started: {why}")))?;
+        let group = child.id();
+        let result = tokio::select! {
+            answer = converse(&mut child, call.input) => answer,
+            () = sleep(limit) => Err(GitError::TimedOut(limit)),
+            reason = self.stop.stopped() => Err(GitError::Stopped(reason)),
+        };
+        if result.is_err() {
+            // Its helpers are in its group; none of them makes a session of its own.
+            if let Some(group) = group {
+                let _ = killpg(Pid::from_raw(group.cast_signed()), Signal::SIGKILL);
+            }
+            let _ = child.wait().await;
+        }
+        result
+    }
+
+    fn command(&self, call: &Call<'_>) -> Command {
+        let mut command = Command::new("git");
+        command
+            .args(&call.args)
+            .process_group(0)
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", "/nonexistent")
+            .env("LC_ALL", "C.UTF-8")
+            .env("LANGUAGE", "en")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", &self.config_file)
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ALLOW_PROTOCOL", self.protocols)
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_AUTHOR_NAME", AUTHOR_NAME)
+            .env("GIT_AUTHOR_EMAIL", AUTHOR_EMAIL)
+            .env("GIT_COMMITTER_NAME", AUTHOR_NAME)
+            .env("GIT_COMMITTER_EMAIL", AUTHOR_EMAIL)
+            .stdin(if call.input.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let places = [
+            ("GIT_DIR", call.git_dir),
+            ("GIT_WORK_TREE", call.work_tree),
+            ("GIT_INDEX_FILE", call.index),
+        ];
+        for (name, place) in places {
+            if let Some(place) = place {
+                command.env(name, place);
+            }
+        }
+        if let Some(work_tree) = call.work_tree {
+            command.current_dir(work_tree);
+        }
+        let headers = if call.remote { &self.headers[..] } else { &[] };
+        let settings = CONFIG
+            .iter()
+            .map(|(key, value)| (*key, *value))
+            .chain(headers.iter().map(|(key, value)| (&**key, &**value)));
+        let mut count = 0_usize;
+        for (key, value) in settings {
+            command
+                .env(format!("GIT_CONFIG_KEY_{count}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+        command
+    }
+}
+
+/// Who commits.
+const AUTHOR_NAME: &str = "Agent Work Order Service";
+const AUTHOR_EMAIL: &str = "awo@localhost";
+
+async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> Result<Answer, GitError> {
+    let lost = |why: std::io::Error| GitError::Failed(format!("git's output was lost: {why}"));
+    let stdin = child.stdin.take();
+    let stdout = child.stdout.take();
+    let stderr = child.stderr.take();
+    let write = async {
+        if let (Some(mut stdin), Some(input)) = (stdin, input) {
+            // A git that does not read to the end says why itself.
+            let _ = stdin.write_all(&input).await;
+        }
+    };
+    let read = async {
+        let mut bytes = Vec::new();
+        if let Some(stdout) = stdout {
+            let mut limited = stdout.take(MAX_STDOUT_BYTES + 1);
+            limited.read_to_end(&mut bytes).await?;
+        }
+        Ok(bytes)
+    };
+    let complain = async {
+        let mut tail = Tail::new(KEEP_STDERR_BYTES);
+        let mut chunk = [0; 4_096];
+        if let Some(mut stderr) = stderr {
+            loop {
+                match stderr.read(&mut chunk).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(count) => tail.push(&chunk[..count]),
+                }
+            }
+        }
+        tail.text()
+    };
+    let ((), stdout, stderr) = tokio::join!(write, read, complain);
+    let stdout = stdout.map_err(lost)?;
+    if stdout.len() as u64 > MAX_STDOUT_BYTES {
+        return Err(GitError::Failed("git's answer is too long".to_owned()));
+    }
+    let status = child.wait().await.map_err(lost)?;
+    Ok(Answer {
+        success: status.success(),
+        stdout,
+        stderr: stderr.trim().to_owned(),
+    })
+}

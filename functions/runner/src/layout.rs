@@ -1,0 +1,173 @@
+//! The folders of a run. What the runner trusts (`repo.git`, the request, the prompt) lies in
+//! folders that only the runner can write; what the agent may write (`workspace`, `home`, `tmp`,
+//! `result`) belongs to the agent's user. With an agent of the runner's own user that line is
+//! only drawn, not enforced.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, lchown};
+use std::path::{Path, PathBuf};
+
+use awo_domain::{OrgId, RunId};
+
+use crate::settings::AgentUser;
+
+/// Others may pass through, but not look around.
+const PASSABLE: u32 = 0o711;
+/// For the owner alone.
+const PRIVATE: u32 = 0o700;
+
+/// Where everything of a run is.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    run_dir: PathBuf,
+    user: Option<AgentUser>,
+}
+
+impl Layout {
+    /// Makes the folders of a run that has none yet.
+    ///
+    /// # Errors
+    /// If they cannot be made, or exist: a run happens once.
+    pub(crate) fn create(
+        root: &Path,
+        org: &OrgId,
+        run: &RunId,
+        user: Option<AgentUser>,
+    ) -> io::Result<Layout> {
+        fs::create_dir_all(root)?;
+        let org_dir = fs::canonicalize(root)?.join(org.as_str());
+        match make_dir(&org_dir, PASSABLE) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other?,
+        }
+        let layout = Layout {
+            run_dir: org_dir.join(run.as_str()),
+            user,
+        };
+        make_dir(&layout.run_dir, PASSABLE)?;
+        for dir in [layout.verify_root(), layout.aside(), layout.logs()] {
+            make_dir(&dir, PASSABLE)?;
+        }
+        for dir in [
+            layout.workspace(),
+            layout.home(),
+            layout.tmp(),
+            layout.result_dir(),
+        ] {
+            make_dir(&dir, PRIVATE)?;
+            layout.give(&dir)?;
+        }
+        Ok(layout)
+    }
+
+    /// The agent's clone.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.run_dir.join("workspace")
+    }
+    /// The runner's own repository.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.run_dir.join("repo.git")
+    }
+    /// The one configuration file that git reads.
+    pub(crate) fn git_config(&self) -> PathBuf {
+        self.run_dir.join("git.config")
+    }
+    pub(crate) fn home(&self) -> PathBuf {
+        self.run_dir.join("home")
+    }
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.run_dir.join("tmp")
+    }
+    pub(crate) fn request(&self) -> PathBuf {
+        self.run_dir.join("request.json")
+    }
+    pub(crate) fn prompt(&self) -> PathBuf {
+        self.run_dir.join("prompt.txt")
+    }
+    fn result_dir(&self) -> PathBuf {
+        self.run_dir.join("result")
+    }
+    /// Where the agent writes; a folder of its own, so that it may also write and rename.
+    pub(crate) fn result(&self) -> PathBuf {
+        self.result_dir().join("result.json")
+    }
+    /// Where `.git` folders wait that must not be seen by git.
+    pub(crate) fn aside(&self) -> PathBuf {
+        self.run_dir.join("aside")
+    }
+    pub(crate) fn verify_root(&self) -> PathBuf {
+        self.run_dir.join("verify")
+    }
+    fn logs(&self) -> PathBuf {
+        self.run_dir.join("logs")
+    }
+    /// The end of what the agent wrote in an iteration.
+    pub(crate) fn log(&self, iteration: u32) -> PathBuf {
+        self.logs().join(format!("{iteration}.log"))
+    }
+
+    /// Makes a folder that belongs to the agent's user.
+    pub(crate) fn make_agents_dir(&self, dir: &Path) -> io::Result<()> {
+        make_dir(dir, PRIVATE)?;
+        self.give(dir)
+    }
+
+    /// Gives one file or folder to the agent's user.
+    fn give(&self, path: &Path) -> io::Result<()> {
+        match self.user {
+            None => Ok(()),
+            Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
+        }
+    }
+
+    /// Gives a whole tree to the agent's user. Nobody may be changing it meanwhile.
+    pub(crate) fn give_tree(&self, path: &Path) -> io::Result<()> {
+        if self.user.is_none() {
+            return Ok(());
+        }
+        self.give(path)?;
+        if fs::symlink_metadata(path)?.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.give_tree(&entry?.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what the run does not need after its end; the workspace stays.
+    pub(crate) fn sweep(&self) {
+        for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
+            if let Err(why) = clear(&dir) {
+                tracing::warn!(dir = %dir.display(), %why, "a folder of the run stays behind");
+            }
+        }
+    }
+}
+
+fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
+    DirBuilder::new().mode(mode).create(path)?;
+    // The mode above is subject to the umask.
+    fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Removes whatever stands at `path`, without following it.
+pub(crate) fn clear(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(meta) if meta.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(why) => Err(why),
+    }
+}
+
+/// Writes a file anew, readable for the agent; what stood there is removed and not written to.
+pub(crate) fn write_anew(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    clear(path)?;
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(path)?
+        .write_all(bytes)
+}

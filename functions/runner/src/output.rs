@@ -1,0 +1,102 @@
+//! The end of what a process wrote: never more than a fixed number of bytes, however much it was.
+
+/// The last bytes of a stream.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    bytes: Vec<u8>,
+    keep: usize,
+    total: u64,
+}
+
+impl Tail {
+    /// A tail of at most `keep` bytes.
+    pub(crate) fn new(keep: usize) -> Tail {
+        Tail {
+            bytes: Vec::new(),
+            keep,
+            total: 0,
+        }
+    }
+
+    /// Adds what came.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        // Cut at twice the size only, so that each byte is moved once at most.
+        if self.bytes.len() > 2 * self.keep {
+            self.bytes.drain(..self.bytes.len() - self.keep);
+        }
+    }
+
+    /// The last bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[self.bytes.len().saturating_sub(self.keep)..]
+    }
+
+    /// True if there was more than is kept.
+    pub(crate) fn was_cut(&self) -> bool {
+        self.total > self.keep as u64
+    }
+
+    /// The last bytes as text for people, and whether something was cut.
+    pub(crate) fn text(&self) -> String {
+        let text = printable(&String::from_utf8_lossy(self.bytes()));
+        if self.was_cut() {
+            format!("[{} bytes in all; this is the end]\n{text}", self.total)
+        } else {
+            text
+        }
+    }
+}
+
+/// Text without what would steer a terminal: escape sequences and control characters.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\u{1b}' && chars.peek() == Some(&'[') {
+            // A sequence goes up to its first letter; what it said is lost on purpose.
+            chars.next();
+            while chars.next().is_some_and(|c| !c.is_ascii_alphabetic()) {}
+        } else if c == '\n' || c == '\t' || !c.is_control() {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The last `limit` bytes of a text, cut at a character and marked as cut.
+pub(crate) fn last_bytes(text: &str, limit: usize) -> String {
+    const MARK: &str = "[…]";
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let mut from = text.len() - limit.saturating_sub(MARK.len());
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    format!("{MARK}{}", &text[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_end_is_kept_and_it_is_said_that_it_was_cut() {
+        let mut tail = Tail::new(4);
+        for piece in ["abc", "defghijklm", "no", ""] {
+            tail.push(piece.as_bytes());
+        }
+        assert_eq!(tail.bytes(), b"lmno");
+        assert!(tail.text().starts_with("[15 bytes in all"));
+        assert!(tail.bytes.capacity() < 64);
+    }
+
+    #[test]
+    fn text_for_people_holds_no_escape_sequences() {
+        assert_eq!(printable("\u{1b}[31;1mred\u{1b}[0m\0\r\n"), "red\n");
+        assert_eq!(last_bytes("ääää", 6), "[…]");
+        assert_eq!(last_bytes("aaaaaaaa", 6), "[…]a");
+    }
+}

@@ -1,0 +1,60 @@
+//! The plan of verification: what is checked, and what an agent cannot change about it.
+//!
+//! A plan is read once, at the base commit, and then only from memory: an agent that edits
+//! `verify.yaml`, a manifest's test command or a protected file changes nothing about what its
+//! own work is judged by.
+
+mod detected;
+mod makefile;
+mod types;
+mod values;
+
+use std::path::Path;
+
+use awo_domain::run::MAX_ERROR_MESSAGE;
+
+use crate::confined::{self, Unreadable};
+
+pub(crate) use detected::{Manifest, is_test_file};
+pub(crate) use types::{
+    Blackbox, Command, Coverage, CoverageFormat, Expect, Plan, Schema, SchemaCheck,
+};
+pub(crate) use values::{Glob, glob_set};
+
+/// The plan's name in a repository.
+pub(crate) const PLAN_FILE: &str = "verify.yaml";
+/// Largest plan and largest manifest that are read.
+const MAX_PLAN_BYTES: u64 = 262_144;
+
+/// A plan that will not change any more.
+#[derive(Debug)]
+pub(crate) struct FrozenPlan {
+    pub(crate) plan: Plan,
+    /// Manifests whose commands are put back; only in a detected plan.
+    pub(crate) manifests: Vec<Manifest>,
+    /// True if a test file of the base must not be gone; only in a detected plan.
+    pub(crate) keeps_test_files: bool,
+}
+
+impl FrozenPlan {
+    /// The plan that stands in `dir`, or else what its manifests suggest.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with `verify.yaml` and where.
+    pub(crate) fn of(dir: &Path) -> Result<FrozenPlan, String> {
+        match confined::read(&dir.join(PLAN_FILE), MAX_PLAN_BYTES) {
+            Ok(bytes) => Ok(FrozenPlan {
+                plan: Plan::parse(&bytes).map_err(fault)?,
+                manifests: Vec::new(),
+                keeps_test_files: false,
+            }),
+            Err(Unreadable::Missing) => Ok(detected::detect(dir)),
+            Err(why) => Err(fault(why.to_string())),
+        }
+    }
+}
+
+fn fault(why: String) -> String {
+    let why: String = why.chars().take(MAX_ERROR_MESSAGE / 2).collect();
+    format!("{PLAN_FILE}: {why}; correct it on the base branch and start the run again")
+}

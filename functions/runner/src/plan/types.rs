@@ -1,0 +1,287 @@
+//! `verify.yaml`, parsed strictly: an unknown key, a wrong type or a value out of range is an
+//! error with its place, never something that is passed over.
+
+use std::time::Duration;
+
+use globset::GlobSet;
+use serde::Deserialize;
+
+use super::values::{Fraction, Glob, Pattern, RelativePath, Text, TimeoutMs, Version, glob_set};
+
+/// Most entries of any list in a plan.
+const MAX_ENTRIES: usize = 200;
+
+/// The whole plan.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Plan {
+    version: Version,
+    /// Absent: only the plan itself.
+    protected: Option<Vec<Glob>>,
+    pub(crate) setup: Vec<Command>,
+    pub(crate) contracts: Contracts,
+    pub(crate) tests: Vec<Command>,
+    pub(crate) blackbox: Vec<Blackbox>,
+    pub(crate) sanity: Sanity,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Contracts {
+    pub(crate) required_files: Vec<Glob>,
+    pub(crate) forbidden_files: Vec<Glob>,
+    pub(crate) schemas: Vec<SchemaCheck>,
+    pub(crate) commands: Vec<Command>,
+}
+
+/// A command for `sh -c`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Command {
+    #[serde(default)]
+    name: Option<Text>,
+    pub(crate) run: Text,
+    #[serde(default)]
+    timeout_ms: TimeoutMs,
+    /// A structured report that the command writes. It is parsed and held to be valid, but
+    /// until reports are read the exit code alone decides.
+    #[serde(default)]
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
+    report: Option<TestReport>,
+}
+
+/// Where a command writes a structured report.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TestReport {
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
+    format: TestReportFormat,
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
+    path: RelativePath,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum TestReportFormat {
+    Junit,
+    Tap,
+    Sarif,
+}
+
+impl Command {
+    pub(crate) fn new(name: &str, run: &str) -> Command {
+        Command {
+            name: Some(Text::new(name)),
+            run: Text::new(run),
+            timeout_ms: TimeoutMs::default(),
+            report: None,
+        }
+    }
+
+    /// Its name; what it runs, if it has none.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.run).as_str()
+    }
+
+    pub(crate) fn limit(&self) -> Duration {
+        self.timeout_ms.duration()
+    }
+}
+
+/// A JSON file and the schema that it must fit.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SchemaCheck {
+    pub(crate) file: RelativePath,
+    pub(crate) schema: RelativePath,
+}
+
+/// A command and what its output must be.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Blackbox {
+    #[serde(default)]
+    name: Option<Text>,
+    pub(crate) run: Text,
+    #[serde(default)]
+    timeout_ms: TimeoutMs,
+    #[serde(default)]
+    pub(crate) expect: Expect,
+}
+
+impl Blackbox {
+    pub(crate) fn command(&self) -> Command {
+        Command {
+            name: Some(self.name.clone().unwrap_or_else(|| self.run.clone())),
+            run: self.run.clone(),
+            timeout_ms: self.timeout_ms,
+            report: None,
+        }
+    }
+}
+
+/// What is expected of a command. `contains` and `matches` look at all output, `equalsFile` and
+/// `jsonSchema` at standard output alone.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Expect {
+    pub(crate) exit_code: i32,
+    pub(crate) contains: Vec<Text>,
+    pub(crate) matches: Vec<Pattern>,
+    pub(crate) equals_file: Option<RelativePath>,
+    pub(crate) json_schema: Option<Schema>,
+}
+
+/// A schema: its path, or itself.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Schema {
+    File(RelativePath),
+    Inline(serde_json::Map<String, serde_json::Value>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct Sanity {
+    pub(crate) max_file_bytes: Option<u64>,
+    pub(crate) forbid_debug_leftovers: bool,
+    pub(crate) coverage: Option<Coverage>,
+}
+
+/// A coverage report and the part of the lines that must be covered.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Coverage {
+    pub(crate) format: CoverageFormat,
+    pub(crate) path: RelativePath,
+    pub(crate) minimum: Fraction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum CoverageFormat {
+    Lcov,
+    Cobertura,
+}
+
+impl Plan {
+    /// Reads a plan; an empty file is an empty plan.
+    ///
+    /// # Errors
+    /// What is wrong, with the key and the line.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Plan, String> {
+        let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        let plan: Option<Plan> = serde_norway::from_str(text).map_err(|why| why.to_string())?;
+        let plan = plan.unwrap_or_default();
+        plan.check_sizes()?;
+        Ok(plan)
+    }
+
+    fn check_sizes(&self) -> Result<(), String> {
+        let contracts = &self.contracts;
+        let lists = [
+            ("protected", self.protected.as_ref().map_or(0, Vec::len)),
+            ("setup", self.setup.len()),
+            ("contracts.requiredFiles", contracts.required_files.len()),
+            ("contracts.forbiddenFiles", contracts.forbidden_files.len()),
+            ("contracts.schemas", contracts.schemas.len()),
+            ("contracts.commands", contracts.commands.len()),
+            ("tests", self.tests.len()),
+            ("blackbox", self.blackbox.len()),
+        ];
+        match lists.iter().find(|(_, count)| *count > MAX_ENTRIES) {
+            Some((name, _)) => Err(format!("{name} has more than {MAX_ENTRIES} entries")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is put back to its base content.
+    pub(crate) fn protected(&self) -> GlobSet {
+        match &self.protected {
+            Some(globs) => glob_set(globs),
+            None => glob_set(&[Glob::of_file(super::PLAN_FILE)]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"
+version: 1
+protected: ["tests/**", "verify.yaml"]
+setup:    [{name: deps, run: "npm ci", timeoutMs: 300000}]
+contracts:
+  requiredFiles: ["README.md"]
+  forbiddenFiles: ["**/*.pem"]
+  schemas: [{file: config.json, schema: schema.json}]
+  commands: [{name: lint, run: "npm run lint"}]
+tests:
+  - {name: unit, run: "npm test", timeoutMs: 300000, report: {format: junit, path: report.xml}}
+blackbox:
+  - {name: prints help, run: "node cli.js --help", expect: {exitCode: 0, contains: ["usage"], matches: [], equalsFile: null, jsonSchema: null}}
+sanity:
+  maxFileBytes: 1000000
+  forbidDebugLeftovers: true
+  coverage: {format: lcov, path: lcov.info, minimum: 0.8}
+"#;
+
+    #[test]
+    fn the_documented_shape_is_understood() {
+        let plan = Plan::parse(WHOLE.as_bytes()).unwrap();
+        assert_eq!(plan.tests[0].name(), "unit");
+        assert!(plan.protected().is_match("tests/a/b"));
+        assert!(!plan.protected().is_match("src/tests/a"));
+        assert_eq!(plan.blackbox[0].expect.contains.len(), 1);
+    }
+
+    #[test]
+    fn every_part_is_optional() {
+        for text in ["", "version: 1", "tests: []", "# nothing\n"] {
+            let plan = Plan::parse(text.as_bytes()).unwrap();
+            assert!(plan.protected().is_match("verify.yaml"));
+        }
+    }
+
+    #[test]
+    fn a_fault_is_named_with_its_key_and_its_line() {
+        for (text, key, line) in [
+            ("version: 1\ntets: []\n", "tets", "line 2"),
+            ("tests:\n  - {run: x, timeout: 5}\n", "timeout", "line 2"),
+            ("tests:\n  - {run: x, timeoutMs: 0}\n", "tests[0]", "line 2"),
+            ("tests:\n  - name: x\n", "run", "line 2"),
+            // A value of a key at the top is named by its key alone.
+            ("version: 2\n", "version", ""),
+            ("protected: ['a[']\n", "protected", "line 1"),
+            (
+                "contracts:\n  schemas: [{file: ../x, schema: y}]\n",
+                "file",
+                "line 2",
+            ),
+            (
+                "blackbox: [{run: x, expect: {matches: ['(']}}]\n",
+                "matches",
+                "line 1",
+            ),
+            (
+                "sanity: {coverage: {format: lcov, path: x, minimum: 80}}\n",
+                "minimum",
+                "line 1",
+            ),
+            ("tests:\n\t- x\n", "token", "line 2"),
+        ] {
+            let why = Plan::parse(text.as_bytes()).unwrap_err();
+            assert!(why.contains(key) && why.contains(line), "{text}: {why}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The values of a plan: each is checked where it is read, so that the YAML parser can say on
+//! which line it stands.
+
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+/// Longest pattern, path, name and command.
+const MAX_TEXT: usize = 8_192;
+/// Longest time that a command can be given.
+const MAX_TIMEOUT_MS: u64 = 3_600_000;
+/// Time of a command that names none.
+const DEFAULT_TIMEOUT_MS: u64 = 300_000;
+/// Largest compiled pattern: a repository must not buy itself our memory.
+const MAX_PATTERN_BYTES: usize = 1_048_576;
+
+/// A text of 1 to [`MAX_TEXT`] bytes.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Text(String);
+
+impl Text {
+    pub(crate) fn new(text: &str) -> Text {
+        Text(text.to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for Text {
+    type Error = String;
+    fn try_from(text: String) -> Result<Text, String> {
+        if text.trim().is_empty() || text.len() > MAX_TEXT || text.contains('\0') {
+            Err(format!("must be a text of 1 to {MAX_TEXT} bytes"))
+        } else {
+            Ok(Text(text))
+        }
+    }
+}
+
+/// A pattern of paths: `*` stays within a folder, `**` does not.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Glob(String);
+
+impl Glob {
+    /// The pattern of a file whose name holds no special characters.
+    pub(crate) fn of_file(name: &str) -> Glob {
+        Glob(name.to_owned())
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn compile(&self) -> Result<globset::Glob, globset::Error> {
+        GlobBuilder::new(&self.0).literal_separator(true).build()
+    }
+}
+
+impl TryFrom<String> for Glob {
+    type Error = String;
+    fn try_from(text: String) -> Result<Glob, String> {
+        let glob = Glob(Text::try_from(text)?.0);
+        match glob.compile() {
+            Ok(_) => Ok(glob),
+            Err(why) => Err(format!("is not a pattern of paths: {}", why.kind())),
+        }
+    }
+}
+
+/// A set of patterns, each of which was found valid when it was read.
+pub(crate) fn glob_set(globs: &[Glob]) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs.iter().filter_map(|glob| glob.compile().ok()) {
+        set.add(glob);
+    }
+    set.build().unwrap_or_else(|_| GlobSet::empty())
+}
+
+/// A regular expression.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Pattern(pub(crate) Regex);
+
+impl TryFrom<String> for Pattern {
+    type Error = String;
+    fn try_from(text: String) -> Result<Pattern, String> {
+        let built = RegexBuilder::new(&text)
+            .multi_line(true)
+            .size_limit(MAX_PATTERN_BYTES)
+            .build();
+        built
+            .map(Pattern)
+            .map_err(|why| format!("is not a regular expression: {why}"))
+    }
+}
+
+/// A path that stays below the folder it is relative to.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct RelativePath(String);
+
+impl RelativePath {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RelativePath {
+    type Error = String;
+    fn try_from(text: String) -> Result<RelativePath, String> {
+        let text = Text::try_from(text)?.0;
+        let stays = Path::new(&text)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if stays {
+            Ok(RelativePath(text))
+        } else {
+            Err("file paths must be relative and must not hold \"..\"".to_owned())
+        }
+    }
+}
+
+/// A time limit in milliseconds.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "u64")]
+pub(crate) struct TimeoutMs(u64);
+
+impl TimeoutMs {
+    pub(crate) fn duration(self) -> Duration {
+        Duration::from_millis(self.0)
+    }
+}
+
+impl Default for TimeoutMs {
+    fn default() -> TimeoutMs {
+        TimeoutMs(DEFAULT_TIMEOUT_MS)
+    }
+}
+
+impl TryFrom<u64> for TimeoutMs {
+    type Error = String;
+    fn try_from(ms: u64) -> Result<TimeoutMs, String> {
+        if (1..=MAX_TIMEOUT_MS).contains(&ms) {
+            Ok(TimeoutMs(ms))
+        } else {
+            Err(format!("timeoutMs must be 1 to {MAX_TIMEOUT_MS}"))
+        }
+    }
+}
+
+/// A part of a whole.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+pub(crate) struct Fraction(pub(crate) f64);
+
+impl TryFrom<f64> for Fraction {
+    type Error = String;
+    fn try_from(value: f64) -> Result<Fraction, String> {
+        if (0.0..=1.0).contains(&value) {
+            Ok(Fraction(value))
+        } else {
+            Err("minimum must be 0 to 1".to_owned())
+        }
+    }
+}
+
+/// The version of the plan's form.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(try_from = "u32")]
+pub(crate) struct Version;
+
+impl TryFrom<u32> for Version {
+    type Error = String;
+    fn try_from(version: u32) -> Result<Version, String> {
+        if version == 1 {
+            Ok(Version)
+        } else {
+            Err(format!("version {version} is not known; it must be 1"))
+        }
+    }
+}

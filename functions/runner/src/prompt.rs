@@ -1,0 +1,45 @@
+//! The task in words, as an agent reads it.
+
+use std::fmt::Write;
+
+use awo_domain::agent::AgentRequest;
+
+/// Longest subject of a commit, in characters.
+const MAX_SUBJECT_CHARS: usize = 72;
+
+/// The prompt with what the iteration before got wrong.
+pub(crate) fn text(request: &AgentRequest) -> String {
+    let mut text = request.task_prompt.trim_end().to_owned();
+    text.push('\n');
+    if request.feedback.is_empty() {
+        return text;
+    }
+    let before = request.iteration.saturating_sub(1);
+    let last = request.max_iterations;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "\nThis is iteration {} of at most {last}. Iteration {before} did not pass. \
+         What was found:\n",
+        request.iteration
+    );
+    for item in &request.feedback {
+        let level = item
+            .level
+            .map_or(String::new(), |level| format!("[{level:?}] "));
+        let message = item.message.trim_end().replace('\n', "\n  ");
+        let _ = write!(text, "\n- {level}{}: {message}\n", item.check);
+    }
+    text
+}
+
+/// The message of an iteration's commit.
+pub(crate) fn commit_message(task_prompt: &str, iteration: u32) -> String {
+    let line = task_prompt.trim().lines().next().unwrap_or_default();
+    let subject = format!("iteration {iteration}: {}", line.trim());
+    if subject.chars().count() <= MAX_SUBJECT_CHARS {
+        return subject;
+    }
+    let cut: String = subject.chars().take(MAX_SUBJECT_CHARS - 1).collect();
+    format!("{cut}…")
+}

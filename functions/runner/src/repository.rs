@@ -1,0 +1,295 @@
+//! The runner's own repository, beside the workspace and out of the agent's reach.
+//!
+//! The workspace is only a work tree to it: what counts is the files. The `.git` that the agent
+//! finds in the workspace is a copy for its own use, which no call here ever reads.
+//!
+//! The clone is shallow, with [`DEPTH`] commits of one branch: enough history for an agent to
+//! look back, a bounded price for any repository, and a result that can be pushed, since all that
+//! the origin lacks is the commits made here. A partial clone was rejected: it fetches lazily, so
+//! local calls would need the network and credentials at any time.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use awo_domain::source::GitSource;
+
+use crate::git::{Call, Git, GitError};
+use crate::layout::Layout;
+use crate::nested::PutAside;
+
+/// Commits of history that the clone has.
+const DEPTH: &str = "--depth=50";
+
+/// Where a run starts from.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    pub(crate) commit: String,
+    pub(crate) branch: String,
+}
+
+/// A commit of an iteration.
+#[derive(Debug, Clone)]
+pub(crate) struct Commit {
+    pub(crate) hash: String,
+    pub(crate) files_changed: u64,
+}
+
+/// A file that differs between two commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: ChangeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    Added,
+    Deleted,
+    Modified,
+}
+
+/// The runner's repository and the workspace that belongs to it.
+pub(crate) struct Repository {
+    git: Git,
+    dir: PathBuf,
+    workspace: PathBuf,
+    aside: PathBuf,
+}
+
+impl Repository {
+    pub(crate) fn new(git: Git, layout: &Layout) -> Repository {
+        Repository {
+            git,
+            dir: layout.repo(),
+            workspace: layout.workspace(),
+            aside: layout.aside(),
+        }
+    }
+
+    /// Clones, and fills the workspace with the base.
+    pub(crate) async fn clone(
+        &self,
+        source: &GitSource,
+        limit: Duration,
+    ) -> Result<Base, GitError> {
+        let mut args: Vec<OsString> = vec!["clone".into(), "--quiet".into(), "--bare".into()];
+        // An empty template: sample hooks would be copied one by one.
+        args.extend(["--template=", DEPTH, "--single-branch", "--no-tags"].map(OsString::from));
+        if let Some(branch) = &source.branch {
+            args.push(format!("--branch={}", branch.as_str()).into());
+        }
+        args.extend(["--".into(), source.repository.as_str().into()]);
+        args.push(self.dir.clone().into());
+        let mut clone = Call::new(args);
+        clone.remote = true;
+        clone.limit = Some(limit);
+        self.git.call(clone).await?;
+        let head = Call::new(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+        let (head, checkout) = tokio::join!(
+            self.git.answer(self.here(head)),
+            self.check_out("HEAD", &self.workspace, None)
+        );
+        let head = head?;
+        if !head.success {
+            return Err(GitError::Failed(
+                "the repository has no commit yet: push a first one and start again".to_owned(),
+            ));
+        }
+        checkout?;
+        let text = String::from_utf8_lossy(&head.stdout).into_owned();
+        let (commit, name) = text.trim().split_once('\n').unwrap_or((text.trim(), ""));
+        let branch = source.branch.as_ref().map(|branch| branch.as_str());
+        let branch = name.strip_prefix("refs/heads/").or(branch);
+        Ok(Base {
+            commit: commit.to_owned(),
+            branch: branch.unwrap_or("HEAD").to_owned(),
+        })
+    }
+
+    /// From here on commits stand on no branch; the copy for the agent is made before.
+    pub(crate) fn detach(&self, base: &Base) -> io::Result<()> {
+        fs::write(self.dir.join("HEAD"), format!("{}\n", base.commit))
+    }
+
+    /// Commits what is in the workspace; nothing if that is what the last commit holds.
+    pub(crate) async fn commit(&self, message: &str) -> Result<Option<Commit>, GitError> {
+        if !fs::symlink_metadata(&self.workspace).is_ok_and(|meta| meta.is_dir()) {
+            return Err(GitError::Failed(
+                "the agent removed the workspace".to_owned(),
+            ));
+        }
+        let (workspace, aside) = (self.workspace.clone(), self.aside.clone());
+        let put = blocking(move || PutAside::from_workspace(&workspace, &aside)).await?;
+        let result = self.commit_visible(message).await;
+        blocking(move || put.restore()).await?;
+        result
+    }
+
+    async fn commit_visible(&self, message: &str) -> Result<Option<Commit>, GitError> {
+        // A call that was killed leaves its lock; nobody else is at work here.
+        let _ = fs::remove_file(self.dir.join("index.lock"));
+        let add = self.in_workspace(Call::new(["add", "--all"]));
+        self.git.call(add).await?;
+        let args = ["commit", "--no-verify", "--cleanup=verbatim", "--file=-"];
+        let mut commit = self.in_workspace(Call::new(args));
+        commit.input = Some(message.as_bytes().to_vec());
+        let answer = self.git.answer(commit).await?;
+        let said = String::from_utf8_lossy(&answer.stdout);
+        if answer.success {
+            return match read_commit(&said) {
+                Some(commit) => Ok(Some(commit)),
+                None => Err(GitError::Failed(format!("git commit said: {said}"))),
+            };
+        }
+        if said.contains("nothing to commit") || said.contains("nothing added to commit") {
+            return Ok(None);
+        }
+        Err(GitError::Failed(format!("{said}{}", answer.stderr)))
+    }
+
+    /// What differs between two commits.
+    pub(crate) async fn changes(&self, from: &str, to: &str) -> Result<Vec<Change>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--no-renames", "--name-status"];
+        let call = Call::new(args.into_iter().chain([from, to]));
+        let bytes = self.git.call(self.here(call)).await?;
+        Ok(read_changes(&bytes))
+    }
+
+    /// Fills the empty folder `dir` with a commit. Without an index of its own it is the
+    /// workspace's.
+    pub(crate) async fn check_out(
+        &self,
+        commit: &str,
+        dir: &Path,
+        index: Option<&Path>,
+    ) -> Result<(), GitError> {
+        let mut call = self.here(Call::new(["read-tree", "--reset", "-u", commit]));
+        call.work_tree = Some(dir);
+        call.index = index;
+        self.git.call(call).await.map(drop)
+    }
+
+    /// Puts files of `dir` back to what they are in `commit`.
+    pub(crate) async fn put_back(
+        &self,
+        commit: &str,
+        paths: &[&Path],
+        dir: &Path,
+        index: &Path,
+    ) -> Result<(), GitError> {
+        let args = ["checkout", "--force", "--quiet", commit];
+        let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let mut call = self.here(Call::new(args.into_iter().chain(from_input)));
+        call.work_tree = Some(dir);
+        call.index = Some(index);
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            input.push(0);
+        }
+        call.input = Some(input);
+        self.git.call(call).await.map(drop)
+    }
+
+    /// Pushes a commit as a branch; the answer says what became of it.
+    pub(crate) async fn push(
+        &self,
+        source: &GitSource,
+        commit: &str,
+        branch: &str,
+        limit: Duration,
+    ) -> Result<crate::git::Answer, GitError> {
+        let refspec = format!("{commit}:refs/heads/{branch}");
+        let args = ["push", "--porcelain", "--no-verify", "--no-follow-tags"];
+        let operands = ["--", source.repository.as_str(), &refspec];
+        let mut call = self.here(Call::new(args.into_iter().chain(operands)));
+        call.remote = true;
+        call.limit = Some(limit);
+        self.git.answer(call).await
+    }
+
+    fn here<'a>(&'a self, mut call: Call<'a>) -> Call<'a> {
+        call.git_dir = Some(&self.dir);
+        call
+    }
+
+    fn in_workspace<'a>(&'a self, call: Call<'a>) -> Call<'a> {
+        let mut call = self.here(call);
+        call.work_tree = Some(&self.workspace);
+        call
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, GitError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(why)) => Err(GitError::Failed(format!(
+            "the workspace cannot be read: {why}"
+        ))),
+        Err(_) => Err(GitError::Failed("the workspace cannot be read".to_owned())),
+    }
+}
+
+/// `[detached HEAD <hash>] subject`, and further down ` 2 files changed, …`.
+fn read_commit(said: &str) -> Option<Commit> {
+    let (head, _) = said.strip_prefix('[')?.split_once(']')?;
+    let hash = head.rsplit(' ').next()?;
+    let is_hash = matches!(hash.len(), 40 | 64) && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    let counted = said.lines().skip(1).find_map(|line| {
+        let line = line.strip_prefix(' ')?;
+        let (count, rest) = line.split_once(' ')?;
+        rest.starts_with("file").then(|| count.parse().ok())?
+    });
+    is_hash.then(|| Commit {
+        hash: hash.to_owned(),
+        files_changed: counted.unwrap_or(0),
+    })
+}
+
+fn read_changes(bytes: &[u8]) -> Vec<Change> {
+    let mut fields = bytes.split(|b| *b == 0);
+    let mut changes = Vec::new();
+    while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+        let kind = match status {
+            b"A" => ChangeKind::Added,
+            b"D" => ChangeKind::Deleted,
+            _ => ChangeKind::Modified,
+        };
+        changes.push(Change {
+            path: PathBuf::from(OsString::from_vec(path.to_vec())),
+            kind,
+        });
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_is_read_from_what_git_says_and_not_from_its_subject() {
+        let hash = "484329a8f572a532ada9d356f32b637f3f02ce25";
+        let said = format!("[detached HEAD {hash}] x ] [y\n 12 files changed, 1 insertion(+)\n");
+        let commit = read_commit(&said).unwrap();
+        assert_eq!((commit.hash.as_str(), commit.files_changed), (hash, 12));
+        assert!(read_commit("[detached HEAD abc] x").is_none());
+    }
+
+    #[test]
+    fn changes_are_read_with_any_name() {
+        let changes = read_changes(b"A\0a b\0D\0c\nd\0T\0e\0");
+        let kinds: Vec<_> = changes.iter().map(|change| change.kind).collect();
+        assert_eq!(
+            kinds,
+            [ChangeKind::Added, ChangeKind::Deleted, ChangeKind::Modified]
+        );
+        assert_eq!(changes[1].path, Path::new("c\nd"));
+    }
+}

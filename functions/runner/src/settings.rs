@@ -1,0 +1,171 @@
+//! What the environment tells the runner. Read once, before there is a second thread; the nonce
+//! is wiped from the environment on the way.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use awo_domain::{OrgId, RunId};
+use url::{Host, Url};
+
+/// Where programs are found if the environment has no PATH.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// User and group of agents and verifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AgentUser {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// The single-use nonce, split.
+#[derive(Clone)]
+pub(crate) struct Nonce {
+    pub(crate) org: OrgId,
+    pub(crate) run: RunId,
+    pub(crate) whole: String,
+}
+
+impl fmt::Debug for Nonce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Nonce({}.{}.…)", self.org, self.run)
+    }
+}
+
+impl Nonce {
+    fn parse(whole: &str) -> Result<Nonce, String> {
+        let malformed = || "AWO_NONCE must be <orgId>.<runId>.<secret>".to_owned();
+        let mut parts = whole.splitn(3, '.');
+        let (Some(org), Some(run), Some(secret)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(malformed());
+        };
+        if secret.is_empty() {
+            return Err(malformed());
+        }
+        Ok(Nonce {
+            org: OrgId::parse(org).map_err(|_| malformed())?,
+            run: RunId::parse(run).map_err(|_| malformed())?,
+            whole: whole.to_owned(),
+        })
+    }
+}
+
+/// All settings.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Without a slash at its end.
+    pub(crate) control_url: String,
+    /// True where the control API is spoken to in plain HTTP: only on loopback.
+    pub(crate) plain_http: bool,
+    pub(crate) nonce: Nonce,
+    pub(crate) workspace_root: PathBuf,
+    /// Absent: agents run as the runner's own user.
+    pub(crate) agent_user: Option<AgentUser>,
+    pub(crate) path: OsString,
+    /// This program, for `supervise`.
+    pub(crate) program: PathBuf,
+}
+
+impl Settings {
+    /// Reads the environment.
+    ///
+    /// # Errors
+    /// A sentence that names the variable.
+    pub(crate) fn from_env() -> Result<Settings, String> {
+        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let required = |name: &str| text(name).ok_or_else(|| format!("{name} must be set"));
+        let (control_url, plain_http) = control_url(&required("AWO_CONTROL_URL")?)?;
+        let nonce = Nonce::parse(&required("AWO_NONCE")?);
+        awo_supervisor::forget_variable(c"AWO_NONCE");
+        let workspace_root = PathBuf::from(required("AWO_WORKSPACE_ROOT")?);
+        if !workspace_root.is_absolute() {
+            return Err("AWO_WORKSPACE_ROOT must be an absolute path".to_owned());
+        }
+        let id = |name: &str| {
+            text(name)
+                .map(|value| value.parse::<u32>())
+                .transpose()
+                .map_err(|_| format!("{name} must be a number"))
+        };
+        let agent_user = match (id("AWO_AGENT_UID")?, id("AWO_AGENT_GID")?) {
+            (None, None) => None,
+            (Some(uid), gid) => Some(AgentUser {
+                uid,
+                gid: gid.unwrap_or(uid),
+            }),
+            (None, Some(_)) => return Err("AWO_AGENT_GID needs AWO_AGENT_UID".to_owned()),
+        };
+        Ok(Settings {
+            control_url,
+            plain_http,
+            nonce: nonce?,
+            workspace_root,
+            agent_user,
+            path: std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()),
+            program: std::env::current_exe()
+                .map_err(|why| format!("cannot find this program's own file: {why}"))?,
+        })
+    }
+}
+
+fn control_url(text: &str) -> Result<(String, bool), String> {
+    let url = Url::parse(text).map_err(|why| format!("AWO_CONTROL_URL is not a URL: {why}"))?;
+    let plain_http = match url.scheme() {
+        "https" => false,
+        "http" if is_loopback(&url) => true,
+        _ => {
+            return Err("AWO_CONTROL_URL must be https:// (http:// on loopback only)".to_owned());
+        }
+    };
+    Ok((text.trim_end_matches('/').to_owned(), plain_http))
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(ip)) => IpAddr::V4(ip).is_loopback(),
+        Some(Host::Ipv6(ip)) => IpAddr::V6(ip).is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_for_loopback_only() {
+        for good in [
+            "http://127.0.0.1:1/x/",
+            "http://[::1]:1",
+            "https://a.example/prod",
+        ] {
+            assert!(control_url(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://a.example",
+            "ftp://127.0.0.1",
+            "127.0.0.1:80",
+            "http://10.0.0.1",
+        ] {
+            assert!(control_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_nonce_is_never_shown_and_never_guessed_at() {
+        let whole = "org_01k00000000000000000000000.run_01k00000000000000000000000.s3cret.x";
+        let nonce = Nonce::parse(whole).unwrap();
+        assert!(!format!("{nonce:?}").contains("s3cret"));
+        assert_eq!(nonce.whole, whole);
+        for bad in [
+            "",
+            "a.b.c",
+            "org_01k00000000000000000000000.run_01k00000000000000000000000.",
+        ] {
+            assert!(Nonce::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

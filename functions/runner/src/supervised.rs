@@ -1,0 +1,302 @@
+//! Hostile processes: each runs under the supervisor with a clean environment, its output is
+//! bounded, and when [`Supervised::run`] returns nothing of it is alive.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use awo_supervisor::{Ended, KILL_LIMIT, Order, Report, kill_descendants};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::output::Tail;
+use crate::settings::{AgentUser, Settings};
+use crate::stop::{StopReason, StopSignal};
+
+/// From the wish that a process ends until its tree is killed.
+pub(crate) const TERM_GRACE: Duration = Duration::from_secs(5);
+/// What the supervisor may take beyond grace and kill limit before it counts as lost.
+const SUPERVISOR_SLACK: Duration = Duration::from_secs(5);
+/// How long output is awaited that is already in a pipe, once all writers are dead.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+/// Bytes read from a pipe at once: as much as a pipe holds.
+const CHUNK_BYTES: usize = 65_536;
+/// Longest report of a supervisor.
+const MAX_REPORT_BYTES: u64 = 16_384;
+
+/// What happens to a command whose time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtTimeout {
+    /// It is asked to end and may still write its result.
+    Ask,
+    /// It is killed.
+    Kill,
+}
+
+/// A hostile command.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) argv: &'a [OsString],
+    pub(crate) dir: &'a Path,
+    /// Private home of the command.
+    pub(crate) home: &'a Path,
+    /// Private place for temporary files.
+    pub(crate) tmp: &'a Path,
+    /// Beyond PATH, HOME, TMPDIR and LANG.
+    pub(crate) env: &'a [(&'a str, OsString)],
+    pub(crate) limit: Duration,
+    pub(crate) at_timeout: AtTimeout,
+    /// How much of the end of its output is kept.
+    pub(crate) keep_bytes: usize,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum End {
+    Exited(i32),
+    Signaled(i32),
+    TimedOut,
+    NotStarted(String),
+    /// The command killed its supervisor. It is dead all the same.
+    SupervisorLost,
+}
+
+/// A command that is over.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) end: End,
+    /// Standard output and standard error as they came.
+    pub(crate) output: Tail,
+    /// Standard output alone.
+    pub(crate) stdout: Tail,
+    pub(crate) took: Duration,
+}
+
+/// Runs hostile commands.
+#[derive(Debug, Clone)]
+pub(crate) struct Supervised {
+    program: PathBuf,
+    path: OsString,
+    user: Option<AgentUser>,
+    stop: StopSignal,
+}
+
+/// The pipes of a command that was started.
+struct Pipes {
+    stdout: Receiver,
+    stderr: Receiver,
+    report: Receiver,
+}
+
+impl Supervised {
+    pub(crate) fn new(settings: &Settings, stop: StopSignal) -> Supervised {
+        Supervised {
+            program: settings.program.clone(),
+            path: settings.path.clone(),
+            // Only root can become somebody else; otherwise agents share our user.
+            user: settings
+                .agent_user
+                .filter(|_| nix::unistd::geteuid().is_root()),
+            stop,
+        }
+    }
+
+    /// The user that commands run as, where it is not our own.
+    pub(crate) fn user(&self) -> Option<AgentUser> {
+        self.user
+    }
+
+    /// Runs a command to its end and beyond: nothing of it is alive afterwards.
+    ///
+    /// # Errors
+    /// The reason, when everything is to stop; the command is dead then, too.
+    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Finished, StopReason> {
+        if let Some(reason) = self.stop.reason() {
+            return Err(reason);
+        }
+        let began = Instant::now();
+        let mut finished = Finished {
+            end: End::SupervisorLost,
+            output: Tail::new(job.keep_bytes),
+            stdout: Tail::new(job.keep_bytes),
+            took: Duration::ZERO,
+        };
+        match self.spawn(&job) {
+            Ok((child, pipes)) => {
+                finished.end = self.attend(&job, began, child, pipes, &mut finished).await;
+            }
+            Err(why) => finished.end = End::NotStarted(why.to_string()),
+        }
+        finished.took = began.elapsed();
+        match self.stop.reason() {
+            Some(reason) => Err(reason),
+            None => Ok(finished),
+        }
+    }
+
+    fn spawn(&self, job: &Job<'_>) -> io::Result<(Child, Pipes)> {
+        let (stdout, stdout_writer) = io::pipe()?;
+        let (stderr, stderr_writer) = io::pipe()?;
+        let (report, report_writer) = io::pipe()?;
+        // Nothing else is started between here and the end of this function, where the write end
+        // is closed: there is one thread that starts processes.
+        fcntl(&report_writer, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let order = Order {
+            user: self.user.map(|user| (user.uid, user.gid)),
+            term_grace: TERM_GRACE,
+            report_fd: Some(report_writer.as_raw_fd()),
+            argv: job.argv.to_vec(),
+        };
+        let child = Command::new(&self.program)
+            .arg("supervise")
+            .args(order.to_args())
+            .current_dir(job.dir)
+            .env_clear()
+            .env("PATH", &self.path)
+            .env("HOME", job.home)
+            .env("TMPDIR", job.tmp)
+            .env("LANG", "C.UTF-8")
+            .envs(job.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(stdout_writer)
+            .stderr(stderr_writer)
+            .spawn()?;
+        let pipes = Pipes {
+            stdout: Receiver::from_owned_fd(OwnedFd::from(stdout))?,
+            stderr: Receiver::from_owned_fd(OwnedFd::from(stderr))?,
+            report: Receiver::from_owned_fd(OwnedFd::from(report))?,
+        };
+        Ok((child, pipes))
+    }
+
+    /// Reads until the supervisor is gone, passing on the wishes that arise meanwhile.
+    async fn attend(
+        &self,
+        job: &Job<'_>,
+        began: Instant,
+        mut child: Child,
+        mut pipes: Pipes,
+        finished: &mut Finished,
+    ) -> End {
+        let stdin = child.stdin.take();
+        let (over, is_over) = oneshot::channel::<()>();
+        let ending = async {
+            let timed_out = self.see_to_the_end(&mut child, stdin, job, began).await;
+            let report = timeout(DRAIN_LIMIT, read_report(&mut pipes.report)).await;
+            let report = report.ok().flatten();
+            if report.as_ref().is_none_or(|report| report.survivors > 0) {
+                finish_the_job().await;
+            }
+            drop(over);
+            (timed_out, report)
+        };
+        let reading = async {
+            let drained = async {
+                let _ = is_over.await;
+                sleep(DRAIN_LIMIT).await;
+            };
+            // Once all writers are dead this only takes what is still in the pipes.
+            tokio::select! {
+                () = read_both(&mut pipes.stdout, &mut pipes.stderr, finished) => {}
+                () = drained => {}
+            }
+        };
+        let ((timed_out, report), ()) = tokio::join!(ending, reading);
+        match report {
+            _ if timed_out => End::TimedOut,
+            None => End::SupervisorLost,
+            Some(report) => match report.end {
+                Ended::Exited { code } => End::Exited(code),
+                Ended::Signaled { signal } => End::Signaled(signal),
+                Ended::NotStarted { reason } => End::NotStarted(reason),
+            },
+        }
+    }
+
+    /// Waits for the supervisor, at most until it must be gone; true if the command's time was up.
+    async fn see_to_the_end(
+        &self,
+        child: &mut Child,
+        mut stdin: Option<ChildStdin>,
+        job: &Job<'_>,
+        began: Instant,
+    ) -> bool {
+        let (wish, timed_out) = tokio::select! {
+            _ = child.wait() => return false,
+            () = sleep_until(began + job.limit) => match job.at_timeout {
+                AtTimeout::Ask => ("term\n", true),
+                AtTimeout::Kill => ("kill\n", true),
+            },
+            reason = self.stop.stopped() => match reason {
+                StopReason::Terminated => ("term\n", false),
+                StopReason::Fenced => ("kill\n", false),
+            },
+        };
+        tell(&mut stdin, wish).await;
+        let grace_over = sleep(TERM_GRACE + KILL_LIMIT + SUPERVISOR_SLACK);
+        tokio::select! {
+            _ = child.wait() => return timed_out,
+            () = grace_over => {}
+            () = self.stop.fenced() => {
+                tell(&mut stdin, "kill\n").await;
+                if timeout(KILL_LIMIT + SUPERVISOR_SLACK, child.wait()).await.is_ok() {
+                    return timed_out;
+                }
+            }
+        }
+        // A supervisor that does not end in time is lost; we are the next subreaper.
+        let _ = child.kill().await;
+        timed_out
+    }
+}
+
+/// A supervisor that is gone reads nothing, and needs to hear nothing.
+async fn tell(stdin: &mut Option<ChildStdin>, wish: &str) {
+    if let Some(stdin) = stdin {
+        let _ = stdin.write_all(wish.as_bytes()).await;
+    }
+}
+
+/// Kills what a lost supervisor left. No child of this process is being waited for elsewhere
+/// meanwhile: git runs before or after a command, never beside it.
+async fn finish_the_job() {
+    let survivors = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
+    tracing::warn!(
+        survivors = survivors.unwrap_or_default(),
+        "a supervisor was lost; what it left was killed"
+    );
+}
+
+async fn read_both(stdout: &mut Receiver, stderr: &mut Receiver, finished: &mut Finished) {
+    let mut from_stdout = vec![0; CHUNK_BYTES];
+    let mut from_stderr = vec![0; CHUNK_BYTES];
+    let (mut stdout_open, mut stderr_open) = (true, true);
+    while stdout_open || stderr_open {
+        tokio::select! {
+            count = stdout.read(&mut from_stdout), if stdout_open => {
+                let count = count.unwrap_or(0);
+                stdout_open = count > 0;
+                finished.output.push(&from_stdout[..count]);
+                finished.stdout.push(&from_stdout[..count]);
+            }
+            count = stderr.read(&mut from_stderr), if stderr_open => {
+                let count = count.unwrap_or(0);
+                stderr_open = count > 0;
+                finished.output.push(&from_stderr[..count]);
+            }
+        }
+    }
+}
+
+async fn read_report(pipe: &mut Receiver) -> Option<Report> {
+    let mut line = Vec::new();
+    let read = pipe.take(MAX_REPORT_BYTES).read_to_end(&mut line).await;
+    read.ok().and_then(|_| serde_json::from_slice(&line).ok())
+}

@@ -1,0 +1,240 @@
+//! The engine of verification: a plan, a folder, an answer. It knows nothing of runs and loops.
+//!
+//! Levels gate each other: the first one that does not pass makes the higher ones `skipped`. A
+//! check that cannot be judged (it ran out of time, its tool broke, it is not supported) is an
+//! `error`; nothing passes because nobody looked.
+//!
+//! Set-up commands run once, before the first level that runs any command, and count as checks
+//! of that level.
+
+mod blackbox;
+mod contracts;
+mod files;
+mod report;
+mod sanity;
+pub(crate) mod subject;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
+use tokio::time::Instant;
+
+use crate::output::Tail;
+use crate::plan::{Command, Plan};
+use crate::stop::StopReason;
+use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
+
+pub(crate) use report::{failing, feedback};
+
+/// Output of a command that becomes the check's message, at its end.
+const KEEP_OUTPUT_BYTES: usize = 16_384;
+
+/// What is verified.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    /// The checkout.
+    pub(crate) dir: PathBuf,
+    /// A private home and a place for temporary files of the commands.
+    pub(crate) home: PathBuf,
+    pub(crate) tmp: PathBuf,
+    /// What the checks of sanity look at, relative to `dir`.
+    pub(crate) changed: Vec<PathBuf>,
+    /// Test files that must be there and are not.
+    pub(crate) gone_test_files: Vec<PathBuf>,
+}
+
+/// One verification.
+pub(crate) struct Verification<'a> {
+    pub(crate) supervised: &'a Supervised,
+    pub(crate) plan: &'a Plan,
+    pub(crate) subject: &'a Subject,
+    /// The end of the whole verification's time.
+    deadline: Instant,
+    limit: Duration,
+    set_up: bool,
+}
+
+impl<'a> Verification<'a> {
+    /// A verification whose clock starts now.
+    pub(crate) fn new(
+        supervised: &'a Supervised,
+        plan: &'a Plan,
+        subject: &'a Subject,
+        limit: Duration,
+    ) -> Verification<'a> {
+        Verification {
+            supervised,
+            plan,
+            subject,
+            deadline: Instant::now() + limit,
+            limit,
+            set_up: false,
+        }
+    }
+
+    /// Checks `levels`, which are in order.
+    ///
+    /// # Errors
+    /// When everything is to stop.
+    pub(crate) async fn run(mut self, levels: &[Level]) -> Result<CombinedResult, StopReason> {
+        let began = Instant::now();
+        let mut results: Vec<PluginResult> = Vec::new();
+        for level in levels {
+            let Some(plugin) = built_in(*level) else {
+                continue;
+            };
+            let closed_by = results.iter().find(|result| !result.status.passes());
+            let result = match closed_by {
+                Some(gate) => report::not_run(plugin, *level, gate.level),
+                None => {
+                    let began = Instant::now();
+                    let checks = self.level(*level).await?;
+                    report::plugin(plugin, *level, checks, began.elapsed())
+                }
+            };
+            results.push(result);
+        }
+        Ok(report::combined(results, began.elapsed()))
+    }
+
+    async fn level(&mut self, level: Level) -> Result<Vec<Check>, StopReason> {
+        match level {
+            Level::L0 => self.contracts().await,
+            Level::L1 => self.commands(&self.plan.tests).await,
+            Level::L2 => self.blackbox().await,
+            Level::L3 => Ok(self.sanity()),
+            Level::Custom => Ok(Vec::new()),
+        }
+    }
+
+    /// Runs the set-up commands if they were not; false if there is no use in going on.
+    async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, StopReason> {
+        if self.set_up {
+            return Ok(true);
+        }
+        self.set_up = true;
+        for command in &self.plan.setup {
+            let mut check = self.command(command).await?;
+            check.name = format!("setup: {}", check.name);
+            let passed = check.status.passes();
+            checks.push(check);
+            if !passed {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Set-up, then commands that are judged by their exit codes; all of them, so that an agent
+    /// learns of all that is wrong.
+    async fn commands(&mut self, commands: &[Command]) -> Result<Vec<Check>, StopReason> {
+        let mut checks = Vec::new();
+        if commands.is_empty() || !self.set_up(&mut checks).await? {
+            return Ok(checks);
+        }
+        for command in commands {
+            checks.push(self.command(command).await?);
+        }
+        Ok(checks)
+    }
+
+    async fn command(&self, command: &Command) -> Result<Check, StopReason> {
+        let finished = match self.shell(command).await? {
+            Ok(finished) => finished,
+            Err(check) => return Ok(check),
+        };
+        Ok(match finished.end {
+            End::Exited(0) => passed(command.name(), &took(&finished)),
+            End::Exited(code) => {
+                let what = format!("exit code {code} {}", took(&finished));
+                failed(command.name(), &with_output(&what, &finished.output))
+            }
+            _ => self.broken(command, &finished),
+        })
+    }
+
+    /// Runs a command; a check where there is no time for it.
+    async fn shell(&self, command: &Command) -> Result<Result<Finished, Check>, StopReason> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(Err(error(command.name(), &self.out_of_time("not run: "))));
+        }
+        let argv = ["sh", "-c", command.run.as_str()].map(Into::into);
+        let job = Job {
+            argv: &argv,
+            dir: &self.subject.dir,
+            home: &self.subject.home,
+            tmp: &self.subject.tmp,
+            env: &[],
+            limit: command.limit().min(left),
+            at_timeout: AtTimeout::Kill,
+            keep_bytes: KEEP_OUTPUT_BYTES,
+        };
+        self.supervised.run(job).await.map(Ok)
+    }
+
+    /// A check whose command did not end by itself.
+    fn broken(&self, command: &Command, finished: &Finished) -> Check {
+        let what = match &finished.end {
+            End::Exited(code) => format!("exit code {code}"),
+            End::Signaled(signal) => format!("killed by signal {signal}"),
+            End::TimedOut if self.deadline <= Instant::now() => self.out_of_time(""),
+            End::TimedOut => format!("timed out after {} ms", command.limit().as_millis()),
+            End::NotStarted(why) => format!("could not be started: {why}"),
+            End::SupervisorLost => "killed its own supervisor".to_owned(),
+        };
+        error(command.name(), &with_output(&what, &finished.output))
+    }
+
+    fn out_of_time(&self, before: &str) -> String {
+        let ms = self.limit.as_millis();
+        format!("{before}the verification's time of {ms} ms is used up")
+    }
+
+    fn path(&self, relative: &Path) -> PathBuf {
+        self.subject.dir.join(relative)
+    }
+}
+
+fn built_in(level: Level) -> Option<&'static str> {
+    match level {
+        Level::L0 => Some("built-in:contracts"),
+        Level::L1 => Some("built-in:tests"),
+        Level::L2 => Some("built-in:blackbox"),
+        Level::L3 => Some("built-in:sanity"),
+        Level::Custom => None,
+    }
+}
+
+fn took(finished: &Finished) -> String {
+    format!("after {} ms", finished.took.as_millis())
+}
+
+fn with_output(what: &str, output: &Tail) -> String {
+    let text = output.text();
+    match text.trim() {
+        "" => format!("{what}, without any output"),
+        text => format!("{what}; its output ends with:\n{text}"),
+    }
+}
+
+fn check(name: &str, status: Status, message: &str) -> Check {
+    Check {
+        name: name.to_owned(),
+        status,
+        message: message.to_owned(),
+    }
+}
+
+fn passed(name: &str, message: &str) -> Check {
+    check(name, Status::Passed, message)
+}
+
+fn failed(name: &str, message: &str) -> Check {
+    check(name, Status::Failed, message)
+}
+
+fn error(name: &str, message: &str) -> Check {
+    check(name, Status::Error, message)
+}

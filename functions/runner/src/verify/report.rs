@@ -1,0 +1,138 @@
+//! From checks to results, and from results to what the next iteration is told. All texts
+//! together stay small enough for one event.
+
+use std::time::Duration;
+
+use awo_domain::agent::Feedback;
+use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
+
+use crate::output::last_bytes;
+
+/// Most things that an iteration is told.
+const MAX_FEEDBACK: usize = 50;
+/// Longest text of one of them.
+const MAX_FEEDBACK_BYTES: usize = 4_096;
+/// All messages of a result together.
+const MAX_MESSAGES_BYTES: usize = 131_072;
+/// Longest name of a check; a command without a name is its own.
+const MAX_NAME_CHARS: usize = 120;
+/// Most checks that a summary names.
+const MAX_NAMED: usize = 5;
+
+/// The result of a level that was checked.
+pub(super) fn plugin(
+    id: &str,
+    level: Level,
+    mut checks: Vec<Check>,
+    took: Duration,
+) -> PluginResult {
+    for check in &mut checks {
+        check.name = check.name.chars().take(MAX_NAME_CHARS).collect();
+    }
+    let status = match checks.is_empty() {
+        true => Status::Skipped,
+        false => Status::worst(checks.iter().map(|check| check.status)),
+    };
+    let passing = checks.iter().filter(|check| check.status.passes()).count();
+    let summary = match checks.len() {
+        0 => "nothing to check".to_owned(),
+        all => match named(checks.iter()) {
+            None => format!("{passing} of {all} checks passed"),
+            Some(names) => format!("{passing} of {all} checks passed; not: {names}"),
+        },
+    };
+    PluginResult {
+        plugin_id: id.to_owned(),
+        status,
+        level,
+        summary,
+        checks,
+        duration_ms: millis(took),
+    }
+}
+
+/// The result of a level behind a closed gate.
+pub(super) fn not_run(id: &str, level: Level, gate: Level) -> PluginResult {
+    PluginResult {
+        plugin_id: id.to_owned(),
+        status: Status::Skipped,
+        level,
+        summary: format!("not run, because {gate:?} did not pass"),
+        checks: Vec::new(),
+        duration_ms: 0,
+    }
+}
+
+/// The whole.
+pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> CombinedResult {
+    let overall_status = Status::worst(results.iter().map(|result| result.status));
+    let checks = || results.iter().flat_map(|result| &result.checks);
+    let summary = match named(checks()) {
+        Some(names) => format!("verification did not pass: {names}"),
+        None if checks().next().is_none() => {
+            "nothing was verified: add a verify.yaml or tests".to_owned()
+        }
+        None => format!("verification passed: {} checks", checks().count()),
+    };
+    bound_messages(&mut results);
+    CombinedResult {
+        overall_status,
+        results,
+        summary,
+        duration_ms: millis(took),
+    }
+}
+
+/// The names of the checks that do not pass.
+fn named<'a>(checks: impl Iterator<Item = &'a Check>) -> Option<String> {
+    let names: Vec<&str> = checks
+        .filter(|check| !check.status.passes())
+        .map(|check| check.name.as_str())
+        .collect();
+    match names.len() {
+        0 => None,
+        count if count > MAX_NAMED => Some(format!(
+            "{} and {} more",
+            names[..MAX_NAMED].join(", "),
+            count - MAX_NAMED
+        )),
+        _ => Some(names.join(", ")),
+    }
+}
+
+/// Cuts messages so that all of them fit, the last ones most.
+fn bound_messages(results: &mut [PluginResult]) {
+    let mut left = MAX_MESSAGES_BYTES;
+    for check in results.iter_mut().flat_map(|result| &mut result.checks) {
+        check.message = last_bytes(&check.message, left);
+        left = left.saturating_sub(check.message.len());
+    }
+}
+
+/// How many checks do not pass.
+pub(crate) fn failing(result: &CombinedResult) -> usize {
+    bad(result).count()
+}
+
+/// What the next iteration needs to know.
+pub(crate) fn feedback(result: &CombinedResult) -> Vec<Feedback> {
+    bad(result)
+        .take(MAX_FEEDBACK)
+        .map(|(level, check)| Feedback {
+            level: Some(level),
+            check: check.name.clone(),
+            message: last_bytes(&check.message, MAX_FEEDBACK_BYTES),
+        })
+        .collect()
+}
+
+fn bad(result: &CombinedResult) -> impl Iterator<Item = (Level, &Check)> {
+    result.results.iter().flat_map(|result| {
+        let bad = result.checks.iter().filter(|check| !check.status.passes());
+        bad.map(|check| (result.level, check))
+    })
+}
+
+fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}

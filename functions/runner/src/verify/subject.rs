@@ -1,0 +1,127 @@
+//! The clean checkout in which a commit is verified: what git knows of the commit and nothing
+//! else, with everything that an agent must not decide put back to the base.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::Subject;
+use crate::confined;
+use crate::git::GitError;
+use crate::layout::{self, Layout};
+use crate::plan::{FrozenPlan, is_test_file};
+use crate::repository::{Change, ChangeKind, Repository};
+
+/// Largest manifest that is rewritten.
+const MAX_MANIFEST_BYTES: u64 = 1_048_576;
+
+/// Makes the checkout of `commit` for verification number `number`.
+pub(crate) async fn prepare(
+    repository: &Repository,
+    layout: &Layout,
+    frozen: &FrozenPlan,
+    base: &str,
+    commit: &str,
+    number: u32,
+) -> Result<Subject, GitError> {
+    let room = layout.verify_root().join(number.to_string());
+    let index = layout.verify_root().join(format!("{number}.index"));
+    let broken = |why: io::Error| GitError::Failed(format!("the checkout failed: {why}"));
+    std::fs::create_dir(&room).map_err(broken)?;
+    // Fresh ones for each verification: what the agent or an earlier test left in its home could
+    // decide how the next one goes.
+    let (dir, home, tmp) = (room.join("checkout"), room.join("home"), room.join("tmp"));
+    for private in [&home, &tmp, &dir] {
+        layout.make_agents_dir(private).map_err(broken)?;
+    }
+    let (checked_out, changes) =
+        tokio::join!(repository.check_out(commit, &dir, Some(&index)), async {
+            if base == commit {
+                return Ok(Vec::new());
+            }
+            repository.changes(base, commit).await
+        });
+    checked_out?;
+    let changes = changes?;
+    put_back_protected(repository, frozen, base, &changes, &dir, &index).await?;
+    put_back_commands(frozen, &changes, &dir).map_err(broken)?;
+    let of_agent = dir.clone();
+    let layout = layout.clone();
+    tokio::task::spawn_blocking(move || layout.give_tree(&of_agent))
+        .await
+        .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
+        .map_err(broken)?;
+    Ok(Subject {
+        gone_test_files: gone_test_files(frozen, &changes),
+        changed: changes
+            .into_iter()
+            .filter(|change| change.kind != ChangeKind::Deleted)
+            .map(|change| change.path)
+            .collect(),
+        dir,
+        home,
+        tmp,
+    })
+}
+
+/// Removes a checkout; what cannot be removed costs space and nothing else.
+pub(crate) fn remove(layout: &Layout, number: u32) {
+    let root = layout.verify_root();
+    for path in [
+        root.join(number.to_string()),
+        root.join(format!("{number}.index")),
+    ] {
+        if let Err(why) = layout::clear(&path) {
+            tracing::warn!(path = %path.display(), %why, "a checkout stays behind");
+        }
+    }
+}
+
+/// A protected file that the base does not have is removed: that is its base content.
+async fn put_back_protected(
+    repository: &Repository,
+    frozen: &FrozenPlan,
+    base: &str,
+    changes: &[Change],
+    dir: &Path,
+    index: &Path,
+) -> Result<(), GitError> {
+    let protected = frozen.plan.protected();
+    let (added, others): (Vec<&Change>, Vec<&Change>) = changes
+        .iter()
+        .filter(|change| protected.is_match(&change.path))
+        .partition(|change| change.kind == ChangeKind::Added);
+    for change in added {
+        std::fs::remove_file(dir.join(&change.path))
+            .map_err(|why| GitError::Failed(format!("the checkout failed: {why}")))?;
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    let paths: Vec<&Path> = others.iter().map(|change| change.path.as_path()).collect();
+    repository.put_back(base, &paths, dir, index).await
+}
+
+fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io::Result<()> {
+    for manifest in &frozen.manifests {
+        let name = manifest.name();
+        if !changes.iter().any(|change| change.path == Path::new(name)) {
+            continue;
+        }
+        let path = dir.join(name);
+        // A manifest that is gone, a link or not text is not run by its tool as the base's.
+        let now = confined::read(&path, MAX_MANIFEST_BYTES).unwrap_or_default();
+        if let Some(text) = manifest.put_back(&String::from_utf8_lossy(&now)) {
+            layout::write_anew(&path, text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn gone_test_files(frozen: &FrozenPlan, changes: &[Change]) -> Vec<PathBuf> {
+    changes
+        .iter()
+        .filter(|change| frozen.keeps_test_files && change.kind == ChangeKind::Deleted)
+        .filter(|change| is_test_file(&change.path))
+        .map(|change| change.path.clone())
+        .collect()
+}

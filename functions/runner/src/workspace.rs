@@ -1,0 +1,162 @@
+//! From a source to a workspace that an agent can work in, with its plan frozen; and the
+//! sentences for people when that fails.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use awo_domain::control::RunSpec;
+use awo_domain::source::{Branch, Repository as RepositoryUrl};
+
+use crate::git::GitError;
+use crate::layout::Layout;
+use crate::plan::FrozenPlan;
+use crate::repository::{Base, Repository};
+use crate::stop::StopReason;
+
+/// Longest time that a clone may take.
+pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
+/// What the agent's copy says beyond the runner's: it has a work tree, a name to commit under,
+/// and no sign of ours.
+const AGENT_CONFIG: &str = "[core]\n\tbare = false\n[user]\n\tname = Agent\n\
+\temail = agent@localhost\n[remote \"origin\"]\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n";
+
+/// Why there is no workspace.
+#[derive(Debug)]
+pub(crate) enum NoWorkspace {
+    /// For people.
+    Failed(String),
+    Stopped(StopReason),
+}
+
+/// Checks what the spec says, since nothing did when it was read.
+pub(crate) fn check_source(spec: &RunSpec) -> Result<(), String> {
+    let repository = spec.source.repository.as_str();
+    RepositoryUrl::parse(repository, spec.allow_file_repositories)
+        .map_err(|why| format!("the repository {why}"))?;
+    if let Some(branch) = &spec.source.branch {
+        Branch::parse(branch.as_str()).map_err(|why| format!("the branch {why}"))?;
+    }
+    Ok(())
+}
+
+/// The one configuration file of all our git calls, and of the servers that git starts for
+/// `file://`, which would refuse a repository of another user's.
+pub(crate) fn write_git_config(layout: &Layout, allow_file: bool) -> io::Result<()> {
+    let text = if allow_file {
+        "[safe]\n\tdirectory = *\n"
+    } else {
+        ""
+    };
+    fs::write(layout.git_config(), text)
+}
+
+/// Clones, makes the agent's copy of the repository and freezes the plan.
+pub(crate) async fn prepare(
+    repository: &Repository,
+    layout: &Layout,
+    spec: &RunSpec,
+    limit: Duration,
+) -> Result<(Base, FrozenPlan), NoWorkspace> {
+    let limit = limit.min(CLONE_LIMIT);
+    let cloned = repository.clone(&spec.source, limit).await;
+    let base = cloned.map_err(|why| not_cloned(why, spec))?;
+    let frozen = FrozenPlan::of(&layout.workspace()).map_err(NoWorkspace::Failed)?;
+    let of_agent = layout.clone();
+    let equipped = tokio::task::spawn_blocking(move || equip(&of_agent)).await;
+    equipped
+        .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
+        .and_then(|()| repository.detach(&base))
+        .map_err(|why| NoWorkspace::Failed(format!("the workspace could not be made: {why}")))?;
+    Ok((base, frozen))
+}
+
+/// Gives the agent a `.git` of its own. It is a copy and not a link: what the agent does to its
+/// objects must not reach ours.
+fn equip(layout: &Layout) -> io::Result<()> {
+    let git = layout.workspace().join(".git");
+    copy_tree(&layout.repo(), &git)?;
+    let config = git.join("config");
+    let mut text = fs::read_to_string(&config)?;
+    text.push_str(AGENT_CONFIG);
+    fs::write(&config, text)?;
+    layout.give_tree(&layout.workspace())
+}
+
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
+    let url = spec.source.repository.as_str();
+    let branch = spec.source.branch.as_ref().map_or("", Branch::as_str);
+    NoWorkspace::Failed(match why {
+        GitError::Stopped(reason) => return NoWorkspace::Stopped(reason),
+        GitError::TimedOut(limit) => format!(
+            "cloning {url} timed out after {} s: check that the repository can be reached from \
+             the runner and start again",
+            limit.as_secs()
+        ),
+        GitError::Failed(said) => match clone_fault(&said) {
+            Some(CloneFault::NoBranch) => format!(
+                "{url} has no branch {branch}: name one that exists, or leave it out for the \
+                 default branch"
+            ),
+            Some(CloneFault::NoRepository) => format!(
+                "{url} does not exist, or may not be seen without a credential: check the URL, \
+                 or have the operator set a credential for its host"
+            ),
+            Some(CloneFault::NeedsCredential) => format!(
+                "{url} asks for authentication, and the organization's credential for its host \
+                 is missing or not accepted: have the operator set one"
+            ),
+            None => format!("cloning {url} failed: {said}"),
+        },
+    })
+}
+
+enum CloneFault {
+    NoBranch,
+    NoRepository,
+    NeedsCredential,
+}
+
+fn clone_fault(said: &str) -> Option<CloneFault> {
+    let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+    if says(&["Remote branch"]) && says(&["not found"]) {
+        Some(CloneFault::NoBranch)
+    } else if needs_credential(said) {
+        Some(CloneFault::NeedsCredential)
+    } else if says(&["does not appear to be a git repository", "does not exist"])
+        || (says(&["repository '"]) && says(&["not found"]))
+    {
+        Some(CloneFault::NoRepository)
+    } else {
+        None
+    }
+}
+
+/// True if a remote wanted to know who asks, or did not like the answer.
+pub(crate) fn needs_credential(said: &str) -> bool {
+    [
+        "could not read Username",
+        "could not read Password",
+        "Authentication failed",
+        "terminal prompts disabled",
+        "returned error: 401",
+        "returned error: 403",
+    ]
+    .iter()
+    .any(|part| said.contains(part))
+}

@@ -1,0 +1,294 @@
+//! A run on a stage: a real origin, the real runner, a double of the control API.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use awo_domain::agent::{Agent, AgentType};
+use awo_domain::control::{Finish, Outcome, RunSpec, RunnerEvent};
+use awo_domain::profile::Profile;
+use awo_domain::run::RunErrorCode;
+use awo_domain::verification::{Check, PluginResult};
+use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
+
+use crate::control_double::{ControlDouble, Fault};
+
+/// Longest that a run of these tests may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Stands for every secret of the task's environment.
+pub const CANARY: &str = "canary-5ecret";
+/// `nobody`, for agents where the tests run as root.
+const AGENT_UID: &str = "65534";
+
+pub struct Scene {
+    pub dir: tempfile::TempDir,
+    pub spec: RunSpec,
+    pub fault: Fault,
+    /// False: agents run as the user of the runner.
+    pub other_user: bool,
+    nonce: String,
+}
+
+/// A runner at work.
+pub struct Running {
+    pub control: ControlDouble,
+    pub child: Child,
+    pub run_dir: PathBuf,
+}
+
+/// A runner that ended.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub events: Vec<RunnerEvent>,
+    pub finish: Option<Finish>,
+    pub claims: u32,
+    pub finished_at: Option<std::time::SystemTime>,
+    pub run_dir: PathBuf,
+    pub log: String,
+}
+
+impl Scene {
+    /// An origin with `files`, and an agent that is the shell script `agent`.
+    pub fn new(files: &[(&str, &str)], agent: &str) -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let origin = dir.path().join("origin");
+        fs::create_dir(&origin).unwrap();
+        git(&origin, &["init", "-q", "-b", "main"]);
+        commit_files(&origin, files);
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
+        let random = number << 32 | u128::from(std::process::id());
+        let at = Timestamp::from_epoch_ms(1_790_000_000_000);
+        let (org_id, run_id) = (OrgId::new(at, random), RunId::new(at, random));
+        let nonce = format!("{org_id}.{run_id}.{CANARY}-nonce");
+        let source = format!(r#"{{"repository":"file://{}"}}"#, origin.display());
+        let spec = RunSpec {
+            org_id,
+            work_order_id: WorkOrderId::new(at, random),
+            run_id,
+            task_prompt: "Make the test pass\n\nPlease.".to_owned(),
+            source: serde_json::from_str(&source).unwrap(),
+            allow_file_repositories: true,
+            agent: Agent {
+                kind: AgentType::Command,
+                model: None,
+                command: Some(vec!["sh".to_owned(), "-c".to_owned(), agent.to_owned()]),
+            },
+            asked_iterations: None,
+            profile: Profile::default_profile(),
+            max_duration_ms: 50_000,
+            max_credits: 1_000.0,
+            git_credentials: Vec::new(),
+        };
+        Scene {
+            dir,
+            spec,
+            fault: Fault::None,
+            other_user: true,
+            nonce,
+        }
+    }
+
+    pub fn origin(&self) -> PathBuf {
+        self.dir.path().join("origin")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("workspaces")
+    }
+
+    pub fn run_dir(&self) -> PathBuf {
+        let org = self.root().join(self.spec.org_id.as_str());
+        org.join(self.spec.run_id.as_str())
+    }
+
+    /// One iteration and no more.
+    pub fn once(mut self) -> Scene {
+        self.spec.asked_iterations = Some(1);
+        self
+    }
+
+    pub fn start(&self) -> Running {
+        let control =
+            ControlDouble::start(self.spec.clone(), self.nonce.clone(), self.fault.clone());
+        let root = self.root();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("AWO_CONTROL_URL", &control.url)
+            .env("AWO_NONCE", &self.nonce)
+            .env("AWO_WORKSPACE_ROOT", &root)
+            .env("AWS_SECRET_ACCESS_KEY", format!("{CANARY}-aws"))
+            .env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/canary")
+            .env("HTTP_PROXY", "http://127.0.0.1:1")
+            .stdin(Stdio::null())
+            .stderr(fs::File::create(self.dir.path().join("log")).unwrap());
+        if self.other_user && nix::unistd::geteuid().is_root() {
+            command.env("AWO_AGENT_UID", AGENT_UID);
+        }
+        Running {
+            control,
+            child: command.spawn().unwrap(),
+            run_dir: self.run_dir(),
+        }
+    }
+
+    pub fn run(&self) -> Ended {
+        self.start().end(self.dir.path())
+    }
+}
+
+impl Running {
+    /// Waits for the runner's end; the rules of the protocol must have held.
+    pub fn end(mut self, dir: &Path) -> Ended {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if Instant::now() > deadline {
+                self.child.kill().unwrap();
+                let log = fs::read_to_string(dir.join("log")).unwrap();
+                panic!("the runner did not end: {log}");
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let seen = self.control.seen();
+        assert_eq!(seen.violations, Vec::<String>::new());
+        let log = fs::read_to_string(dir.join("log")).unwrap();
+        assert!(!log.contains(CANARY), "a secret is in the log: {log}");
+        Ended {
+            code: status.code(),
+            events: seen.events.iter().map(|e| e.event.clone()).collect(),
+            finish: seen.finish.clone(),
+            claims: seen.claims,
+            finished_at: seen.finished_at,
+            run_dir: self.run_dir.clone(),
+            log,
+        }
+    }
+}
+
+impl Ended {
+    pub fn outcome(&self) -> &Outcome {
+        let finish = self.finish.as_ref();
+        &finish
+            .unwrap_or_else(|| panic!("no finish: {}", self.log))
+            .outcome
+    }
+
+    /// The commit of a run that succeeded.
+    pub fn succeeded(&self) -> (Option<&str>, Option<&str>) {
+        match self.outcome() {
+            Outcome::Succeeded { commit, branch } => (commit.as_deref(), branch.as_deref()),
+            failed @ Outcome::Failed { .. } => panic!("{failed:?} {:#?}", self.events),
+        }
+    }
+
+    /// The message of a run that failed with `code`.
+    pub fn failed(&self, code: RunErrorCode) -> &str {
+        match self.outcome() {
+            Outcome::Failed {
+                code: is, message, ..
+            } if *is == code => message,
+            other => panic!("{other:?} {:#?}", self.events),
+        }
+    }
+
+    pub fn results(&self) -> Vec<&PluginResult> {
+        let last = self.events.iter().rev().find_map(|event| match event {
+            RunnerEvent::VerificationFinished { results, .. } => Some(results),
+            _ => None,
+        });
+        last.unwrap_or_else(|| panic!("no verification: {:#?}", self.events))
+            .iter()
+            .collect()
+    }
+
+    /// The check of that name in the last verification.
+    pub fn check(&self, name: &str) -> &Check {
+        let results = self.results();
+        let mut checks = results.iter().flat_map(|result| &result.checks);
+        checks
+            .find(|check| check.name == name)
+            .unwrap_or_else(|| panic!("no check {name}: {results:#?}"))
+    }
+
+    /// Why the last attempt of the agent failed.
+    pub fn agent_reason(&self) -> &str {
+        let last = self.events.iter().rev().find_map(|event| match event {
+            RunnerEvent::AgentFinished { reason, .. } => reason.as_deref(),
+            _ => None,
+        });
+        last.unwrap_or_else(|| panic!("no agent failed: {:#?}", self.events))
+    }
+}
+
+/// Adds a commit with `files`; those that end in `.sh` are executable.
+pub fn commit_files(origin: &Path, files: &[(&str, &str)]) {
+    for (name, text) in files {
+        let path = origin.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        if name.ends_with(".sh") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    git(origin, &["add", "--all"]);
+    git(origin, &["commit", "-q", "--allow-empty", "-m", "base"]);
+}
+
+/// Runs git in a folder, with nobody's configuration.
+pub fn git(dir: &Path, args: &[&str]) -> String {
+    let output = try_git(dir, args);
+    assert!(output.status.success(), "{args:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+pub fn try_git(dir: &Path, args: &[&str]) -> Output {
+    Command::new("git")
+        .current_dir(dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .args(["-c", "user.name=Test", "-c", "user.email=test@localhost"])
+        .args(args)
+        .output()
+        .unwrap()
+}
+
+/// Waits until something holds.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Command lines of living processes that hold `mark`.
+pub fn alive(mark: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name: &str| {
+            let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).replace('\0', " ")
+        };
+        let is_process = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|n| n.parse::<u32>().is_ok());
+        let is_self = entry.file_name().to_str() == Some(&std::process::id().to_string());
+        if is_process
+            && !is_self
+            && (read("cmdline").contains(mark) || read("environ").contains(mark))
+        {
+            found.push(read("cmdline"));
+        }
+    }
+    found
+}

@@ -1,0 +1,8 @@
+//! `supervise-command`: what `runner supervise` does, as a program of its own, so that the
+//! supervisor can be tested and tried by hand without a runner around it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    awo_supervisor::main(std::env::args_os().skip(1))
+}

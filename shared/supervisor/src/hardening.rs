@@ -1,0 +1,57 @@
+//! What a process does to itself before it starts something hostile.
+
+use std::ffi::CStr;
+use std::io;
+
+use nix::libc;
+
+/// Makes orphans below this process its own children, instead of init's.
+///
+/// # Errors
+/// What the kernel says.
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_child_subreaper(true)?)
+}
+
+/// Closes this process's memory, environment and descriptors to others of the same user id
+/// (`PR_SET_DUMPABLE` 0). A process with root's powers still sees them.
+///
+/// # Errors
+/// What the kernel says.
+pub fn hide_memory() -> io::Result<()> {
+    Ok(nix::sys::prctl::set_dumpable(false)?)
+}
+
+/// Wipes a variable from the block that `/proc/<pid>/environ` shows, and from the environment.
+/// Removing it from the environment alone leaves it readable there.
+///
+/// Must be called before there is a second thread: another thread could be reading it.
+pub fn forget_variable(name: &CStr) {
+    // SAFETY: `getenv` returns null or a NUL-terminated string inside the environment, which is
+    // writable memory of this process. Only bytes before its NUL are overwritten, so it remains a
+    // string. No other thread exists that could read or change the environment meanwhile.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        if !value.is_null() {
+            std::ptr::write_bytes(value.cast::<u8>(), b'x', libc::strlen(value));
+            libc::unsetenv(name.as_ptr());
+        }
+    }
+}
+
+/// Marks every descriptor beyond the standard streams close-on-exec, so that the command
+/// inherits nothing, whatever our own parent forgot to close.
+pub(crate) fn inherit_nothing() {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: the call takes three integers and touches no memory; it changes flags only.
+    unsafe {
+        // A kernel older than 5.11 does not know the flag. Then the descriptors that Rust opens
+        // are close-on-exec all the same.
+        libc::syscall(
+            libc::SYS_close_range,
+            FIRST,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! What a supervisor is asked to do, and its command line: the two read back into each other.
+
+use std::ffi::OsString;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+/// The command line.
+pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
+-- command [argument…]
+
+Runs the command in its own session and kills everything that is left of it when it is over.
+Standard input takes lines: `int`, `term`, `kill`; its end means `kill`.";
+
+/// How long a tree that was asked to stop may take, unless `--term-grace-ms` says otherwise.
+const DEFAULT_GRACE_MS: u64 = 5_000;
+/// Longest grace that can be asked for.
+const MAX_GRACE_MS: u64 = 600_000;
+/// The first descriptor that is not a standard stream.
+const FIRST_FREE_FD: RawFd = 3;
+
+/// A command to supervise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// User and group that the command runs as; the supervisor's own where absent. It counts
+    /// only if the supervisor is root: nobody else can change.
+    pub user: Option<(u32, u32)>,
+    /// From a request to stop until the tree is killed.
+    pub term_grace: Duration,
+    /// An inherited descriptor that takes the report.
+    pub report_fd: Option<RawFd>,
+    /// The command; never empty.
+    pub argv: Vec<OsString>,
+}
+
+impl Order {
+    /// Reads a command line, without the program's name.
+    ///
+    /// # Errors
+    /// A sentence that names the argument.
+    pub fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Order, String> {
+        let mut uid = None;
+        let mut gid = None;
+        let mut grace_ms = DEFAULT_GRACE_MS;
+        let mut report_fd = None;
+        loop {
+            let flag = args
+                .next()
+                .ok_or("a command is needed after `--`".to_owned())?;
+            match flag.to_str() {
+                Some("--") => break,
+                Some("--uid") => uid = Some(number(&mut args, "--uid")?),
+                Some("--gid") => gid = Some(number(&mut args, "--gid")?),
+                Some("--term-grace-ms") => grace_ms = number(&mut args, "--term-grace-ms")?,
+                Some("--report-fd") => report_fd = Some(number(&mut args, "--report-fd")?),
+                _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
+            }
+        }
+        let user = match (uid, gid) {
+            (None, None) => None,
+            (Some(uid), Some(gid)) => Some((uid, gid)),
+            _ => return Err("--uid and --gid go together".to_owned()),
+        };
+        if grace_ms > MAX_GRACE_MS {
+            return Err(format!("--term-grace-ms must not exceed {MAX_GRACE_MS}"));
+        }
+        if report_fd.is_some_and(|fd| fd < FIRST_FREE_FD) {
+            return Err(format!("--report-fd must be {FIRST_FREE_FD} or more"));
+        }
+        let argv: Vec<OsString> = args.collect();
+        if argv.is_empty() {
+            return Err("a command is needed after `--`".to_owned());
+        }
+        Ok(Order {
+            user,
+            term_grace: Duration::from_millis(grace_ms),
+            report_fd,
+            argv,
+        })
+    }
+
+    /// The command line that [`Self::parse`] reads back.
+    #[must_use]
+    pub fn to_args(&self) -> Vec<OsString> {
+        let mut args: Vec<OsString> = Vec::with_capacity(self.argv.len() + 9);
+        let mut push = |flag: &str, value: String| args.extend([flag.into(), value.into()]);
+        if let Some((uid, gid)) = self.user {
+            push("--uid", uid.to_string());
+            push("--gid", gid.to_string());
+        }
+        push("--term-grace-ms", self.term_grace.as_millis().to_string());
+        if let Some(fd) = self.report_fd {
+            push("--report-fd", fd.to_string());
+        }
+        args.push("--".into());
+        args.extend(self.argv.iter().cloned());
+        args
+    }
+}
+
+fn number<T: std::str::FromStr>(
+    args: &mut impl Iterator<Item = OsString>,
+    flag: &str,
+) -> Result<T, String> {
+    args.next()
+        .and_then(|value| value.to_str()?.parse().ok())
+        .ok_or_else(|| format!("{flag} needs a number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Order, String> {
+        Order::parse(args.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn an_order_reads_back_from_its_command_line() {
+        let order = Order {
+            user: Some((1_000, 1_001)),
+            term_grace: Duration::from_millis(250),
+            report_fd: Some(7),
+            argv: vec!["sh".into(), "-c".into(), "--".into()],
+        };
+        assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));
+    }
+
+    #[test]
+    fn a_command_line_with_a_fault_is_refused_with_a_reason() {
+        for (args, word) in [
+            (&["--uid", "1", "--", "x"][..], "--gid"),
+            (&["--uid", "x", "--gid", "1", "--", "x"], "--uid"),
+            (&["--report-fd", "1", "--", "x"], "--report-fd"),
+            (&["--term-grace-ms", "99999999", "--", "x"], "exceed"),
+            (&["--"], "command"),
+            (&["x"], "unknown"),
+            (&[], "command"),
+        ] {
+            let why = parse(args).unwrap_err();
+            assert!(why.contains(word), "{args:?}: {why}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The processes below this one, and their end.
+//!
+//! A subreaper has children for as long as anything below it is alive, so "no child is left" is
+//! the proof, and looking into `/proc` is only the way to get there. Two looks alternate: at the
+//! own children, which is quick enough to hit a process that replaces itself all the time, and at
+//! the whole tree, which keeps a busy tree from growing while its top is being killed.
+
+use std::collections::HashMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+/// Between two looks at a tree whose processes were all sent SIGKILL.
+const PAUSE: Duration = Duration::from_micros(300);
+/// Quick looks between two looks at the whole tree.
+const QUICK_LOOKS: usize = 16;
+
+/// A child that was waited for, and how it ended.
+pub type Reaped = (Pid, WaitStatus);
+
+/// Kills everything below this process and waits until it is gone; returns how many were left
+/// when `limit` was over.
+///
+/// The process must be a subreaper, and nothing else in it may be waiting for a child: every
+/// child is waited for here, and shown to `reaped`.
+pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> usize {
+    let deadline = Instant::now() + limit;
+    loop {
+        for _ in 0..QUICK_LOOKS {
+            if !reap(&mut reaped) {
+                return 0;
+            }
+            for child in children() {
+                end(child);
+            }
+        }
+        let all = descendants();
+        for process in &all {
+            // Stopped first, so that none forks while the others are being killed.
+            send(*process, Signal::SIGSTOP);
+        }
+        for process in &all {
+            end(*process);
+        }
+        if Instant::now() > deadline {
+            return if reap(&mut reaped) {
+                descendants().len()
+            } else {
+                0
+            };
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Waits for every child that has ended; false if there are no children at all.
+pub(crate) fn reap(reaped: &mut impl FnMut(Reaped)) -> bool {
+    loop {
+        // `__WALL` also sees children that were cloned without SIGCHLD.
+        match waitpid(None, Some(WaitPidFlag::WNOHANG | WaitPidFlag::__WALL)) {
+            Ok(WaitStatus::StillAlive) => return true,
+            Ok(status) => {
+                if let Some(pid) = status.pid() {
+                    reaped((pid, status));
+                }
+            }
+            Err(Errno::EINTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Asks everything below this process to stop, once.
+pub(crate) fn send_all(signal: Signal) {
+    for process in descendants() {
+        send(process, signal);
+        // A stopped process takes a signal only when it goes on.
+        send(process, Signal::SIGCONT);
+    }
+}
+
+fn end(process: Pid) {
+    send(process, Signal::SIGKILL);
+}
+
+/// A process that is gone already is what we want; one that we may not signal cannot be below
+/// us, since `no_new_privs` keeps the command from gaining other rights.
+fn send(process: Pid, signal: Signal) {
+    let _ = kill(process, signal);
+}
+
+/// The own children, alive or not, of every thread.
+fn children() -> Vec<Pid> {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    threads
+        .flatten()
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .flat_map(|pids| {
+            pids.split_ascii_whitespace()
+                .filter_map(|pid| pid.parse().ok().map(Pid::from_raw))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Everything below this process that has not ended yet.
+fn descendants() -> Vec<Pid> {
+    let mut by_parent: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return children();
+    };
+    for process in processes.flatten() {
+        let Some(pid) = process.file_name().to_str().and_then(|n| n.parse().ok()) else {
+            continue;
+        };
+        if let Some((parent, ended)) = fs::read_to_string(process.path().join("stat"))
+            .ok()
+            .as_deref()
+            .and_then(parent_and_end)
+        {
+            by_parent.entry(parent).or_default().push((pid, ended));
+        }
+    }
+    let mut found = Vec::new();
+    let mut open = vec![std::process::id().cast_signed()];
+    while let Some(parent) = open.pop() {
+        for (pid, ended) in by_parent.remove(&parent).unwrap_or_default() {
+            open.push(pid);
+            if !ended {
+                found.push(Pid::from_raw(pid));
+            }
+        }
+    }
+    found
+}
+
+/// Parent and "is a zombie" from a line of `/proc/<pid>/stat`. The name in parentheses may hold
+/// anything, parentheses and line breaks included, so the line is read from the last one.
+fn parent_and_end(stat: &str) -> Option<(i32, bool)> {
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let ended = matches!(fields.next()?, "Z" | "X");
+    Some((fields.next()?.parse().ok()?, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_process_name_does_not_hide_its_parent() {
+        assert_eq!(
+            parent_and_end("12 (a) R 1 (b\n) S 77 12 0"),
+            Some((77, false))
+        );
+        assert_eq!(parent_and_end("12 (x) Z 5 12 0"), Some((5, true)));
+        assert_eq!(parent_and_end("12 (x"), None);
+    }
+}
