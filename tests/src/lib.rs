@@ -1,1 +1,9 @@
+//! What the black-box tests stand on: a service on the stand-ins, a client of its API, faults
+//! between the product and AWS, and the rules that must hold whatever happens.
 
+pub mod client;
+pub mod faults;
+pub mod repository;
+pub mod rules;
+pub mod service;
+pub mod world;

@@ -49,17 +49,8 @@ impl AccessKey {
     pub fn of_directory(directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE_NAME);
         let fresh = Self::random();
-        match OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-        {
-            Ok(mut file) => {
-                file.write_all(fresh.id.as_bytes())?;
-                file.sync_all()?;
-                Ok(fresh)
-            }
+        match fresh.write(directory, &path) {
+            Ok(()) => Ok(fresh),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let mut id = String::new();
                 std::fs::File::open(&path)?
@@ -76,6 +67,23 @@ impl AccessKey {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes the file appear with its content, so that a crash leaves none or a whole one.
+    fn write(&self, directory: &Path, path: &Path) -> io::Result<()> {
+        let draft = directory.join(format!(".{FILE_NAME}.{}", uuid::Uuid::new_v4().simple()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&draft)?;
+        let linked = file
+            .write_all(self.id.as_bytes())
+            .and_then(|()| file.sync_all())
+            // Unlike a rename, a link does not replace the key that another start made.
+            .and_then(|()| std::fs::hard_link(&draft, path));
+        std::fs::remove_file(&draft)?;
+        linked
     }
 
     /// What the SDK clients are to be configured with. The secret key may be anything.

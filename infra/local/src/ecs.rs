@@ -16,13 +16,20 @@ use tokio::time::Instant;
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
-pub use crate::ecs_event::{TaskEvents, TaskRule};
-use crate::ecs_process::{Launch, Process};
-pub use crate::ecs_task::TaskStatus;
-use crate::ecs_task::{StopCause, Task};
+pub use crate::ecs::event::{TaskEvents, TaskRule};
+use crate::ecs::process::{Launch, Process};
+pub use crate::ecs::task::TaskStatus;
+use crate::ecs::task::{StopCause, Task};
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
-use crate::{arn, clock, ecs_protocol};
+use crate::{arn, clock};
+
+mod event;
+mod logs;
+mod process;
+mod protocol;
+mod run_task;
+mod task;
 
 /// ECS keeps a stopped task describable for about an hour.
 const STOPPED_KEPT: chrono::TimeDelta = chrono::TimeDelta::hours(1);
@@ -35,6 +42,9 @@ pub const TOKEN_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Client tokens that are remembered at most.
 pub const TOKENS: usize = 100_000;
+
+/// Started tasks from one look at the number of log files to the next.
+const PRUNE_EVERY: usize = 100;
 
 /// ECS limits a request to far less.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -101,6 +111,8 @@ struct Inner {
     state: Mutex<State>,
     /// Rings when a task has stopped.
     stopped: Notify,
+    /// Tasks since the start.
+    started: AtomicUsize,
 }
 
 /// Serves the cluster until the shutdown, which stops its tasks.
@@ -114,7 +126,7 @@ pub fn start(
     shutdown: Shutdown,
 ) -> io::Result<Server> {
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let outcome = ecs_protocol::run(&ecs, &operation, &body);
+        let outcome = protocol::run(&ecs, &operation, &body);
         async move { outcome }
     })
 }
@@ -130,6 +142,7 @@ impl Ecs {
             shutdown,
             state: Mutex::default(),
             stopped: Notify::new(),
+            started: AtomicUsize::new(0),
         };
         Self {
             inner: Arc::new(inner),
@@ -204,6 +217,15 @@ impl Ecs {
             log_directory: self.inner.log_directory.clone(),
             task_id: task.id.clone(),
         };
+        let started = self.inner.started.fetch_add(1, Ordering::Relaxed);
+        if started.is_multiple_of(PRUNE_EVERY) {
+            let directory = self.inner.log_directory.clone();
+            tokio::task::spawn_blocking(move || {
+                if let Err(error) = logs::prune(&directory) {
+                    tracing::warn!(%error, "old outputs of tasks could not be removed");
+                }
+            });
+        }
         let (ecs, stop) = (self.clone(), task.stop.subscribe());
         tokio::spawn(async move {
             ecs.run(launch, stop).await;

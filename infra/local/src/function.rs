@@ -193,6 +193,9 @@ impl Default for Registry {
 impl Registry {
     #[must_use]
     pub fn new() -> Self {
+        if cfg!(panic = "abort") {
+            tracing::warn!("this build aborts on a panic: one in a handler ends the local cloud");
+        }
         Self {
             functions: Arc::default(),
             places: Arc::new(Semaphore::new(CONCURRENT_INVOCATIONS as usize)),

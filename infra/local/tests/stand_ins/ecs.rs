@@ -1,137 +1,8 @@
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-use awo_local::access::AccessKey;
-use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition, TaskEvents, TaskRule};
-use awo_local::function::{Registry, event_function};
-use awo_local::invoke_later::LaterInvocations;
-use awo_local::shutdown::Shutdown;
-use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::ProvideErrorMetadata;
-use aws_sdk_ecs::types::{ContainerOverride, KeyValuePair, Task, TaskOverride};
-use lambda_runtime::LambdaEvent;
-use serde_json::Value;
+use aws_sdk_ecs::types::{ContainerOverride, KeyValuePair, TaskOverride};
 
-use crate::cloud::{ecs_client, eventually, loopback};
-
-/// A running cluster with a rule for every event.
-pub struct Cluster {
-    pub ecs: Ecs,
-    pub client: Client,
-    pub events: Arc<Mutex<Vec<Value>>>,
-    pub logs: tempfile::TempDir,
-    pub shutdown: Shutdown,
-    endpoint: String,
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        self.shutdown.begin();
-    }
-}
-
-pub fn definition(script: &str) -> TaskDefinition {
-    TaskDefinition {
-        family: "runner".to_owned(),
-        container_name: "main".to_owned(),
-        command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
-        environment: BTreeMap::from([("DEFINED".to_owned(), "1".to_owned())]),
-        stop_timeout: Duration::from_secs(30),
-        supervisor: Vec::new(),
-    }
-}
-
-impl Cluster {
-    pub async fn start(definition: TaskDefinition) -> Self {
-        let (shutdown, key, registry) = (Shutdown::new(), AccessKey::random(), Registry::new());
-        let events: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let sink = Arc::clone(&events);
-        let function = event_function(move |event: LambdaEvent<Value>| {
-            sink.lock().unwrap().push(event.payload);
-            async { Ok(()) }
-        });
-        registry.register("task-changed", function, Duration::from_secs(5));
-        let waits = [Duration::from_millis(1); 2];
-        let later = LaterInvocations::new(registry, shutdown.clone(), waits);
-        let rule = TaskRule {
-            last_status: Vec::new(),
-            function: "task-changed".to_owned(),
-        };
-        let logs = tempfile::tempdir().unwrap();
-        let settings = EcsSettings {
-            cluster: "local".to_owned(),
-            log_directory: logs.path().to_owned(),
-            task_limit: 5,
-        };
-        let ecs = Ecs::new(
-            settings,
-            TaskEvents::new(vec![rule], later),
-            shutdown.clone(),
-        );
-        ecs.register(definition);
-        let server =
-            ecs::start(loopback().await, ecs.clone(), key.clone(), shutdown.clone()).unwrap();
-        let endpoint = server.url();
-        let client = ecs_client(&endpoint, key.id());
-        Self {
-            ecs,
-            client,
-            events,
-            logs,
-            shutdown,
-            endpoint,
-        }
-    }
-
-    pub fn run(&self) -> aws_sdk_ecs::operation::run_task::builders::RunTaskFluentBuilder {
-        self.client
-            .run_task()
-            .cluster("local")
-            .task_definition("runner")
-    }
-
-    pub async fn describe(&self, arn: &str) -> Task {
-        let tasks = self
-            .client
-            .describe_tasks()
-            .cluster("local")
-            .tasks(arn)
-            .send()
-            .await
-            .unwrap();
-        tasks.tasks.unwrap().remove(0)
-    }
-
-    pub async fn wait_for(&self, arn: &str, status: &str) -> Task {
-        eventually(status, async || {
-            let task = self.describe(arn).await;
-            (task.last_status() == Some(status)).then_some(task)
-        })
-        .await
-    }
-
-    pub fn log(&self, arn: &str, stream: &str) -> PathBuf {
-        let id = arn.rsplit('/').next().unwrap();
-        self.logs.path().join(format!("{id}.{stream}.log"))
-    }
-
-    /// Waits until a task has printed a line.
-    pub async fn printed(&self, arn: &str) -> String {
-        let path = self.log(arn, "stdout");
-        eventually("output", async || {
-            std::fs::read_to_string(&path)
-                .ok()
-                .filter(|text| text.ends_with('\n'))
-        })
-        .await
-    }
-}
-
-pub fn arn_of(tasks: &[Task]) -> String {
-    tasks[0].task_arn().unwrap().to_owned()
-}
+use crate::cloud::{ecs_client, eventually};
+use crate::cluster::{Cluster, arn_of, definition};
 
 fn with_environment(pairs: &[(&str, &str)]) -> TaskOverride {
     let mut container = ContainerOverride::builder().name("main");
@@ -301,7 +172,7 @@ async fn tasks_are_listed_by_what_they_are_wanted_to_be() {
     let list = || cluster.client.list_tasks().cluster("local");
     assert_eq!(
         list().started_by("a").send().await.unwrap().task_arns(),
-        [first.clone()]
+        std::slice::from_ref(&first)
     );
     let page = list().max_results(1).send().await.unwrap();
     let rest = list()

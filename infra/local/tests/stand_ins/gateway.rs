@@ -1,17 +1,10 @@
-use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use awo_local::Server;
-use awo_local::function::{
-    Function, Registry, StreamingFunction, http_function, streaming_http_function,
-};
+use awo_local::function::{Function, Registry, http_function};
 use awo_local::gateway::{self, GatewayRoute, GatewaySettings};
 use awo_local::shutdown::Shutdown;
-use bytes::Bytes;
-use futures::StreamExt;
-use http_body_util::StreamBody;
-use hyper::body::Frame;
 use lambda_http::{Body, Request, RequestExt, Response, service_fn};
 use serde_json::{Value, json};
 
@@ -50,7 +43,7 @@ impl Api {
         Self::over(registry, routes, change).await
     }
 
-    async fn over(
+    pub async fn over(
         registry: Registry,
         routes: &[(&str, &str)],
         change: impl FnOnce(&mut GatewaySettings),
@@ -348,55 +341,4 @@ async fn headers_that_belong_to_the_gateway_are_renamed_or_dropped() {
     assert_eq!(headers.get_all("set-cookie").iter().count(), 2);
     assert_eq!(headers.get_all("x-kept").iter().count(), 1);
     assert!(headers.contains_key("x-amzn-requestid") && headers.contains_key("x-amz-apigw-id"));
-}
-
-/// Streams `chunks`, then an error.
-fn stream(chunks: &'static [&'static str], then: Option<&'static str>) -> StreamingFunction {
-    streaming_http_function(service_fn(move |_: Request| async move {
-        let error = then.map(|text| Err(lambda_http::Error::from(text)));
-        let frames = chunks
-            .iter()
-            .map(|chunk| Ok(Frame::data(Bytes::from(*chunk))));
-        let body = StreamBody::new(futures::stream::iter(frames.chain(error)));
-        Response::builder()
-            .status(202)
-            .body(body)
-            .map_err(lambda_http::Error::from)
-    }))
-}
-
-#[tokio::test]
-async fn a_streamed_answer_may_outlast_the_integration_timeout() {
-    let seen = Arc::new(Mutex::new(false));
-    let registry = Registry::new();
-    let service = service_fn(|_: Request| async move {
-        let frames = futures::stream::iter(["a", "b", "c"]).then(|chunk| async move {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            Ok::<_, Infallible>(Frame::data(Bytes::from(chunk)))
-        });
-        Ok::<_, lambda_http::Error>(Response::new(StreamBody::new(frames.boxed())))
-    });
-    let function = streaming_http_function(service);
-    registry.register_streaming("api", function, Duration::from_secs(5));
-    let timeout = Duration::from_millis(50);
-    let api = Api::over(registry, &[("GET", "/stream")], |settings| {
-        settings.integration_timeout = timeout;
-        *seen.lock().unwrap() = true;
-    })
-    .await;
-    assert!(*seen.lock().unwrap());
-    assert_eq!(api.get("/stream").await.text().await.unwrap(), "abc");
-}
-
-#[tokio::test]
-async fn a_stream_that_breaks_off_is_cut_not_ended() {
-    let registry = Registry::new();
-    registry.register_streaming("api", stream(&["a"], Some("lost")), Duration::from_secs(5));
-    let api = Api::over(registry, &[("GET", "/stream")], |_| {}).await;
-    // Whether the head was out before the error is a matter of luck; an end is never seen.
-    let outcome = match api.http.get(api.url("/stream")).send().await {
-        Ok(answer) => answer.bytes().await.map(drop),
-        Err(error) => Err(error),
-    };
-    assert!(outcome.is_err());
 }

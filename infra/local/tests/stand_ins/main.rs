@@ -7,13 +7,17 @@
 )]
 
 mod cloud;
+mod cluster;
 mod dynamodb;
 mod ecs;
 mod ecs_stop;
 mod gateway;
 mod gateway_limits;
+mod gateway_stream;
+mod later;
 mod mapping;
 mod schedule;
 mod secrets;
 mod sqs;
 mod sqs_limits;
+mod sqs_poll;

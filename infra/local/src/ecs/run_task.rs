@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::aws_json::Refusal;
+use crate::ecs::protocol::{check_cluster, invalid};
+use crate::ecs::task::Task;
 use crate::ecs::{self, Ecs, State, TOKEN_KEPT, TOKENS, TaskDefinition, TaskStatus, Token};
-use crate::ecs_protocol::{check_cluster, invalid};
-use crate::ecs_task::Task;
 use crate::{arn, clock};
 
 /// Tasks that one RunTask may ask for.

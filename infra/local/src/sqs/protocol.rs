@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::aws_json::{self, Refusal};
+use crate::sqs::attributes::MESSAGE_BYTES;
+use crate::sqs::message::{md5_of_attributes, md5_of_body};
+use crate::sqs::receive;
 use crate::sqs::{
     Message, MessageAttributes, NewMessage, QueueAttributes, Queues, SqsError, queue_url,
 };
-use crate::sqs_attributes::MESSAGE_BYTES;
-use crate::sqs_message::{md5_of_attributes, md5_of_body};
-use crate::sqs_receive;
 
 /// Entries of a batch, and messages of one receive.
 pub(crate) const BATCH: usize = 10;
@@ -30,7 +30,7 @@ pub(crate) async fn run(
         "SetQueueAttributes" => set_queue_attributes(queues, &aws_json::input(body)?)?,
         "SendMessage" => send_message(queues, aws_json::input(body)?)?,
         "SendMessageBatch" => send_message_batch(queues, aws_json::input(body)?)?,
-        "ReceiveMessage" => sqs_receive::receive_message(queues, aws_json::input(body)?).await?,
+        "ReceiveMessage" => receive::receive_message(queues, aws_json::input(body)?).await?,
         "DeleteMessage" => delete_message(queues, &aws_json::input(body)?)?,
         "DeleteMessageBatch" => delete_message_batch(queues, aws_json::input(body)?)?,
         "ChangeMessageVisibility" => change_visibility(queues, &aws_json::input(body)?)?,
@@ -141,14 +141,11 @@ impl Outgoing {
                     .to_owned(),
             ));
         }
-        let delay_seconds = match self.delay_seconds {
-            // A negative delay is answered as one beyond the limit.
-            Some(seconds) => Some(u64::try_from(seconds).unwrap_or(u64::MAX)),
-            None => None,
-        };
+        // A negative delay is answered as one beyond the limit.
+        let delay = |seconds| u64::try_from(seconds).unwrap_or(u64::MAX);
         Ok(NewMessage {
             body: self.message_body.unwrap_or_default(),
-            delay_seconds,
+            delay_seconds: self.delay_seconds.map(delay),
             attributes: self.message_attributes,
             group_id: self.message_group_id,
             trace_header: self

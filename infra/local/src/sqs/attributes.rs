@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::sqs_error::SqsError;
+use crate::sqs::error::SqsError;
 
 /// Largest message, and the default maximum of a queue.
 pub const MESSAGE_BYTES: usize = 1024 * 1024;

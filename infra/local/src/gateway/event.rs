@@ -13,7 +13,7 @@ use http::{HeaderMap, request};
 use serde_json::{Map, Value, json};
 
 use crate::arn;
-use crate::gateway_routes::Match;
+use crate::gateway::routes::Match;
 
 /// Headers that never reach a function.
 const DROPPED: [&str; 12] = [

@@ -2,20 +2,31 @@
 //! malformed becomes its 502, never a response of our own making; headers that API Gateway
 //! renames or drops do not reach the client under their names.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use lambda_runtime::MetadataPrelude;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use crate::function::StreamAnswer;
 use crate::serve::{self, Answer};
 
 /// Lambda's limit for a synchronous answer.
 pub const ANSWER_BYTES: usize = 6 * 1024 * 1024;
+
+/// The longest that API Gateway keeps a streamed answer open.
+pub const STREAM_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// The longest silence in a streamed answer of a regional API.
+pub const STREAM_IDLE: Duration = Duration::from_secs(5 * 60);
 
 const REMAPPED: [&str; 14] = [
     "authorization",
@@ -146,14 +157,30 @@ pub(crate) fn stream(answer: StreamAnswer) -> Result<Answer, String> {
         mapped.append(http::header::SET_COOKIE, value);
     }
     default_content_type(&mut mapped);
-    let frames = futures::StreamExt::map(answer.chunks, |chunk| match chunk {
-        Ok(bytes) => Ok(Frame::data(bytes)),
-        Err(error) => Err(Box::<dyn std::error::Error + Send + Sync>::from(error)),
-    });
-    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    let mut response = Response::new(StreamBody::new(frames(answer.chunks)).boxed_unsync());
     *response.status_mut() = final_status(status_code)?;
     *response.headers_mut() = mapped;
     Ok(response)
+}
+
+/// An error ends the stream: it was cut off, or one of the limits was reached.
+fn frames(
+    chunks: BoxStream<'static, Result<Bytes, String>>,
+) -> impl Stream<Item = Result<Frame<Bytes>, Box<dyn std::error::Error + Send + Sync>>> {
+    let end = Instant::now() + STREAM_TIMEOUT;
+    futures::stream::unfold(Some(chunks), move |chunks| async move {
+        let mut chunks = chunks?;
+        let limit = end.min(Instant::now() + STREAM_IDLE);
+        match tokio::time::timeout_at(limit, chunks.next()).await {
+            Ok(None) => None,
+            Ok(Some(Ok(bytes))) => Some((Ok(Frame::data(bytes)), Some(chunks))),
+            Ok(Some(Err(error))) => Some((Err(error.into()), None)),
+            Err(_) => Some((
+                Err("the stream reached a limit of the gateway".into()),
+                None,
+            )),
+        }
+    })
 }
 
 fn status(status: Option<&Value>) -> Result<StatusCode, String> {

@@ -4,17 +4,18 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::run_task;
 use crate::aws_json::{self, Refusal};
+use crate::ecs::task::{StopCause, Task};
 use crate::ecs::{self, Ecs};
-use crate::ecs_task::{StopCause, Task};
-use crate::{arn, clock, ecs_run_task};
+use crate::{arn, clock};
 
 /// Tasks of one DescribeTasks, and of one page of ListTasks.
 const PAGE: usize = 100;
 
 pub(crate) fn run(ecs: &Ecs, operation: &str, body: &[u8]) -> Result<String, Refusal> {
     let answer = match operation {
-        "RunTask" => ecs_run_task::run_task(ecs, aws_json::input(body)?),
+        "RunTask" => run_task::run_task(ecs, aws_json::input(body)?),
         "StopTask" => stop_task(ecs, aws_json::input(body)?),
         "DescribeTasks" => describe_tasks(ecs, &aws_json::input(body)?),
         "ListTasks" => list_tasks(ecs, &aws_json::input(body)?),

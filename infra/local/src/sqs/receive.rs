@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::sqs::attributes::{VISIBILITY_SECONDS, WAIT_SECONDS};
+use crate::sqs::message::{md5_of_attributes, md5_of_body};
+use crate::sqs::protocol::{BATCH, name_of};
 use crate::sqs::{Message, Queues, Receive, Received, SqsError};
-use crate::sqs_attributes::{VISIBILITY_SECONDS, WAIT_SECONDS};
-use crate::sqs_message::{md5_of_attributes, md5_of_body};
-use crate::sqs_protocol::{BATCH, name_of};
 
 /// `SenderId` of every message; nobody but the product's own functions sends.
 const SENDER: &str = "AIDALOCAL";

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 
-use crate::sqs_error::SqsError;
+use crate::sqs::error::SqsError;
 
 /// Message attributes at most per message.
 pub const ATTRIBUTES: usize = 10;

@@ -1,6 +1,5 @@
 //! The process of a task. Invariants: it inherits nothing of the local cloud but `PATH`; it
-//! leads a session of its own; when it ends, its process group ends with it; its output is
-//! kept up to a limit and read for ever, so that no process hangs on a full pipe.
+//! leads a session of its own; when it ends, its process group ends with it.
 //!
 //! A process that leaves its group escapes a bare launch. That is what the supervisor is for:
 //! it holds the whole tree, and dies with it when its standard input closes, also when the
@@ -8,23 +7,20 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::logs;
 use crate::shutdown::Shutdown;
-
-/// Bytes that are kept of each of a task's two outputs.
-pub const LOG_BYTES: usize = 10 * 1024 * 1024;
 
 /// How long a supervisor may take to kill its tree before it is killed itself.
 const KILL_WAIT: Duration = Duration::from_secs(5);
@@ -89,8 +85,14 @@ impl Process {
         let group = Pid::from_raw(id.ok_or_else(|| io::Error::other("the process has no id"))?);
         let orders = child.stdin.take();
         let logs = [
-            keep(child.stdout.take(), log_path(launch, "stdout")),
-            keep(child.stderr.take(), log_path(launch, "stderr")),
+            logs::keep(
+                child.stdout.take(),
+                logs::path(&launch.log_directory, &launch.task_id, "stdout"),
+            ),
+            logs::keep(
+                child.stderr.take(),
+                logs::path(&launch.log_directory, &launch.task_id, "stderr"),
+            ),
         ];
         Ok(Self {
             child,
@@ -180,47 +182,4 @@ fn exit_code(status: ExitStatus) -> i32 {
         .code()
         .or_else(|| status.signal().map(|signal| 128 + signal))
         .unwrap_or(1)
-}
-
-fn log_path(launch: &Launch, stream: &str) -> PathBuf {
-    launch
-        .log_directory
-        .join(format!("{}.{stream}.log", launch.task_id))
-}
-
-fn keep(output: Option<impl AsyncRead + Unpin + Send + 'static>, path: PathBuf) -> JoinHandle<()> {
-    tokio::spawn(async move {
-        let Some(output) = output else { return };
-        if let Err(error) = copy(output, &path).await {
-            tracing::warn!(path = %path.display(), %error, "a task's output could not be kept");
-        }
-    })
-}
-
-async fn copy(mut output: impl AsyncRead + Unpin, path: &Path) -> io::Result<()> {
-    let file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(path)?;
-    let mut file = tokio::fs::File::from_std(file);
-    let mut buffer = vec![0; 16 * 1024];
-    let mut left = LOG_BYTES;
-    loop {
-        let read = output.read(&mut buffer).await?;
-        if read == 0 {
-            return file.flush().await;
-        }
-        if left == 0 {
-            continue;
-        }
-        let kept = read.min(left);
-        left -= kept;
-        file.write_all(&buffer[..kept]).await?;
-        if left == 0 {
-            file.write_all(b"\n[the output exceeds the limit; the rest is not kept]\n")
-                .await?;
-        }
-        file.flush().await?;
-    }
 }

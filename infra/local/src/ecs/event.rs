@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ecs_task::Task;
+use crate::ecs::task::Task;
 use crate::invoke_later::LaterInvocations;
 use crate::{arn, clock};
 

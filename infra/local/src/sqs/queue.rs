@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::sqs_attributes::{DELAY_SECONDS, QueueAttributes, VISIBILITY_SECONDS};
-use crate::sqs_error::SqsError;
-use crate::sqs_message::{Message, NewMessage, Receipt, Received};
-use crate::sqs_store::{Counts, Place, Store};
+use crate::sqs::attributes::{DELAY_SECONDS, QueueAttributes, VISIBILITY_SECONDS};
+use crate::sqs::error::SqsError;
+use crate::sqs::message::{Message, NewMessage, Receipt, Received};
+use crate::sqs::store::{Counts, Place, Store};
 
 /// Received and neither deleted nor visible again, of one standard queue.
 pub const IN_FLIGHT: usize = 120_000;

@@ -1,0 +1,419 @@
+//! A world in which a test moves every piece by hand: the stand-ins without mappings, rules or
+//! schedules, and the product's functions twice, once over a client that may go wrong.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use awo_cloud::{Cloud, Environment};
+use awo_domain::api_key::Scope;
+use awo_domain::money::MicroCredits;
+use awo_domain::{OrgId, TransactionId};
+use awo_local::access::AccessKey;
+use awo_local::dynamodb::{self, Storage};
+use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
+use awo_local::function::{Function, event_function, http_function};
+use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
+use awo_local::shutdown::Shutdown;
+use awo_local::sqs::{self, QueueAttributes, Queues, Receive, queue_url};
+use awo_local::{REGION, function::Registry};
+use awo_store::Store;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::faults::Faults;
+
+const QUEUE: &str = "runs";
+
+/// The product's functions over one client.
+pub struct Functions {
+    create: Function,
+    control: Function,
+    dispatch: Function,
+    task_stopped: Function,
+    sweep: Function,
+}
+
+/// An answer of an HTTP function.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// Status.
+    pub status: u64,
+    /// Body, as sent.
+    pub text: String,
+    /// Body, parsed.
+    pub body: Value,
+    /// Headers.
+    pub headers: Value,
+}
+
+/// The world.
+pub struct World {
+    /// The product's view, without faults.
+    pub cloud: Cloud,
+    /// The store, without faults.
+    pub store: Store,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Functions that may go wrong.
+    pub faulty: Functions,
+    /// Functions that do not.
+    pub sound: Functions,
+    queues: Queues,
+    ecs: Ecs,
+    shutdown: Shutdown,
+    _logs: tempfile::TempDir,
+}
+
+/// An organization with a key.
+#[derive(Debug, Clone)]
+pub struct Org {
+    /// Its id.
+    pub id: OrgId,
+    /// A key of scope `*`.
+    pub key: String,
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a loopback port")
+}
+
+fn functions(cloud: &Cloud) -> Functions {
+    let dispatch = Arc::new(awo_workers::dispatch::state(cloud).expect("settings"));
+    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud).expect("settings"));
+    let sweep = Arc::new(awo_workers::sweep::state(cloud).expect("settings"));
+    Functions {
+        create: http_function(
+            awo_work_orders::create_work_order::function(cloud).expect("settings"),
+        ),
+        control: http_function(awo_control::function(cloud).expect("settings")),
+        dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+            awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
+        }),
+        task_stopped: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+            awo_workers::task_stopped::handle(Arc::clone(&task_stopped), e.payload)
+        }),
+        sweep: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+            awo_workers::sweep::handle(Arc::clone(&sweep), e.payload)
+        }),
+    }
+}
+
+impl World {
+    /// A new world. Its tasks are programs that wait to be stopped.
+    pub async fn new() -> World {
+        let (key, shutdown) = (AccessKey::random(), Shutdown::new());
+        let logs = tempfile::tempdir().expect("a temporary directory");
+        let dynamodb = dynamodb::start(
+            listener().await,
+            &Storage::Memory,
+            Duration::from_secs(600),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .expect("DynamoDB");
+        let queues = Queues::new(shutdown.clone());
+        queues
+            .create(QUEUE, QueueAttributes::default())
+            .expect("a queue");
+        let sqs = sqs::start(
+            listener().await,
+            queues.clone(),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .expect("SQS");
+        let ecs = cluster(logs.path().to_owned(), &shutdown);
+        let ecs_server =
+            ecs::start(listener().await, ecs.clone(), key.clone(), shutdown.clone()).expect("ECS");
+        let settings: BTreeMap<String, String> = [
+            ("AWS_REGION", REGION.to_owned()),
+            ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
+            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url()),
+            ("AWS_ENDPOINT_URL_SQS", sqs.url()),
+            ("AWS_ENDPOINT_URL_ECS", ecs_server.url()),
+            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", ecs_server.url()),
+            ("AWO_WORK_TABLE", "work".to_owned()),
+            ("AWO_LEDGER_TABLE", "ledger".to_owned()),
+            ("AWO_SETTINGS_TABLE", "settings".to_owned()),
+            ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
+            ("AWO_CLUSTER", "awo".to_owned()),
+            ("AWO_TASK_DEFINITION", "runner".to_owned()),
+            ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        let environment = Environment::new(move |name| settings.get(name).cloned());
+        let faults = Faults::default();
+        let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;
+        let mut faulty = Cloud::new(environment, faults.client()).await;
+        faulty.clock = cloud.clock.clone();
+        faulty.mint = cloud.mint.clone();
+        let store = cloud.store().expect("settings");
+        store.create_missing_tables().await.expect("tables");
+        World {
+            faulty: functions(&faulty),
+            sound: functions(&cloud),
+            store,
+            cloud,
+            faults,
+            queues,
+            ecs,
+            shutdown,
+            _logs: logs,
+        }
+    }
+
+    /// A new organization with a key and credits.
+    pub async fn org(&self, credits: i64) -> Org {
+        let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
+        let id = OrgId::new(now, mint.random(now));
+        self.store
+            .create_organization(&id, "test", "cursor", now)
+            .await
+            .expect("an organization");
+        let grant = TransactionId::new(now, mint.random(now));
+        self.store
+            .grant(&id, &grant, MicroCredits::from_credits(credits), now)
+            .await
+            .expect("credits");
+        let key = mint.api_key();
+        self.store
+            .create_key(&key, &id, &[Scope::All], None, "cursor", now)
+            .await
+            .expect("a key");
+        Org {
+            id,
+            key: key.reveal().to_owned(),
+        }
+    }
+
+    /// Delivers every visible message of the run queue to the dispatcher, until none is left.
+    pub async fn deliver_bells(&self, functions: &Functions) {
+        loop {
+            let receive = Receive {
+                messages: 10,
+                bytes: 1_000_000,
+                wait: Some(Duration::ZERO),
+                visibility: Some(Duration::ZERO),
+            };
+            let received = self.queues.receive(QUEUE, receive).await.expect("messages");
+            if received.is_empty() {
+                return;
+            }
+            for message in received {
+                drop(functions.bell(&message.message.body).await);
+                drop(self.queues.delete(QUEUE, &message.receipt_handle));
+            }
+        }
+    }
+
+    /// Loses every message there is.
+    pub async fn lose_bells(&self) {
+        loop {
+            let receive = Receive {
+                messages: 10,
+                bytes: 1_000_000,
+                wait: Some(Duration::ZERO),
+                visibility: Some(Duration::ZERO),
+            };
+            let received = self.queues.receive(QUEUE, receive).await.expect("messages");
+            if received.is_empty() {
+                return;
+            }
+            for message in received {
+                drop(self.queues.delete(QUEUE, &message.receipt_handle));
+            }
+        }
+    }
+
+    /// Lets a minute pass, sweeps, and delivers the bells that the sweep rang.
+    pub async fn sweep_after_a_minute(&self) {
+        self.cloud.clock.advance(61_000);
+        self.sound.sweep().await.expect("a sweep");
+        self.deliver_bells(&self.sound).await;
+    }
+
+    /// Ends a task and waits until it is gone.
+    pub async fn stop_task(&self, task_arn: &str) {
+        let compute = self.cloud.compute().expect("settings");
+        compute.stop_task(task_arn, "test").await.expect("a stop");
+        for _ in 0..1_000 {
+            let state = compute
+                .describe_task(task_arn)
+                .await
+                .expect("a description");
+            if state != awo_cloud::compute::TaskState::Alive {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        panic!("{task_arn} does not stop");
+    }
+
+    /// The living tasks.
+    #[must_use]
+    pub fn living_tasks(&self) -> usize {
+        self.ecs.living()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.shutdown.begin();
+    }
+}
+
+fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
+    let later = LaterInvocations::new(Registry::new(), shutdown.clone(), RETRY_WAITS);
+    let settings = EcsSettings {
+        cluster: "awo".to_owned(),
+        log_directory,
+        task_limit: 10_000,
+    };
+    let ecs = Ecs::new(
+        settings,
+        awo_local::ecs::TaskEvents::new(Vec::new(), later),
+        shutdown.clone(),
+    );
+    ecs.register(TaskDefinition {
+        family: "runner".to_owned(),
+        container_name: awo_cloud::compute::CONTAINER.to_owned(),
+        command: vec!["/bin/sleep".to_owned(), "3600".to_owned()],
+        environment: BTreeMap::new(),
+        stop_timeout: Duration::from_millis(100),
+        supervisor: Vec::new(),
+    });
+    ecs
+}
+
+impl Functions {
+    /// `POST /v1/work-orders`.
+    pub async fn create(&self, org: &Org, body: &Value, idempotency_key: Option<&str>) -> Reply {
+        let mut headers = vec![
+            ("Content-Type", "application/json".to_owned()),
+            ("Authorization", format!("Bearer {}", org.key)),
+        ];
+        headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
+        http(
+            &self.create,
+            "/v1/work-orders",
+            "/v1/work-orders",
+            &[],
+            &headers,
+            body,
+        )
+        .await
+    }
+
+    /// `POST /control/claim`.
+    pub async fn claim(&self, nonce: &str, token: &str) -> Reply {
+        let body = json!({ "nonce": nonce, "token": token });
+        http(
+            &self.control,
+            "/control/claim",
+            "/control/claim",
+            &[],
+            &[],
+            &body,
+        )
+        .await
+    }
+
+    /// `POST /control/{orgId}/runs/{runId}/{what}`.
+    pub async fn control(
+        &self,
+        org: &OrgId,
+        run: &str,
+        what: &str,
+        token: &str,
+        body: &Value,
+    ) -> Reply {
+        let path = format!("/control/{org}/runs/{run}/{what}");
+        let resource = format!("/control/{{orgId}}/runs/{{runId}}/{what}");
+        let parameters = [("orgId", org.as_str()), ("runId", run)];
+        let headers = [("Authorization", format!("Bearer {token}"))];
+        http(&self.control, &resource, &path, &parameters, &headers, body).await
+    }
+
+    /// One message of the run queue.
+    pub async fn bell(&self, body: &str) -> Result<Value, String> {
+        let event =
+            json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
+        (self.dispatch)(event, context()).await
+    }
+
+    /// A task event.
+    pub async fn task_stopped(&self, task_arn: &str, started_by: &str) -> Result<Value, String> {
+        let detail =
+            json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
+        (self.task_stopped)(json!({ "detail": detail }), context()).await
+    }
+
+    /// The schedule's tick.
+    pub async fn sweep(&self) -> Result<Value, String> {
+        (self.sweep)(json!({}), context()).await
+    }
+}
+
+fn context() -> lambda_runtime::Context {
+    let mut context = lambda_runtime::Context::default();
+    context.deadline = u64::MAX;
+    context
+}
+
+/// Calls an HTTP function with a REST proxy event.
+async fn http(
+    function: &Function,
+    resource: &str,
+    path: &str,
+    parameters: &[(&str, &str)],
+    headers: &[(&str, String)],
+    body: &Value,
+) -> Reply {
+    let single: BTreeMap<&str, &str> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
+    let multi: BTreeMap<&str, Vec<&str>> = headers
+        .iter()
+        .map(|(n, v)| (*n, vec![v.as_str()]))
+        .collect();
+    let parameters: BTreeMap<&str, &str> = parameters.iter().copied().collect();
+    let event = json!({
+        "resource": resource,
+        "path": path,
+        "httpMethod": "POST",
+        "headers": single,
+        "multiValueHeaders": multi,
+        "queryStringParameters": null,
+        "multiValueQueryStringParameters": null,
+        "pathParameters": parameters,
+        "stageVariables": null,
+        "requestContext": {
+            "accountId": "123456789012", "apiId": "api", "httpMethod": "POST", "path": path, "stage": "live",
+            "resourceId": "r", "resourcePath": resource, "requestId": "test-request", "identity": { "sourceIp": "127.0.0.1" },
+            "protocol": "HTTP/1.1", "requestTimeEpoch": 0,
+        },
+        "body": body.to_string(),
+        "isBase64Encoded": false,
+    });
+    match function(event, context()).await {
+        Ok(answer) => {
+            let text = answer["body"].as_str().unwrap_or_default().to_owned();
+            Reply {
+                status: answer["statusCode"].as_u64().unwrap_or(0),
+                body: serde_json::from_str(&text).unwrap_or(Value::Null),
+                headers: answer["multiValueHeaders"].clone(),
+                text,
+            }
+        }
+        Err(error) => Reply {
+            status: 0,
+            body: Value::Null,
+            headers: Value::Null,
+            text: error,
+        },
+    }
+}
