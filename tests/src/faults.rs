@@ -64,7 +64,10 @@ pub struct Faults {
 impl Faults {
     /// From now on, the `nth` call (from 1) goes wrong, once.
     pub fn arm(&self, nth: u32, fault: Fault) {
-        *self.lock() = Plan { fault: Some((nth, fault)), ..Plan::default() };
+        *self.lock() = Plan {
+            fault: Some((nth, fault)),
+            ..Plan::default()
+        };
     }
 
     /// From now on nothing goes wrong. True if something did.
@@ -93,7 +96,10 @@ impl Faults {
     #[must_use]
     pub fn client(&self) -> SharedHttpClient {
         let inner = aws_smithy_http_client::Builder::new().build_http();
-        SharedHttpClient::new(FaultyClient { inner, faults: self.clone() })
+        SharedHttpClient::new(FaultyClient {
+            inner,
+            faults: self.clone(),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Plan> {
@@ -103,7 +109,11 @@ impl Faults {
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
         let mut plan = self.lock();
         plan.calls += 1;
-        let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+        let target = request
+            .headers()
+            .get("x-amz-target")
+            .unwrap_or_default()
+            .to_owned();
         plan.seen.push(target);
         let (nth, fault) = plan.fault?;
         (nth == plan.calls).then(|| {
@@ -126,7 +136,10 @@ impl HttpClient for FaultyClient {
         components: &RuntimeComponents,
     ) -> SharedHttpConnector {
         let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(FaultyConnector { inner, faults: self.faults.clone() })
+        SharedHttpConnector::new(FaultyConnector {
+            inner,
+            faults: self.faults.clone(),
+        })
     }
 }
 
@@ -145,7 +158,11 @@ impl HttpConnector for FaultyConnector {
 
 impl FaultyConnector {
     async fn go(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let target = request.headers().get("x-amz-target").unwrap_or_default().to_owned();
+        let target = request
+            .headers()
+            .get("x-amz-target")
+            .unwrap_or_default()
+            .to_owned();
         match self.faults.next(&request) {
             None => self.inner.call(request).await,
             Some(Fault::LoseRequest) => Err(lost()),

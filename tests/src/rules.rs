@@ -2,10 +2,67 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use awo_cloud::Cloud;
 use awo_domain::OrgId;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;
+
+/// The partitions of an organization, without those of single runs.
+const PARTITIONS: [(&str, &[&str]); 2] = [
+    (
+        "AWO_WORK_TABLE",
+        &["", "#wo", "#run", "#queue", "#lease", "#idem"],
+    ),
+    (
+        "AWO_LEDGER_TABLE",
+        &["", "#entry", "#hold", "#settled", "#refunded"],
+    ),
+];
+
+fn client(cloud: &Cloud) -> Client {
+    let setting = |name| cloud.environment.required(name).expect("a setting");
+    let credentials = Credentials::new(setting("AWS_ACCESS_KEY_ID"), "local", None, None, "test");
+    let config = aws_sdk_dynamodb::config::Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(awo_cloud::http_client())
+        .region(Region::new(setting("AWS_REGION")))
+        .endpoint_url(setting("AWS_ENDPOINT_URL_DYNAMODB"))
+        .credentials_provider(credentials)
+        .build();
+    Client::from_conf(config)
+}
+
+async fn query(
+    client: &Client,
+    table: &str,
+    org: &OrgId,
+    partition: &str,
+) -> Vec<(String, String, Value)> {
+    let pages = client
+        .query()
+        .table_name(table)
+        .key_condition_expression("pk = :pk")
+        .expression_attribute_values(":pk", AttributeValue::S(format!("{org}{partition}")))
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<Vec<_>, _>>()
+        .await
+        .expect("a query");
+    pages
+        .into_iter()
+        .map(|item| {
+            let value: Value = serde_dynamo::from_item(item).expect("an item");
+            (
+                partition.to_owned(),
+                value["sk"].as_str().unwrap_or_default().to_owned(),
+                value,
+            )
+        })
+        .collect()
+}
 
 /// The items of an organization, by what stands before the sort key's partition.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,52 +73,42 @@ pub struct Dump {
 impl Dump {
     /// Everything that the tables hold of an organization.
     pub async fn of(cloud: &Cloud, org: &OrgId) -> Dump {
-        let mut builder = aws_sdk_dynamodb::config::Builder::new()
-            .behavior_version(aws_sdk_dynamodb::config::BehaviorVersion::latest())
-            .http_client(awo_cloud::http_client())
-            .region(aws_sdk_dynamodb::config::Region::new("us-east-1"))
-            .endpoint_url(cloud.environment.required("AWS_ENDPOINT_URL_DYNAMODB").expect("an endpoint"));
-        let id = cloud.environment.required("AWS_ACCESS_KEY_ID").expect("a key");
-        builder.set_credentials_provider(Some(aws_sdk_dynamodb::config::SharedCredentialsProvider::new(
-            aws_sdk_dynamodb::config::Credentials::new(id, "local", None, None, "test"),
-        )));
-        let client = aws_sdk_dynamodb::Client::from_conf(builder.build());
+        let client = client(cloud);
         let mut items = Vec::new();
-        for table in ["AWO_WORK_TABLE", "AWO_LEDGER_TABLE"] {
+        for (table, partitions) in PARTITIONS {
             let table = cloud.environment.required(table).expect("a table");
-            let mut after = None;
-            loop {
-                let page = client
-                    .scan()
-                    .table_name(&table)
-                    .filter_expression("begins_with(pk, :org)")
-                    .expression_attribute_values(":org", AttributeValue::S(org.to_string()))
-                    .set_exclusive_start_key(after)
-                    .send()
-                    .await
-                    .expect("a scan");
-                for item in page.items.unwrap_or_default() {
-                    let value: Value = serde_dynamo::from_item(item).expect("an item");
-                    let pk = value["pk"].as_str().unwrap_or_default().to_owned();
-                    let sk = value["sk"].as_str().unwrap_or_default().to_owned();
-                    items.push((pk.replacen(org.as_str(), "", 1), sk, value));
-                }
-                after = page.last_evaluated_key;
-                if after.is_none() {
-                    break;
-                }
+            for partition in partitions {
+                items.extend(query(&client, &table, org, partition).await);
             }
         }
-        items.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
+        let work = cloud
+            .environment
+            .required("AWO_WORK_TABLE")
+            .expect("a table");
+        let runs: Vec<String> = items
+            .iter()
+            .filter(|(pk, ..)| pk == "#run")
+            .map(|(_, sk, _)| sk.clone())
+            .collect();
+        for run in runs {
+            items.extend(query(&client, &work, org, &format!("#{run}#event")).await);
+        }
         Dump { items }
     }
 
     fn partition(&self, partition: &str) -> Vec<&Value> {
-        self.items.iter().filter(|(pk, _, _)| pk == partition).map(|(_, _, item)| item).collect()
+        self.items
+            .iter()
+            .filter(|(pk, _, _)| pk == partition)
+            .map(|(_, _, item)| item)
+            .collect()
     }
 
     fn one(&self, partition: &str, sk: &str) -> Option<&Value> {
-        self.items.iter().find(|(pk, s, _)| pk == partition && s == sk).map(|(_, _, item)| item)
+        self.items
+            .iter()
+            .find(|(pk, s, _)| pk == partition && s == sk)
+            .map(|(_, _, item)| item)
     }
 
     /// The work orders.
@@ -108,22 +155,33 @@ impl Dump {
         let tally = self.one("", "tally").unwrap_or(&nothing);
         let mut same = |what: &str, tallied: i64, there: usize| {
             if tallied != i64::try_from(there).unwrap_or(i64::MAX) {
-                broken.push(format!("the tally says {tallied} {what}, and there are {there}"));
+                broken.push(format!(
+                    "the tally says {tallied} {what}, and there are {there}"
+                ));
             }
         };
         same("slots", number(tally, "slots"), self.leases().len());
-        same("waiting entries", number(tally, "waiting"), self.partition("#queue").len());
+        same(
+            "waiting entries",
+            number(tally, "waiting"),
+            self.partition("#queue").len(),
+        );
         for (prefix, partition) in [("wo_", "#wo"), ("run_", "#run")] {
             let mut by_status: BTreeMap<String, usize> = BTreeMap::new();
             for item in self.partition(partition) {
                 *by_status.entry(text(item, "status")).or_default() += 1;
             }
             let fields = tally.as_object().into_iter().flatten();
-            let tallied: BTreeSet<String> =
-                fields.filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)).collect();
+            let tallied: BTreeSet<String> = fields
+                .filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned))
+                .collect();
             for status in tallied.into_iter().chain(by_status.keys().cloned()) {
                 let there = by_status.get(&status).copied().unwrap_or(0);
-                same(&format!("{prefix}{status}"), number(tally, &format!("{prefix}{status}")), there);
+                same(
+                    &format!("{prefix}{status}"),
+                    number(tally, &format!("{prefix}{status}")),
+                    there,
+                );
             }
         }
         if number(tally, "slots") > max_concurrent {
@@ -132,28 +190,43 @@ impl Dump {
     }
 
     fn check_ledger(&self, broken: &mut Vec<String>) {
-        let Some(balance) = self.one("", "balance") else { return };
+        let Some(balance) = self.one("", "balance") else {
+            return;
+        };
         let entries = self.partition("#entry");
         let signed = |entry: &&Value| match text(entry, "type").as_str() {
             "deduction" => -number(entry, "amountMicro"),
             _ => number(entry, "amountMicro"),
         };
         let sum: i64 = entries.iter().map(signed).sum();
-        let settled: BTreeSet<String> = self.partition("#settled").iter().map(|s| text(s, "sk")).collect();
+        let settled: BTreeSet<String> = self
+            .partition("#settled")
+            .iter()
+            .map(|s| text(s, "sk"))
+            .collect();
         let open: i64 = self
             .partition("#hold")
             .iter()
             .filter(|hold| !settled.contains(&text(hold, "sk")))
             .map(|hold| number(hold, "amountMicro"))
             .sum();
-        let (total, reserved, available) =
-            (number(balance, "balance"), number(balance, "reserved"), number(balance, "available"));
+        let (total, reserved, available) = (
+            number(balance, "balance"),
+            number(balance, "reserved"),
+            number(balance, "available"),
+        );
         for (what, wrong) in [
             ("the sum of the entries is not the balance", sum != total),
             ("the open holds are not what is reserved", open != reserved),
-            ("available is not balance less reserved", available != total - reserved),
+            (
+                "available is not balance less reserved",
+                available != total - reserved,
+            ),
             ("the balance is below zero", total < 0 || available < 0),
-            ("the number of entries is wrong", number(balance, "entries") != i64::try_from(entries.len()).unwrap_or(0)),
+            (
+                "the number of entries is wrong",
+                number(balance, "entries") != i64::try_from(entries.len()).unwrap_or(0),
+            ),
         ] {
             if wrong {
                 broken.push(format!("{what}: {balance}, sum {sum}, open holds {open}"));
@@ -172,15 +245,21 @@ impl Dump {
         let terminal = ["succeeded", "failed", "canceled"].contains(&status.as_str());
         let ends = events
             .iter()
-            .filter(|e| ["run.completed", "run.failed", "run.cancelled"].contains(&text(e, "type").as_str()))
+            .filter(|e| {
+                ["run.completed", "run.failed", "run.cancelled"].contains(&text(e, "type").as_str())
+            })
             .count();
         if ends != usize::from(terminal) {
             broken.push(format!("{id} is {status} and has {ends} terminal events"));
         }
-        let hold = self.one("#hold", &id).map(|hold| number(hold, "amountMicro"));
+        let hold = self
+            .one("#hold", &id)
+            .map(|hold| number(hold, "amountMicro"));
         let settlement = self.one("#settled", &id);
         if settlement.is_some() != terminal {
-            broken.push(format!("{id} is {status} and its settlement is {settlement:?}"));
+            broken.push(format!(
+                "{id} is {status} and its settlement is {settlement:?}"
+            ));
         }
         let charged: Vec<i64> = self
             .partition("#entry")
@@ -190,21 +269,31 @@ impl Dump {
             .collect();
         let deduction = settlement.map_or(0, |s| number(s, "deductionMicro"));
         if charged.len() > 1 || charged.iter().sum::<i64>() != deduction {
-            broken.push(format!("{id} was charged {charged:?}, and its settlement says {deduction}"));
+            broken.push(format!(
+                "{id} was charged {charged:?}, and its settlement says {deduction}"
+            ));
         }
         if let Some(settlement) = settlement
             && hold != Some(deduction + number(settlement, "releaseMicro"))
         {
-            broken.push(format!("{id}: hold {hold:?} is not deduction plus release: {settlement}"));
+            broken.push(format!(
+                "{id}: hold {hold:?} is not deduction plus release: {settlement}"
+            ));
         }
         let (waits, leased) = (self.waits(&id), self.one("#lease", &id).is_some());
-        if (status == "queued") != waits || (["building", "running"].contains(&status.as_str()) && !leased) {
-            broken.push(format!("{id} is {status}, waits: {waits}, has a slot: {leased}"));
+        if (status == "queued") != waits
+            || (["building", "running"].contains(&status.as_str()) && !leased)
+        {
+            broken.push(format!(
+                "{id} is {status}, waits: {waits}, has a slot: {leased}"
+            ));
         }
     }
 
     fn waits(&self, run_id: &str) -> bool {
-        self.partition("#queue").iter().any(|entry| text(entry, "runId") == run_id)
+        self.partition("#queue")
+            .iter()
+            .any(|entry| text(entry, "runId") == run_id)
     }
 
     fn check_work_order(&self, order: &Value, broken: &mut Vec<String>) {

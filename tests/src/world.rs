@@ -76,7 +76,9 @@ pub struct Org {
 }
 
 async fn listener() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0").await.expect("a loopback port")
+    TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a loopback port")
 }
 
 fn functions(cloud: &Cloud) -> Functions {
@@ -84,7 +86,9 @@ fn functions(cloud: &Cloud) -> Functions {
     let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud).expect("settings"));
     let sweep = Arc::new(awo_workers::sweep::state(cloud).expect("settings"));
     Functions {
-        create: http_function(awo_work_orders::create_work_order::function(cloud).expect("settings")),
+        create: http_function(
+            awo_work_orders::create_work_order::function(cloud).expect("settings"),
+        ),
         control: http_function(awo_control::function(cloud).expect("settings")),
         dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
             awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
@@ -103,12 +107,28 @@ impl World {
     pub async fn new() -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
         let logs = tempfile::tempdir().expect("a temporary directory");
-        let dynamodb = dynamodb::start(listener().await, &Storage::Memory, Duration::from_secs(600), key.clone(), shutdown.clone()).expect("DynamoDB");
+        let dynamodb = dynamodb::start(
+            listener().await,
+            &Storage::Memory,
+            Duration::from_secs(600),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .expect("DynamoDB");
         let queues = Queues::new(shutdown.clone());
-        queues.create(QUEUE, QueueAttributes::default()).expect("a queue");
-        let sqs = sqs::start(listener().await, queues.clone(), key.clone(), shutdown.clone()).expect("SQS");
+        queues
+            .create(QUEUE, QueueAttributes::default())
+            .expect("a queue");
+        let sqs = sqs::start(
+            listener().await,
+            queues.clone(),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .expect("SQS");
         let ecs = cluster(logs.path().to_owned(), &shutdown);
-        let ecs_server = ecs::start(listener().await, ecs.clone(), key.clone(), shutdown.clone()).expect("ECS");
+        let ecs_server =
+            ecs::start(listener().await, ecs.clone(), key.clone(), shutdown.clone()).expect("ECS");
         let settings: BTreeMap<String, String> = [
             ("AWS_REGION", REGION.to_owned()),
             ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
@@ -135,62 +155,104 @@ impl World {
         faulty.mint = cloud.mint.clone();
         let store = cloud.store().expect("settings");
         store.create_missing_tables().await.expect("tables");
-        World { faulty: functions(&faulty), sound: functions(&cloud), store, cloud, faults, queues, ecs, shutdown, _logs: logs }
+        World {
+            faulty: functions(&faulty),
+            sound: functions(&cloud),
+            store,
+            cloud,
+            faults,
+            queues,
+            ecs,
+            shutdown,
+            _logs: logs,
+        }
     }
 
     /// A new organization with a key and credits.
     pub async fn org(&self, credits: i64) -> Org {
         let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
         let id = OrgId::new(now, mint.random(now));
-        self.store.create_organization(&id, "test", "cursor", now).await.expect("an organization");
+        self.store
+            .create_organization(&id, "test", "cursor", now)
+            .await
+            .expect("an organization");
         let grant = TransactionId::new(now, mint.random(now));
-        self.store.grant(&id, &grant, MicroCredits::from_credits(credits), now).await.expect("credits");
+        self.store
+            .grant(&id, &grant, MicroCredits::from_credits(credits), now)
+            .await
+            .expect("credits");
         let key = mint.api_key();
-        self.store.create_key(&key, &id, &[Scope::All], None, "cursor", now).await.expect("a key");
-        Org { id, key: key.reveal().to_owned() }
+        self.store
+            .create_key(&key, &id, &[Scope::All], None, "cursor", now)
+            .await
+            .expect("a key");
+        Org {
+            id,
+            key: key.reveal().to_owned(),
+        }
     }
 
     /// Delivers every visible message of the run queue to the dispatcher, until none is left.
     pub async fn deliver_bells(&self, functions: &Functions) {
         loop {
-            let receive = Receive { messages: 10, bytes: 1_000_000, wait: Some(Duration::ZERO), visibility: Some(Duration::ZERO) };
+            let receive = Receive {
+                messages: 10,
+                bytes: 1_000_000,
+                wait: Some(Duration::ZERO),
+                visibility: Some(Duration::ZERO),
+            };
             let received = self.queues.receive(QUEUE, receive).await.expect("messages");
             if received.is_empty() {
                 return;
             }
             for message in received {
-                functions.bell(&message.message.body).await;
-                drop(self.queues.delete(QUEUE, &message.handle()));
+                drop(functions.bell(&message.message.body).await);
+                drop(self.queues.delete(QUEUE, &message.receipt_handle));
             }
         }
     }
 
     /// Loses every message there is.
     pub async fn lose_bells(&self) {
-        self.deliver_to_nobody().await;
-    }
-
-    async fn deliver_to_nobody(&self) {
         loop {
-            let receive = Receive { messages: 10, bytes: 1_000_000, wait: Some(Duration::ZERO), visibility: Some(Duration::ZERO) };
+            let receive = Receive {
+                messages: 10,
+                bytes: 1_000_000,
+                wait: Some(Duration::ZERO),
+                visibility: Some(Duration::ZERO),
+            };
             let received = self.queues.receive(QUEUE, receive).await.expect("messages");
             if received.is_empty() {
                 return;
             }
             for message in received {
-                drop(self.queues.delete(QUEUE, &message.handle()));
+                drop(self.queues.delete(QUEUE, &message.receipt_handle));
             }
         }
     }
 
-    /// Lets time pass and sweeps, again and again, with every message lost in between or
-    /// delivered as `bells` says.
-    pub async fn sweep_for(&self, minutes: u32) {
-        for _ in 0..minutes {
-            self.cloud.clock.advance(61_000);
-            self.sound.sweep().await;
-            self.deliver_bells(&self.sound).await;
+    /// Lets a minute pass, sweeps, and delivers the bells that the sweep rang.
+    pub async fn sweep_after_a_minute(&self) {
+        self.cloud.clock.advance(61_000);
+        self.sound.sweep().await.expect("a sweep");
+        self.deliver_bells(&self.sound).await;
+    }
+
+    /// Ends a task and waits until it is gone.
+    pub async fn stop_task(&self, task_arn: &str) {
+        let compute = self.cloud.compute().expect("settings");
+        compute.stop_task(task_arn, "test").await.expect("a stop");
+        for _ in 0..1_000 {
+            let state = compute
+                .describe_task(task_arn)
+                .await
+                .expect("a description");
+            if state != awo_cloud::compute::TaskState::Alive {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
+        panic!("{task_arn} does not stop");
     }
 
     /// The living tasks.
@@ -208,8 +270,16 @@ impl Drop for World {
 
 fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
     let later = LaterInvocations::new(Registry::new(), shutdown.clone(), RETRY_WAITS);
-    let settings = EcsSettings { cluster: "awo".to_owned(), log_directory, task_limit: 10_000 };
-    let ecs = Ecs::new(settings, awo_local::ecs::TaskEvents::new(Vec::new(), later), shutdown.clone());
+    let settings = EcsSettings {
+        cluster: "awo".to_owned(),
+        log_directory,
+        task_limit: 10_000,
+    };
+    let ecs = Ecs::new(
+        settings,
+        awo_local::ecs::TaskEvents::new(Vec::new(), later),
+        shutdown.clone(),
+    );
     ecs.register(TaskDefinition {
         family: "runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
@@ -224,19 +294,45 @@ fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
 impl Functions {
     /// `POST /v1/work-orders`.
     pub async fn create(&self, org: &Org, body: &Value, idempotency_key: Option<&str>) -> Reply {
-        let mut headers = vec![("Content-Type", "application/json".to_owned()), ("Authorization", format!("Bearer {}", org.key))];
+        let mut headers = vec![
+            ("Content-Type", "application/json".to_owned()),
+            ("Authorization", format!("Bearer {}", org.key)),
+        ];
         headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
-        http(&self.create, "/v1/work-orders", "/v1/work-orders", &[], &headers, body).await
+        http(
+            &self.create,
+            "/v1/work-orders",
+            "/v1/work-orders",
+            &[],
+            &headers,
+            body,
+        )
+        .await
     }
 
     /// `POST /control/claim`.
     pub async fn claim(&self, nonce: &str, token: &str) -> Reply {
         let body = json!({ "nonce": nonce, "token": token });
-        http(&self.control, "/control/claim", "/control/claim", &[], &[], &body).await
+        http(
+            &self.control,
+            "/control/claim",
+            "/control/claim",
+            &[],
+            &[],
+            &body,
+        )
+        .await
     }
 
     /// `POST /control/{orgId}/runs/{runId}/{what}`.
-    pub async fn control(&self, org: &OrgId, run: &str, what: &str, token: &str, body: &Value) -> Reply {
+    pub async fn control(
+        &self,
+        org: &OrgId,
+        run: &str,
+        what: &str,
+        token: &str,
+        body: &Value,
+    ) -> Reply {
         let path = format!("/control/{org}/runs/{run}/{what}");
         let resource = format!("/control/{{orgId}}/runs/{{runId}}/{what}");
         let parameters = [("orgId", org.as_str()), ("runId", run)];
@@ -246,13 +342,15 @@ impl Functions {
 
     /// One message of the run queue.
     pub async fn bell(&self, body: &str) -> Result<Value, String> {
-        let event = json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
+        let event =
+            json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
         (self.dispatch)(event, context()).await
     }
 
     /// A task event.
     pub async fn task_stopped(&self, task_arn: &str, started_by: &str) -> Result<Value, String> {
-        let detail = json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
+        let detail =
+            json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
         (self.task_stopped)(json!({ "detail": detail }), context()).await
     }
 
@@ -278,7 +376,10 @@ async fn http(
     body: &Value,
 ) -> Reply {
     let single: BTreeMap<&str, &str> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
-    let multi: BTreeMap<&str, Vec<&str>> = headers.iter().map(|(n, v)| (*n, vec![v.as_str()])).collect();
+    let multi: BTreeMap<&str, Vec<&str>> = headers
+        .iter()
+        .map(|(n, v)| (*n, vec![v.as_str()]))
+        .collect();
     let parameters: BTreeMap<&str, &str> = parameters.iter().copied().collect();
     let event = json!({
         "resource": resource,
@@ -308,6 +409,11 @@ async fn http(
                 text,
             }
         }
-        Err(error) => Reply { status: 0, body: Value::Null, headers: Value::Null, text: error },
+        Err(error) => Reply {
+            status: 0,
+            body: Value::Null,
+            headers: Value::Null,
+            text: error,
+        },
     }
 }

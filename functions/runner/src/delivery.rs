@@ -99,3 +99,49 @@ fn is_not_allowed(said: &str) -> bool {
         || parts.iter().any(|part| said.contains(part))
         || (said.contains("repository '") && said.contains("not found"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(stdout: &str, stderr: &str) -> Verdict {
+        let source = serde_json::from_str(r#"{"repository":"https://example.com/a/b"}"#).unwrap();
+        let answer = Answer {
+            success: false,
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.to_owned(),
+        };
+        judge(Ok(answer), &source)
+    }
+
+    #[test]
+    fn a_push_that_nobody_allows_is_told_apart_from_one_that_is_rejected() {
+        for said in [
+            "fatal: could not read Username for 'https://example.com': terminal prompts disabled",
+            "remote: Permission to a/b.git denied to x.\nfatal: unable to access \
+             'https://example.com/a/b/': The requested URL returned error: 403",
+            "fatal: Authentication failed for 'https://example.com/a/b/'",
+            "remote: Repository not found.\nfatal: repository 'https://example.com/a/b/' not found",
+        ] {
+            let verdict = judged("", said);
+            assert!(
+                matches!(verdict, Verdict::Final(Delivery::NotAllowed(_))),
+                "{said}"
+            );
+        }
+        let line = "To x\n!\tabc:refs/heads/awo/x\t[remote rejected] (protected branch)\nDone\n";
+        let Verdict::Final(Delivery::Rejected(why)) = judged(line, "remote: ask first") else {
+            panic!("a rejection is final");
+        };
+        assert!(
+            why.contains("protected branch") && why.contains("ask first"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn an_origin_that_is_away_for_a_moment_is_asked_again() {
+        let verdict = judged("", "fatal: unable to access 'x': Could not resolve host: x");
+        assert!(matches!(verdict, Verdict::Again(_)));
+    }
+}

@@ -138,7 +138,7 @@ impl Layout {
     /// Removes what the run does not need after its end; the workspace stays.
     pub(crate) fn sweep(&self) {
         for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
-            if let Err(why) = fs::remove_dir_all(&dir) {
+            if let Err(why) = clear(&dir) {
                 tracing::warn!(dir = %dir.display(), %why, "a folder of the run stays behind");
             }
         }

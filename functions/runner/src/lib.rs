@@ -15,7 +15,7 @@ mod git;
 mod layout;
 mod nested;
 mod output;
-pub mod plan;
+mod plan;
 mod prompt;
 mod reporter;
 mod repository;
@@ -24,7 +24,7 @@ mod session;
 mod settings;
 mod stop;
 mod supervised;
-pub mod verify;
+mod verify;
 mod workspace;
 
 pub use session::{USAGE, run};

@@ -24,7 +24,9 @@ pub(crate) fn text(request: &AgentRequest) -> String {
         request.iteration
     );
     for item in &request.feedback {
-        let level = item.level.map_or(String::new(), |level| format!("[{level:?}] "));
+        let level = item
+            .level
+            .map_or(String::new(), |level| format!("[{level:?}] "));
         let message = item.message.trim_end().replace('\n', "\n  ");
         let _ = write!(text, "\n- {level}{}: {message}\n", item.check);
     }

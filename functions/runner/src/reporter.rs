@@ -15,8 +15,9 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::control_client::{Backoff, CallError, ControlClient};
 use crate::stop::{StopReason, StopSwitch};
 
-/// Events that may wait between the run and the reporter; a run has a few hundred at most.
-const MAX_WAITING: usize = 64;
+/// Events that may wait between the run and the reporter: more than any run has, so that a run
+/// goes on while nobody answers.
+const MAX_WAITING: usize = 1_024;
 /// How long the last report is tried.
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
 

@@ -3,16 +3,16 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use awo_domain::control::RunSpec;
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::{Instant};
+use tokio::time::Instant;
 
 use crate::control_client::ControlClient;
+use crate::layout::Layout;
 use crate::reporter::{NotFinished, Reporter};
 use crate::run_loop::{self, Halted};
 use crate::settings::Settings;
-use crate::stop::{self, StopReason, StopSignal, StopSwitch};
+use crate::stop::{self, StopReason, StopSwitch};
 
 /// The command line.
 pub const USAGE: &str = "\
@@ -38,6 +38,9 @@ const EXIT_TERMINATED: u8 = 143;
 /// Longest time from the wish to stop to the end: the supervisor's grace and kill, and some more.
 const STOP_LIMIT: Duration = Duration::from_secs(25);
 
+/// How long work on folders in the background is awaited.
+const SWEEP_LIMIT: Duration = Duration::from_secs(5);
+
 /// The whole program.
 #[must_use]
 pub fn run() -> ExitCode {
@@ -54,15 +57,19 @@ pub fn run() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    let code = match runtime {
-        // The runtime is left to the exit of the process: nothing of ours is worth waiting for.
-        Ok(runtime) => runtime.block_on(live(&settings)),
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
         Err(why) => return refuse(&why.to_string()),
     };
+    let (code, layout) = runtime.block_on(live(&settings));
+    runtime.shutdown_timeout(SWEEP_LIMIT);
     // Whatever way it ended: we are the last subreaper.
     let survivors = kill_descendants(KILL_LIMIT, |_| ());
     if survivors > 0 {
         tracing::error!(survivors, "processes survived");
+    }
+    if let Some(layout) = layout {
+        layout.sweep();
     }
     code
 }
@@ -79,67 +86,58 @@ fn prepare() -> Result<Settings, String> {
 }
 
 fn refuse(why: &str) -> ExitCode {
-    tracing::error!(why, "the runner could not begin");
+    tracing::error!(why, "the runner cannot do its work");
     ExitCode::FAILURE
 }
 
-async fn live(settings: &Settings) -> ExitCode {
+/// Returns the folders to sweep, where the run came to its own end.
+async fn live(settings: &Settings) -> (ExitCode, Option<Layout>) {
     let (switch, stop) = stop::channel();
     if let Err(why) = listen(&switch) {
-        return refuse(&format!("cannot listen for signals: {why}"));
+        return (refuse(&format!("cannot listen for signals: {why}")), None);
     }
     let began = Instant::now();
     let claimed = tokio::select! {
         claimed = ControlClient::claim(settings) => claimed,
-        _ = stop.stopped() => return ExitCode::from(EXIT_TERMINATED),
+        _ = stop.stopped() => return (ExitCode::from(EXIT_TERMINATED), None),
     };
-    match claimed {
-        Ok((client, spec)) => {
-            tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
-            work(settings, client, &spec, &switch, &stop).await
-        }
-        Err(why) => refuse(&why),
-    }
+    let (client, spec) = match claimed {
+        Ok(claimed) => claimed,
+        Err(why) => return (refuse(&why), None),
+    };
+    tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
+    let reporter = Reporter::start(client, switch);
+    let too_late = async {
+        let reason = stop.stopped().await;
+        tokio::time::sleep(STOP_LIMIT).await;
+        reason
+    };
+    let halted = tokio::select! {
+        halted = run_loop::run(settings, &spec, &reporter, &stop) => halted,
+        reason = too_late => Halted::Stopped(reason),
+    };
+    let (ending, layout) = match halted {
+        Halted::Ended(ending, layout) => (ending, layout),
+        Halted::Stopped(reason) => return (stopped(reason), None),
+    };
+    tracing::info!(outcome = ?ending.outcome, "the run ended");
+    let reported = tokio::select! {
+        reported = reporter.finish(ending) => reported,
+        reason = stop.stopped() => return (stopped(reason), layout),
+    };
+    let code = match reported {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(NotFinished::Fenced) => stopped(StopReason::Fenced),
+        Err(why @ NotFinished::TimedOut) => refuse(&why.to_string()),
+    };
+    (code, layout)
 }
 
-async fn work(
-    settings: &Settings,
-    client: ControlClient,
-    spec: &RunSpec,
-    switch: &StopSwitch,
-    stop: &StopSignal,
-) -> ExitCode {
-    let reporter = Reporter::start(client, switch.clone());
-    let whole = async {
-        let halted = run_loop::run(settings, spec, &reporter, stop).await;
-        match halted {
-            Halted::Ended(ending, layout) => {
-                let reported = tokio::select! {
-                    reported = reporter.finish(ending) => Ok(reported),
-                    reason = stop.stopped() => Err(reason),
-                };
-                if let Some(layout) = layout {
-                    layout.sweep();
-                }
-                reported
-            }
-            Halted::Stopped(reason) => Err(reason),
-        }
-    };
-    let too_late = async {
-        stop.stopped().await;
-        tokio::time::sleep(STOP_LIMIT).await;
-    };
-    let ended = tokio::select! {
-        ended = whole => ended,
-        () = too_late => Err(stop.reason().unwrap_or(StopReason::Fenced)),
-    };
-    match ended {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(NotFinished::TimedOut)) => refuse("the end of the run could not be reported"),
-        Ok(Err(NotFinished::Fenced)) | Err(StopReason::Fenced) => ExitCode::from(EXIT_FENCED),
-        Err(StopReason::Terminated) => ExitCode::from(EXIT_TERMINATED),
-    }
+fn stopped(reason: StopReason) -> ExitCode {
+    ExitCode::from(match reason {
+        StopReason::Fenced => EXIT_FENCED,
+        StopReason::Terminated => EXIT_TERMINATED,
+    })
 }
 
 /// SIGTERM and SIGINT stop the run.

@@ -137,10 +137,19 @@ mod tests {
 
     #[test]
     fn plain_http_is_for_loopback_only() {
-        for good in ["http://127.0.0.1:1/x/", "http://[::1]:1", "https://a.example/prod"] {
+        for good in [
+            "http://127.0.0.1:1/x/",
+            "http://[::1]:1",
+            "https://a.example/prod",
+        ] {
             assert!(control_url(good).is_ok(), "{good}");
         }
-        for bad in ["http://a.example", "ftp://127.0.0.1", "127.0.0.1:80", "http://10.0.0.1"] {
+        for bad in [
+            "http://a.example",
+            "ftp://127.0.0.1",
+            "127.0.0.1:80",
+            "http://10.0.0.1",
+        ] {
             assert!(control_url(bad).is_err(), "{bad}");
         }
     }
@@ -151,7 +160,11 @@ mod tests {
         let nonce = Nonce::parse(whole).unwrap();
         assert!(!format!("{nonce:?}").contains("s3cret"));
         assert_eq!(nonce.whole, whole);
-        for bad in ["", "a.b.c", "org_01k00000000000000000000000.run_01k00000000000000000000000."] {
+        for bad in [
+            "",
+            "a.b.c",
+            "org_01k00000000000000000000000.run_01k00000000000000000000000.",
+        ] {
             assert!(Nonce::parse(bad).is_err(), "{bad}");
         }
     }

@@ -298,6 +298,5 @@ async fn read_both(stdout: &mut Receiver, stderr: &mut Receiver, finished: &mut 
 async fn read_report(pipe: &mut Receiver) -> Option<Report> {
     let mut line = Vec::new();
     let read = pipe.take(MAX_REPORT_BYTES).read_to_end(&mut line).await;
-    read.ok()
-        .and_then(|_| serde_json::from_slice(&line).ok())
+    read.ok().and_then(|_| serde_json::from_slice(&line).ok())
 }

@@ -16,13 +16,20 @@ use tokio::time::Instant;
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
-pub use crate::ecs_event::{TaskEvents, TaskRule};
-use crate::ecs_process::{Launch, Process};
-pub use crate::ecs_task::TaskStatus;
-use crate::ecs_task::{StopCause, Task};
+pub use crate::ecs::event::{TaskEvents, TaskRule};
+use crate::ecs::process::{Launch, Process};
+pub use crate::ecs::task::TaskStatus;
+use crate::ecs::task::{StopCause, Task};
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
-use crate::{arn, clock, ecs_logs, ecs_protocol};
+use crate::{arn, clock};
+
+mod event;
+mod logs;
+mod process;
+mod protocol;
+mod run_task;
+mod task;
 
 /// ECS keeps a stopped task describable for about an hour.
 const STOPPED_KEPT: chrono::TimeDelta = chrono::TimeDelta::hours(1);
@@ -119,7 +126,7 @@ pub fn start(
     shutdown: Shutdown,
 ) -> io::Result<Server> {
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let outcome = ecs_protocol::run(&ecs, &operation, &body);
+        let outcome = protocol::run(&ecs, &operation, &body);
         async move { outcome }
     })
 }
@@ -214,7 +221,7 @@ impl Ecs {
         if started.is_multiple_of(PRUNE_EVERY) {
             let directory = self.inner.log_directory.clone();
             tokio::task::spawn_blocking(move || {
-                if let Err(error) = ecs_logs::prune(&directory) {
+                if let Err(error) = logs::prune(&directory) {
                     tracing::warn!(%error, "old outputs of tasks could not be removed");
                 }
             });

@@ -15,13 +15,17 @@ use tokio::net::TcpListener;
 
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
-use crate::gateway_answer::{self, GatewayResponse};
-pub use crate::gateway_answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
-use crate::gateway_event::{self, Call};
-pub use crate::gateway_routes::GatewayRoute;
-use crate::gateway_routes::Routes;
+use crate::gateway::answer::GatewayResponse;
+pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
+use crate::gateway::event::Call;
+pub use crate::gateway::routes::GatewayRoute;
+use crate::gateway::routes::Routes;
 use crate::serve::{self, Answer, Limits, Server};
 use crate::shutdown::Shutdown;
+
+mod answer;
+mod event;
+mod routes;
 
 /// API Gateway's limit for a request's body.
 pub const REQUEST_BYTES: usize = 10 * 1024 * 1024;
@@ -184,8 +188,8 @@ impl Gateway {
             .find(head.method.as_str(), head.uri.path())
             .ok_or(GatewayResponse::MissingAuthenticationToken)?;
         let body = read(body).await?;
-        let binary = gateway_event::is_binary(&self.binary_media_types, &head.headers, &body);
-        let event = gateway_event::event(&head, &body, binary, &found, call);
+        let binary = event::is_binary(&self.binary_media_types, &head.headers, &body);
+        let event = event::event(&head, &body, binary, &found, call);
         if body.len() > MEASURED_BYTES && event.to_string().len() > EVENT_BYTES {
             return Err(GatewayResponse::RequestTooLarge);
         }
@@ -195,8 +199,8 @@ impl Gateway {
             Ok(outcome) => outcome.map_err(|error| refused(found.function, &error))?,
         };
         let answer = match outcome {
-            Outcome::Whole(answer) => gateway_answer::whole(answer),
-            Outcome::Stream(answer) => gateway_answer::stream(answer),
+            Outcome::Whole(answer) => answer::whole(answer),
+            Outcome::Stream(answer) => answer::stream(answer),
         };
         answer.map_err(|fault| {
             tracing::error!(

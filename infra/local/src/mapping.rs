@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::arn;
 use crate::function::Registry;
 use crate::shutdown::Shutdown;
+use crate::sqs::message::{md5_of_attributes, md5_of_body};
+use crate::sqs::receive;
 use crate::sqs::{MessageAttributes, Queues, Receive, Received};
-use crate::sqs_message::{md5_of_attributes, md5_of_body};
-use crate::{arn, sqs_receive};
 
 /// One long poll. Only its end and a message wake the mapping.
 const WAIT: Duration = Duration::from_secs(20);
@@ -153,7 +154,7 @@ fn record(queue: &str, received: &Received) -> Value {
         "messageId": message.id,
         "receiptHandle": received.receipt_handle,
         "body": message.body,
-        "attributes": sqs_receive::system_attributes(message),
+        "attributes": receive::system_attributes(message),
         "messageAttributes": attributes(&message.attributes),
         "md5OfBody": md5_of_body(&message.body),
         "eventSource": "aws:sqs",

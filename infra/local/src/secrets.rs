@@ -16,7 +16,9 @@ use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
-use crate::{arn, clock, secrets_file};
+use crate::{arn, clock};
+
+mod file;
 
 /// Bytes of one secret's value.
 const VALUE_BYTES: usize = 65_536;
@@ -68,7 +70,7 @@ pub fn start(
 ) -> io::Result<Server> {
     let store = Arc::new(Store {
         file: file.to_owned(),
-        secrets: Mutex::new(secrets_file::read(file)?),
+        secrets: Mutex::new(file::read(file)?),
     });
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
         let store = Arc::clone(&store);
@@ -118,7 +120,7 @@ impl Store {
                 )));
             }
         };
-        secrets_file::write(&self.file, &changed)
+        file::write(&self.file, &changed)
             .map_err(|error| internal(format!("the secrets cannot be stored: {error}")))?;
         *secrets = changed;
         Ok(answer.to_string())

@@ -20,8 +20,7 @@ use tokio::task::JoinHandle;
 
 use crate::access::AccessKey;
 use crate::dynamodb::Storage;
-use crate::ecs::{Ecs, EcsSettings, TaskDefinition};
-use crate::ecs_event::{TaskEvents, TaskRule};
+use crate::ecs::{Ecs, EcsSettings, TaskDefinition, TaskEvents, TaskRule};
 use crate::function::{Registry, event_function, http_function};
 use crate::gateway::{GatewayRoute, GatewaySettings};
 use crate::invoke_later::{LaterInvocations, RETRY_WAITS};

@@ -16,12 +16,20 @@ use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
-pub use crate::sqs_attributes::{QueueAttributes, RedrivePolicy};
-pub use crate::sqs_error::SqsError;
-pub use crate::sqs_message::{Message, MessageAttribute, MessageAttributes, NewMessage, Received};
-use crate::sqs_queue::{Queue, ReceiveLimits};
-pub use crate::sqs_store::Counts;
-use crate::{arn, clock, sqs_protocol};
+pub use crate::sqs::attributes::{QueueAttributes, RedrivePolicy};
+pub use crate::sqs::error::SqsError;
+pub use crate::sqs::message::{Message, MessageAttribute, MessageAttributes, NewMessage, Received};
+use crate::sqs::queue::{Queue, ReceiveLimits};
+pub use crate::sqs::store::Counts;
+use crate::{arn, clock};
+
+mod attributes;
+mod error;
+pub(crate) mod message;
+mod protocol;
+mod queue;
+pub(crate) mod receive;
+mod store;
 
 /// A batch of ten largest messages, escaped, and its envelope.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -57,7 +65,7 @@ pub fn start(
     let endpoint: Arc<str> = format!("http://{}", listener.local_addr()?).into();
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
         let (queues, endpoint) = (queues.clone(), Arc::clone(&endpoint));
-        async move { sqs_protocol::run(&queues, &endpoint, &operation, &body).await }
+        async move { protocol::run(&queues, &endpoint, &operation, &body).await }
     })
 }
 

@@ -3,6 +3,11 @@
 //! Every test marks its processes by a variable of its own in their environment and looks for
 //! that mark in all of `/proc`.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, also in what its tests share"
+)]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
@@ -237,8 +242,7 @@ fn kill_needs_no_grace() {
 
 #[test]
 fn a_signal_to_the_supervisor_means_term() {
-    let mut supervised =
-        Supervised::start("echo ready; sleep 300", &["--term-grace-ms", "20000"]);
+    let mut supervised = Supervised::start("echo ready; sleep 300", &["--term-grace-ms", "20000"]);
     supervised.ready();
     kill(supervised.child.id(), "TERM");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));

@@ -22,8 +22,8 @@ pub(crate) use program::{check_type, program};
 
 /// What is kept of an agent's output in an iteration.
 const KEEP_OUTPUT_BYTES: usize = 262_144;
-/// What of it the next iteration is told when the agent failed.
-const TOLD_OUTPUT_BYTES: usize = 3_072;
+/// What of it the next iteration is told when the agent failed; the run's error has room for it.
+const TOLD_OUTPUT_BYTES: usize = 1_536;
 
 /// An attempt that is over.
 #[derive(Debug)]

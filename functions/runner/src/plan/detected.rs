@@ -29,7 +29,9 @@ then exec python3 -m pytest -q; else exec python3 -m unittest; fi";
 #[derive(Debug)]
 pub(crate) enum Manifest {
     /// The scripts of `package.json` at the base.
-    PackageJson { scripts: Vec<(&'static str, Option<Value>)> },
+    PackageJson {
+        scripts: Vec<(&'static str, Option<Value>)>,
+    },
     /// A makefile at the base.
     Makefile { name: &'static str, text: String },
 }
@@ -234,10 +236,22 @@ mod tests {
 
     #[test]
     fn test_files_are_known_by_custom() {
-        for yes in ["tests/a.rs", "a/__tests__/x.js", "test_a.py", "x.spec.ts", "a/b_test.go"] {
+        for yes in [
+            "tests/a.rs",
+            "a/__tests__/x.js",
+            "test_a.py",
+            "x.spec.ts",
+            "a/b_test.go",
+        ] {
             assert!(is_test_file(Path::new(yes)), "{yes}");
         }
-        for no in ["src/tests.rs", "contest.py", "README.md", "tests", "latest.go"] {
+        for no in [
+            "src/tests.rs",
+            "contest.py",
+            "README.md",
+            "tests",
+            "latest.go",
+        ] {
             assert!(!is_test_file(Path::new(no)), "{no}");
         }
     }

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn all_rules_of_a_target_are_seen_and_no_other_text() {
-        let text = "CC := x\ntest := y\n\ntest lint: build\n\ta\n\n\tb\n\n# x\nother:\n\tc\ntest::\n\td\n";
+        let text =
+            "CC := x\ntest := y\n\ntest lint: build\n\ta\n\n\tb\n\n# x\nother:\n\tc\ntest::\n\td\n";
         let rules = rules(text, "test").unwrap();
         assert_eq!(rules, "test lint: build\n\ta\n\n\tb\n\n# x\ntest::\n\td");
         assert_eq!(super::rules(text, "tes"), None);

@@ -46,7 +46,10 @@ pub(crate) struct Command {
     /// A structured report that the command writes. It is parsed and held to be valid, but
     /// until reports are read the exit code alone decides.
     #[serde(default)]
-    #[expect(dead_code, reason = "read for its validity; the exit code decides for now")]
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
     report: Option<TestReport>,
 }
 
@@ -54,9 +57,15 @@ pub(crate) struct Command {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct TestReport {
-    #[expect(dead_code, reason = "read for its validity; the exit code decides for now")]
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
     format: TestReportFormat,
-    #[expect(dead_code, reason = "read for its validity; the exit code decides for now")]
+    #[expect(
+        dead_code,
+        reason = "read for its validity; the exit code decides for now"
+    )]
     path: RelativePath,
 }
 
@@ -204,7 +213,6 @@ impl Plan {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -255,10 +263,22 @@ sanity:
             // A value of a key at the top is named by its key alone.
             ("version: 2\n", "version", ""),
             ("protected: ['a[']\n", "protected", "line 1"),
-            ("contracts:\n  schemas: [{file: ../x, schema: y}]\n", "file", "line 2"),
-            ("blackbox: [{run: x, expect: {matches: ['(']}}]\n", "matches", "line 1"),
-            ("sanity: {coverage: {format: lcov, path: x, minimum: 80}}\n", "minimum", "line 1"),
-            ("tests: a: b\n", "mapping", "line 1"),
+            (
+                "contracts:\n  schemas: [{file: ../x, schema: y}]\n",
+                "file",
+                "line 2",
+            ),
+            (
+                "blackbox: [{run: x, expect: {matches: ['(']}}]\n",
+                "matches",
+                "line 1",
+            ),
+            (
+                "sanity: {coverage: {format: lcov, path: x, minimum: 80}}\n",
+                "minimum",
+                "line 1",
+            ),
+            ("tests:\n\t- x\n", "token", "line 2"),
         ] {
             let why = Plan::parse(text.as_bytes()).unwrap_err();
             assert!(why.contains(key) && why.contains(line), "{text}: {why}");

@@ -46,7 +46,13 @@ impl Verification<'_> {
             let meta = std::fs::symlink_metadata(self.path(path));
             meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
         };
-        let large: Vec<PathBuf> = self.subject.changed.iter().filter(is_large).cloned().collect();
+        let large: Vec<PathBuf> = self
+            .subject
+            .changed
+            .iter()
+            .filter(is_large)
+            .cloned()
+            .collect();
         match large.is_empty() {
             true => passed("large files", "none"),
             false => failed(
@@ -152,7 +158,8 @@ mod tests {
 
     #[test]
     fn covered_lines_are_counted_over_all_files() {
-        let report = b"TN:\nSF:a\nDA:1,2\nDA:2,0\nLF:2\nLH:1\nend_of_record\nSF:b\nDA:1,1\nend_of_record\n";
+        let report =
+            b"TN:\nSF:a\nDA:1,2\nDA:2,0\nLF:2\nLH:1\nend_of_record\nSF:b\nDA:1,1\nend_of_record\n";
         assert_eq!(covered(report), Ok((2, 3)));
         assert!(covered(b"nonsense\n").is_err());
     }

@@ -33,15 +33,13 @@ pub(crate) async fn prepare(
     for private in [&home, &tmp, &dir] {
         layout.make_agents_dir(private).map_err(broken)?;
     }
-    let (checked_out, changes) = tokio::join!(
-        repository.check_out(commit, &dir, Some(&index)),
-        async {
+    let (checked_out, changes) =
+        tokio::join!(repository.check_out(commit, &dir, Some(&index)), async {
             if base == commit {
                 return Ok(Vec::new());
             }
             repository.changes(base, commit).await
-        }
-    );
+        });
     checked_out?;
     let changes = changes?;
     put_back_protected(repository, frozen, base, &changes, &dir, &index).await?;
@@ -68,7 +66,10 @@ pub(crate) async fn prepare(
 /// Removes a checkout; what cannot be removed costs space and nothing else.
 pub(crate) fn remove(layout: &Layout, number: u32) {
     let root = layout.verify_root();
-    for path in [root.join(number.to_string()), root.join(format!("{number}.index"))] {
+    for path in [
+        root.join(number.to_string()),
+        root.join(format!("{number}.index")),
+    ] {
         if let Err(why) = layout::clear(&path) {
             tracing::warn!(path = %path.display(), %why, "a checkout stays behind");
         }

@@ -1,6 +1,5 @@
 //! Agents that fail, and what is made of it.
 
-
 use awo_domain::agent::AgentType;
 use awo_domain::control::RunnerEvent as E;
 use awo_domain::run::RunErrorCode as Code;
@@ -16,7 +15,15 @@ fn an_exit_code_fails_the_iteration_and_its_output_is_the_next_ones_feedback() {
     let ended = Scene::new(FILES, agent).run();
     ended.succeeded();
     let failed = ended.events.iter().any(|event| {
-        matches!(event, E::AgentFinished { iteration: 1, completed: false, exit_code: Some(3), .. })
+        matches!(
+            event,
+            E::AgentFinished {
+                iteration: 1,
+                completed: false,
+                exit_code: Some(3),
+                ..
+            }
+        )
     });
     assert!(failed);
 }
@@ -31,8 +38,15 @@ fn an_agent_that_fails_to_the_end_fails_the_run_and_its_usage_counts() {
     assert!(message.contains("too hard"), "{message}");
     let finish = ended.finish.as_ref().unwrap();
     assert_eq!((finish.iterations, finish.usage[0].input_tokens), (2, 10));
-    let commits = ended.events.iter().filter(|e| matches!(e, E::Committed { .. }));
-    assert_eq!(commits.count(), 2, "what a failed iteration changed is a commit, too");
+    let commits = ended
+        .events
+        .iter()
+        .filter(|e| matches!(e, E::Committed { .. }));
+    assert_eq!(
+        commits.count(),
+        2,
+        "what a failed iteration changed is a commit, too"
+    );
 }
 
 #[test]
@@ -57,7 +71,8 @@ fn the_time_of_the_whole_run_is_an_end_even_with_iterations_left() {
 #[test]
 fn a_flood_of_output_neither_blocks_nor_fills_anything() {
     let agent = "head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; echo THE END";
-    let ended = Scene::new(FILES, agent).run();
+    let scene = Scene::new(FILES, agent);
+    let ended = scene.run();
     ended.succeeded();
     let log = std::fs::read(ended.run_dir.join("logs/1.log")).unwrap();
     assert_eq!(log.len(), 262_144);
@@ -96,7 +111,11 @@ fn without_an_agent_the_run_says_so_before_it_begins_an_iteration() {
     let mut scene = Scene::new(FILES, "");
     scene.spec.agent.command = None;
     let ended = scene.run();
-    assert!(ended.failed(Code::AgentNotConfigured).contains(".awo/agent.sh"));
+    assert!(
+        ended
+            .failed(Code::AgentNotConfigured)
+            .contains(".awo/agent.sh")
+    );
     assert_eq!(ended.finish.as_ref().unwrap().iterations, 0);
 
     for kind in [AgentType::ClaudeCode, AgentType::Codex, AgentType::Opencode] {
@@ -140,14 +159,29 @@ fn the_patch_agent_applies_the_patch_of_its_iteration() {
     scene.spec.agent.kind = AgentType::Patch;
     let ended = scene.run();
     assert!(ended.succeeded().0.is_some());
-    assert!(ended.agent_reason().contains("No valid patches"), "{}", ended.agent_reason());
+    assert!(
+        ended.agent_reason().contains("No valid patches"),
+        "{}",
+        ended.agent_reason()
+    );
 
     let mut scene = Scene::new(FILES, "");
     scene.spec.agent.kind = AgentType::Patch;
     let ended = scene.run();
-    assert!(ended.failed(Code::AgentNotConfigured).contains(".awo/patches/1.patch"));
+    assert!(
+        ended
+            .failed(Code::AgentNotConfigured)
+            .contains(".awo/patches/1.patch")
+    );
 
-    let mut scene = Scene::new(&[("README.md", "x\n"), (".awo/patches/1.patch", patch), ("verify.yaml", "tests: [{run: 'false'}]\n")], "");
+    let mut scene = Scene::new(
+        &[
+            ("README.md", "x\n"),
+            (".awo/patches/1.patch", patch),
+            ("verify.yaml", "tests: [{run: 'false'}]\n"),
+        ],
+        "",
+    );
     scene.spec.agent.kind = AgentType::Patch;
     let ended = scene.run();
     assert!(ended.failed(Code::AgentFailed).contains(".awo/patches/"));
@@ -158,7 +192,11 @@ fn an_agent_that_cannot_be_started_is_told_apart_from_one_that_fails() {
     let mut scene = Scene::new(FILES, "").once();
     scene.spec.agent.command = Some(vec!["/no/such/agent".to_owned()]);
     let ended = scene.run();
-    assert!(ended.failed(Code::AgentFailed).contains("could not be started"));
+    assert!(
+        ended
+            .failed(Code::AgentFailed)
+            .contains("could not be started")
+    );
 }
 
 #[test]

@@ -2,25 +2,30 @@
 //! every number is taken once and in order, a fenced runner hears 409.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::SystemTime;
 
+use awo_domain::control::{
+    Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
+};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use awo_domain::control::{Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent};
 use serde::Serialize;
 
 /// How the double misbehaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Fault {
     #[default]
     None,
     /// Every second call is done, and its answer is lost.
     LosesEverySecondAnswer,
-    /// From the first `IterationStarted` on the runner is fenced.
-    FencesOnceTheAgentRuns,
+    /// The runner is fenced by the answer to its first `IterationStarted`, which comes as soon as
+    /// this file is there.
+    FencesWhenThereIs(PathBuf),
 }
 
 #[derive(Debug, Default)]
@@ -29,7 +34,7 @@ pub struct Seen {
     pub claims: u32,
     pub events: Vec<NumberedEvent>,
     pub finish: Option<Finish>,
-    pub finished_at: Option<std::time::Instant>,
+    pub finished_at: Option<SystemTime>,
     pub violations: Vec<String>,
     calls: u64,
     fenced: bool,
@@ -68,7 +73,9 @@ impl ControlDouble {
         let url = format!("http://{}/stage/", listener.local_addr().unwrap());
         let (stop, stopped) = tokio::sync::oneshot::channel();
         std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
             runtime.unwrap().block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).unwrap();
                 tokio::select! {
@@ -122,8 +129,6 @@ impl Api {
                 seen.violations.push(gap);
                 break;
             }
-            let starts = matches!(event.event, RunnerEvent::IterationStarted { .. });
-            seen.fenced |= starts && self.fault == Fault::FencesOnceTheAgentRuns;
             seen.events.push(event);
         }
         ReportAnswer {
@@ -138,7 +143,8 @@ async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
     seen.claims += 1;
     let hex: HashSet<char> = "0123456789abcdef".chars().collect();
     if claim.token.len() != 64 || !claim.token.chars().all(|c| hex.contains(&c)) {
-        seen.violations.push("the token is not 64 hex digits".to_owned());
+        seen.violations
+            .push("the token is not 64 hex digits".to_owned());
     }
     let first = seen.token.get_or_insert_with(|| claim.token.clone());
     if claim.nonce != api.nonce || *first != claim.token {
@@ -154,7 +160,16 @@ async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
     }
     let report: Report = serde_json::from_slice(&body).unwrap();
     if report.events.len() > awo_domain::control::MAX_REPORTED_EVENTS {
-        seen.violations.push("too many events in a report".to_owned());
+        seen.violations
+            .push("too many events in a report".to_owned());
+    }
+    let starts =
+        |event: &NumberedEvent| matches!(event.event, RunnerEvent::IterationStarted { .. });
+    if let (Fault::FencesWhenThereIs(file), true) = (&api.fault, report.events.iter().any(starts)) {
+        drop(seen);
+        crate::scene::until("the agent runs", || file.exists());
+        api.seen.lock().unwrap().fenced = true;
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
     }
     let answer = api.take(&mut seen, report.events);
     api.answer(&mut seen, &answer)
@@ -166,7 +181,7 @@ async fn finish(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }
     let finish: Finish = serde_json::from_slice(&body).unwrap();
-    seen.finished_at.get_or_insert_with(std::time::Instant::now);
+    seen.finished_at.get_or_insert_with(SystemTime::now);
     let answer = api.take(&mut seen, finish.events.clone());
     if seen.finish.as_ref().is_some_and(|first| *first != finish) {
         seen.violations.push("another finish".to_owned());

@@ -1,5 +1,10 @@
 //! The runner as a whole, against a double of the control API, real repositories and real agents.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, also in what its tests share"
+)]
+
 mod agents;
 mod control_double;
 mod delivery;

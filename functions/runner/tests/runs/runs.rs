@@ -24,7 +24,13 @@ fn a_second_try_that_heeds_the_feedback_succeeds_and_is_delivered() {
     assert_eq!(branch, Some(wanted_branch.as_str()));
     let names: Vec<&str> = ended.events.iter().map(name).collect();
     let iteration = ["started", "agent", "committed", "verifying", "verified"];
-    let wanted = [&["ready"][..], &iteration, &iteration, &["delivering", "delivered"]].concat();
+    let wanted = [
+        &["ready"][..],
+        &iteration,
+        &iteration,
+        &["delivering", "delivered"],
+    ]
+    .concat();
     assert_eq!(names, wanted);
 
     let origin = scene.origin();
@@ -99,6 +105,9 @@ fn the_agent_may_use_git_in_its_workspace_and_the_files_are_what_counts() {
     let scene = Scene::new(&[("README.md", "x\n")], agent);
     let ended = scene.run();
     let (_, branch) = ended.succeeded();
-    let files = git(&scene.origin(), &["ls-tree", "--name-only", branch.unwrap()]);
+    let files = git(
+        &scene.origin(),
+        &["ls-tree", "--name-only", branch.unwrap()],
+    );
     assert_eq!(files, "README.md\na\nb\n");
 }

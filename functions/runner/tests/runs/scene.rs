@@ -37,7 +37,6 @@ pub struct Running {
     pub control: ControlDouble,
     pub child: Child,
     pub run_dir: PathBuf,
-    pub began: Instant,
 }
 
 /// A runner that ended.
@@ -46,6 +45,7 @@ pub struct Ended {
     pub events: Vec<RunnerEvent>,
     pub finish: Option<Finish>,
     pub claims: u32,
+    pub finished_at: Option<std::time::SystemTime>,
     pub run_dir: PathBuf,
     pub log: String,
 }
@@ -97,6 +97,15 @@ impl Scene {
         self.dir.path().join("origin")
     }
 
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("workspaces")
+    }
+
+    pub fn run_dir(&self) -> PathBuf {
+        let org = self.root().join(self.spec.org_id.as_str());
+        org.join(self.spec.run_id.as_str())
+    }
+
     /// One iteration and no more.
     pub fn once(mut self) -> Scene {
         self.spec.asked_iterations = Some(1);
@@ -105,8 +114,8 @@ impl Scene {
 
     pub fn start(&self) -> Running {
         let control =
-            ControlDouble::start(self.spec.clone(), self.nonce.clone(), self.fault);
-        let root = self.dir.path().join("workspaces");
+            ControlDouble::start(self.spec.clone(), self.nonce.clone(), self.fault.clone());
+        let root = self.root();
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
         command
             .env_clear()
@@ -122,13 +131,10 @@ impl Scene {
         if self.other_user && nix::unistd::geteuid().is_root() {
             command.env("AWO_AGENT_UID", AGENT_UID);
         }
-        let began = Instant::now();
-        let ids = &self.spec;
         Running {
             control,
             child: command.spawn().unwrap(),
-            run_dir: root.join(ids.org_id.as_str()).join(ids.run_id.as_str()),
-            began,
+            run_dir: self.run_dir(),
         }
     }
 
@@ -161,6 +167,7 @@ impl Running {
             events: seen.events.iter().map(|e| e.event.clone()).collect(),
             finish: seen.finish.clone(),
             claims: seen.claims,
+            finished_at: seen.finished_at,
             run_dir: self.run_dir.clone(),
             log,
         }
@@ -170,7 +177,9 @@ impl Running {
 impl Ended {
     pub fn outcome(&self) -> &Outcome {
         let finish = self.finish.as_ref();
-        &finish.unwrap_or_else(|| panic!("no finish: {}", self.log)).outcome
+        &finish
+            .unwrap_or_else(|| panic!("no finish: {}", self.log))
+            .outcome
     }
 
     /// The commit of a run that succeeded.
@@ -184,7 +193,9 @@ impl Ended {
     /// The message of a run that failed with `code`.
     pub fn failed(&self, code: RunErrorCode) -> &str {
         match self.outcome() {
-            Outcome::Failed { code: is, message, .. } if *is == code => message,
+            Outcome::Failed {
+                code: is, message, ..
+            } if *is == code => message,
             other => panic!("{other:?} {:#?}", self.events),
         }
     }
@@ -267,9 +278,15 @@ pub fn alive(mark: &str) -> Vec<String> {
             let bytes = fs::read(entry.path().join(name)).unwrap_or_default();
             String::from_utf8_lossy(&bytes).replace('\0', " ")
         };
-        let is_process = entry.file_name().to_str().is_some_and(|n| n.parse::<u32>().is_ok());
+        let is_process = entry
+            .file_name()
+            .to_str()
+            .is_some_and(|n| n.parse::<u32>().is_ok());
         let is_self = entry.file_name().to_str() == Some(&std::process::id().to_string());
-        if is_process && !is_self && (read("cmdline").contains(mark) || read("environ").contains(mark)) {
+        if is_process
+            && !is_self
+            && (read("cmdline").contains(mark) || read("environ").contains(mark))
+        {
             found.push(read("cmdline"));
         }
     }

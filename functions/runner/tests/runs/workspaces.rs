@@ -13,10 +13,16 @@ fn sourced(scene: &mut Scene, json: String) {
 #[test]
 fn a_repository_that_does_not_exist_is_named() {
     let mut scene = Scene::new(&[("a", "a")], "true");
-    sourced(&mut scene, r#"{"repository":"file:///no/such/repository"}"#.to_owned());
+    sourced(
+        &mut scene,
+        r#"{"repository":"file:///no/such/repository"}"#.to_owned(),
+    );
     let ended = scene.run();
     let message = ended.failed(Code::WorkspaceFailed);
-    assert!(message.starts_with("file:///no/such/repository does not exist"), "{message}");
+    assert!(
+        message.starts_with("file:///no/such/repository does not exist"),
+        "{message}"
+    );
     assert_eq!(ended.events, []);
     assert_eq!(ended.code, Some(0));
 }
@@ -25,7 +31,13 @@ fn a_repository_that_does_not_exist_is_named() {
 fn a_branch_that_does_not_exist_is_named() {
     let mut scene = Scene::new(&[("a", "a")], "true");
     let origin = scene.origin();
-    sourced(&mut scene, format!(r#"{{"repository":"file://{}","branch":"nope"}}"#, origin.display()));
+    sourced(
+        &mut scene,
+        format!(
+            r#"{{"repository":"file://{}","branch":"nope"}}"#,
+            origin.display()
+        ),
+    );
     let message = scene.run().failed(Code::WorkspaceFailed).to_owned();
     assert!(message.contains("has no branch nope"), "{message}");
 }
@@ -37,7 +49,13 @@ fn another_branch_than_the_default_is_the_base() {
     git(&origin, &["checkout", "-q", "-b", "feature/x"]);
     crate::scene::commit_files(&origin, &[("b", "b")]);
     git(&origin, &["checkout", "-q", "main"]);
-    sourced(&mut scene, format!(r#"{{"repository":"file://{}","branch":"feature/x"}}"#, origin.display()));
+    sourced(
+        &mut scene,
+        format!(
+            r#"{{"repository":"file://{}","branch":"feature/x"}}"#,
+            origin.display()
+        ),
+    );
     scene.run().succeeded();
 }
 
@@ -47,7 +65,10 @@ fn a_repository_without_a_commit_is_told_so() {
     let empty = scene.dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
     git(&empty, &["init", "-q"]);
-    sourced(&mut scene, format!(r#"{{"repository":"file://{}"}}"#, empty.display()));
+    sourced(
+        &mut scene,
+        format!(r#"{{"repository":"file://{}"}}"#, empty.display()),
+    );
     let message = scene.run().failed(Code::WorkspaceFailed).to_owned();
     assert!(message.contains("no commit yet"), "{message}");
 }
@@ -63,7 +84,10 @@ fn a_clone_that_hangs_is_given_up() {
         stream.read_to_end(&mut bytes).unwrap_or_default()
     });
     let mut scene = Scene::new(&[("a", "a")], "true");
-    sourced(&mut scene, format!(r#"{{"repository":"https://127.0.0.1:{port}/a/b"}}"#));
+    sourced(
+        &mut scene,
+        format!(r#"{{"repository":"https://127.0.0.1:{port}/a/b"}}"#),
+    );
     scene.spec.max_duration_ms = 500;
     let message = scene.run().failed(Code::WorkspaceFailed).to_owned();
     assert!(message.contains("timed out"), "{message}");
@@ -82,7 +106,10 @@ fn a_file_repository_needs_the_deployments_leave() {
 fn a_plan_with_a_fault_is_refused_with_its_place() {
     let scene = Scene::new(&[("verify.yaml", "version: 1\ntets: []\n")], "true");
     let message = scene.run().failed(Code::WorkspaceFailed).to_owned();
-    assert!(message.contains("verify.yaml") && message.contains("tets"), "{message}");
+    assert!(
+        message.contains("verify.yaml") && message.contains("tets"),
+        "{message}"
+    );
     assert!(message.contains("line 2"), "{message}");
 }
 

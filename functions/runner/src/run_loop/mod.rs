@@ -1,0 +1,228 @@
+//! The run: workspace, then agent → commit → verification until one passes or none is left, then
+//! delivery. Each step reports what it did; every way out is an ending with a code and a sentence.
+
+mod steps;
+mod verdicts;
+
+use std::time::Duration;
+
+use awo_domain::agent::Feedback;
+use awo_domain::control::{Outcome, RunSpec, RunnerEvent};
+use awo_domain::run::{RunError, RunErrorCode};
+use awo_domain::usage::{ModelUsage, sum_by_model};
+use tokio::time::Instant;
+
+use crate::agent::{self, Failure};
+use crate::git::Git;
+use crate::layout::Layout;
+use crate::plan::FrozenPlan;
+use crate::reporter::{Ending, Reporter};
+use crate::repository::{Base, Repository};
+use crate::settings::Settings;
+use crate::stop::{StopReason, StopSignal};
+use crate::supervised::Supervised;
+use crate::workspace::{self, NoWorkspace};
+
+/// How the loop came to its end.
+pub(crate) enum Halted {
+    /// With something to report, and the folders to sweep afterwards.
+    Ended(Ending, Option<Layout>),
+    /// Without: the run was stopped from outside.
+    Stopped(StopReason),
+}
+
+/// Why a step leads nowhere.
+enum Abort {
+    Failed(RunError),
+    Stopped(StopReason),
+}
+
+impl From<StopReason> for Abort {
+    fn from(reason: StopReason) -> Abort {
+        Abort::Stopped(reason)
+    }
+}
+
+fn fail(code: RunErrorCode, message: &str) -> Abort {
+    Abort::Failed(RunError::new(code, message))
+}
+
+/// Does the run that `spec` describes.
+pub(crate) async fn run(
+    settings: &Settings,
+    spec: &RunSpec,
+    reporter: &Reporter,
+    stop: &StopSignal,
+) -> Halted {
+    let deadline = Instant::now() + Duration::from_millis(spec.max_duration_ms);
+    let supervised = Supervised::new(settings, stop.clone());
+    let mut tally = Tally::default();
+    let mut layout = None;
+    let result = async {
+        let made = begin(settings, spec, &supervised)?;
+        let made = layout.insert(made);
+        let git = Git::new(
+            settings.path.clone(),
+            stop.clone(),
+            spec.allow_file_repositories,
+            made.git_config(),
+            &spec.git_credentials,
+        );
+        let repository = Repository::new(git, made);
+        let left = deadline.saturating_duration_since(Instant::now());
+        let (base, frozen) = workspace::prepare(&repository, made, spec, left)
+            .await
+            .map_err(|why| match why {
+                NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
+                NoWorkspace::Stopped(reason) => Abort::Stopped(reason),
+            })?;
+        let work = Work {
+            spec,
+            reporter,
+            supervised: &supervised,
+            layout: made,
+            repository: &repository,
+            frozen: &frozen,
+            base: &base,
+            deadline,
+        };
+        work.iterate(&mut tally).await?;
+        work.deliver(&tally).await
+    }
+    .await;
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(Abort::Stopped(reason)) => return Halted::Stopped(reason),
+        Err(Abort::Failed(error)) => Outcome::Failed {
+            code: error.code,
+            message: error.message,
+            commit: tally.commit,
+        },
+    };
+    let ending = Ending {
+        outcome,
+        iterations: tally.iterations,
+        usage: sum_by_model(&tally.usage),
+    };
+    Halted::Ended(ending, layout)
+}
+
+/// What can be known before anything is cloned, and the folders.
+fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result<Layout, Abort> {
+    agent::check_type(&spec.agent).map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
+    let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
+    workspace::check_source(spec).map_err(|why| broken(&why))?;
+    let root = &settings.workspace_root;
+    Layout::create(root, &spec.org_id, &spec.run_id, supervised.user())
+        .and_then(|layout| {
+            workspace::write_git_config(&layout, spec.allow_file_repositories)?;
+            Ok(layout)
+        })
+        .map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
+}
+
+/// What adds up over the iterations.
+#[derive(Default)]
+struct Tally {
+    iterations: u32,
+    commit: Option<String>,
+    usage: Vec<ModelUsage>,
+    feedback: Vec<Feedback>,
+    session_id: Option<String>,
+    /// The fewest failing checks so far.
+    best: Option<usize>,
+}
+
+/// How an iteration ended, if the run goes on or fails with it.
+enum Verdict {
+    Passed,
+    /// With the number of failing checks, and what to say if it was the last one.
+    NotPassed(usize, RunError),
+}
+
+struct Work<'a> {
+    spec: &'a RunSpec,
+    reporter: &'a Reporter,
+    supervised: &'a Supervised,
+    layout: &'a Layout,
+    repository: &'a Repository,
+    frozen: &'a FrozenPlan,
+    base: &'a Base,
+    deadline: Instant,
+}
+
+impl Work<'_> {
+    async fn iterate(&self, tally: &mut Tally) -> Result<(), Abort> {
+        let ready = RunnerEvent::WorkspaceReady {
+            commit: self.base.commit.clone(),
+            branch: self.base.branch.clone(),
+            work_dir: self.layout.workspace().to_string_lossy().into_owned(),
+        };
+        self.reporter.event(ready).await;
+        let (profile, asked) = (&self.spec.profile, self.spec.asked_iterations);
+        loop {
+            let (failing, error) = match self.iteration(tally).await? {
+                Verdict::Passed => return Ok(()),
+                Verdict::NotPassed(failing, error) => (failing, error),
+            };
+            if self.left().is_zero() {
+                return Err(self.out_of_time());
+            }
+            let best = tally.best;
+            tally.best = Some(best.map_or(failing, |best| best.min(failing)));
+            if !profile.goes_on(asked, tally.iterations, failing, best) {
+                return Err(Abort::Failed(error));
+            }
+        }
+    }
+
+    async fn iteration(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
+        let number = tally.iterations + 1;
+        let workspace = self.layout.workspace();
+        let program = agent::program(&self.spec.agent, &workspace, number);
+        if let (Err(why), 1) = (&program, number) {
+            return Err(fail(RunErrorCode::AgentNotConfigured, &why.0));
+        }
+        tally.iterations = number;
+        let started = RunnerEvent::IterationStarted { iteration: number };
+        self.reporter.event(started).await;
+        let attempt = match program {
+            Ok(argv) => self.attempt(tally, &argv).await?,
+            Err(why) => agent::not_made(why.0),
+        };
+        tally.usage.extend(attempt.usage.iter().cloned());
+        tally.session_id = attempt.session_id.clone().or(tally.session_id.take());
+        let mut failure = attempt.failure.clone();
+        self.report_attempt(number, attempt).await;
+        if let Err(why) = self.commit(tally).await? {
+            failure = failure.or(Some(Failure {
+                reason: why,
+                timed_out: false,
+            }));
+        }
+        if self.left().is_zero() {
+            return Err(self.out_of_time());
+        }
+        match failure {
+            Some(failure) => Ok(steps::agent_failed(tally, number, &failure)),
+            None => self.verify(tally).await,
+        }
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    fn out_of_time(&self) -> Abort {
+        let message = format!(
+            "the run's time of {} ms is used up: raise limits.maxDurationMs or give it a smaller \
+             task",
+            self.spec.max_duration_ms
+        );
+        fail(RunErrorCode::Timeout, &message)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

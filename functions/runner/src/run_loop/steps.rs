@@ -1,0 +1,100 @@
+//! What an iteration consists of before it is judged: the agent's attempt and the commit of what
+//! it changed.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
+use awo_domain::control::RunnerEvent;
+use awo_domain::run::{RunError, RunErrorCode};
+
+use super::{Abort, Tally, Verdict, Work, millis};
+use crate::agent::{Agents, Attempt, Failure};
+use crate::git::GitError;
+use crate::output::last_bytes;
+use crate::prompt;
+use crate::stop::StopReason;
+
+/// Longest reason of an agent's failure that the next iteration is told.
+const MAX_REASON_BYTES: usize = 4_096;
+
+impl Work<'_> {
+    pub(super) async fn attempt(
+        &self,
+        tally: &Tally,
+        argv: &[OsString],
+    ) -> Result<Attempt, StopReason> {
+        let limits = &self.spec.profile.execution_limits;
+        let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
+        let request = AgentRequest {
+            run_id: self.spec.run_id.clone(),
+            work_order_id: self.spec.work_order_id.clone(),
+            iteration: tally.iterations,
+            max_iterations: self.spec.profile.max_iterations(self.spec.asked_iterations),
+            task_prompt: self.spec.task_prompt.clone(),
+            feedback: tally.feedback.clone(),
+            model: self.spec.agent.model.clone(),
+            session_id: tally.session_id.clone(),
+            limits: RequestLimits {
+                max_iteration_ms: millis(limit),
+                max_credits: self.spec.max_credits,
+            },
+        };
+        let agents = Agents {
+            supervised: self.supervised,
+            layout: self.layout,
+        };
+        agents.attempt(&request, argv, limit).await
+    }
+
+    pub(super) async fn report_attempt(&self, iteration: u32, attempt: Attempt) {
+        let reason = attempt.failure.map(|failure| failure.reason);
+        let finished = RunnerEvent::AgentFinished {
+            iteration,
+            completed: reason.is_none(),
+            exit_code: attempt.exit_code,
+            reason,
+            summary: attempt.summary,
+            duration_ms: millis(attempt.took),
+            usage: attempt.usage,
+        };
+        self.reporter.event(finished).await;
+    }
+
+    /// Commits what the agent changed, also where it failed; a sentence for the agent where that
+    /// cannot be done.
+    pub(super) async fn commit(&self, tally: &mut Tally) -> Result<Result<(), String>, Abort> {
+        let message = prompt::commit_message(&self.spec.task_prompt, tally.iterations);
+        match self.repository.commit(&message).await {
+            Ok(None) => Ok(Ok(())),
+            Ok(Some(commit)) => {
+                tally.commit = Some(commit.hash.clone());
+                let committed = RunnerEvent::Committed {
+                    iteration: tally.iterations,
+                    commit: commit.hash,
+                    files_changed: commit.files_changed,
+                };
+                self.reporter.event(committed).await;
+                Ok(Ok(()))
+            }
+            Err(GitError::Stopped(reason)) => Err(Abort::Stopped(reason)),
+            Err(why) => Ok(Err(format!("the changes could not be committed: {why}"))),
+        }
+    }
+}
+
+/// An iteration that is not verified, because the agent did not do its part.
+pub(super) fn agent_failed(tally: &mut Tally, number: u32, failure: &Failure) -> Verdict {
+    tally.feedback = vec![Feedback {
+        level: None,
+        check: "agent".to_owned(),
+        message: last_bytes(&failure.reason, MAX_REASON_BYTES),
+    }];
+    let code = match failure.timed_out {
+        true => RunErrorCode::Timeout,
+        false => RunErrorCode::AgentFailed,
+    };
+    let message = format!("in the last iteration, number {number}, {}", failure.reason);
+    // More than any number of checks: such an iteration is no progress over one that was verified.
+    Verdict::NotPassed(usize::MAX, RunError::new(code, &message))
+}

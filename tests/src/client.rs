@@ -1,0 +1,140 @@
+//! A client of the API, as anybody could write one.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// A client with a key.
+#[derive(Debug, Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base_url: String,
+    key: Option<String>,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Status.
+    pub status: u16,
+    /// Headers.
+    pub headers: reqwest::header::HeaderMap,
+    /// Body, as sent.
+    pub text: String,
+    /// Body, parsed; null if it is not JSON.
+    pub body: Value,
+}
+
+impl Answer {
+    /// A header, or nothing.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|v| v.to_str().ok())
+            .unwrap_or_default()
+    }
+}
+
+impl Client {
+    /// A client of the service at `base_url`.
+    #[must_use]
+    pub fn new(base_url: &str, key: Option<&str>) -> Client {
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .timeout(Duration::from_secs(40))
+            .build()
+            .expect("an HTTP client");
+        Client {
+            http,
+            base_url: base_url.to_owned(),
+            key: key.map(str::to_owned),
+        }
+    }
+
+    /// The same with another key.
+    #[must_use]
+    pub fn with_key(&self, key: Option<&str>) -> Client {
+        Client {
+            key: key.map(str::to_owned),
+            ..self.clone()
+        }
+    }
+
+    /// Sends any request.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
+        let mut request = self
+            .http
+            .request(method, format!("{}{path}", self.base_url))
+            .body(body);
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key);
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.send().await.expect("an answer");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.expect("a body");
+        Answer {
+            status,
+            headers,
+            body: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
+    }
+
+    /// `GET`
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], Vec::new()).await
+    }
+
+    /// `POST` of JSON.
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(
+            "POST",
+            path,
+            &[("content-type", "application/json")],
+            body.to_string().into_bytes(),
+        )
+        .await
+    }
+
+    /// Reads a resource until a condition holds; panics with what it last saw at the deadline.
+    pub async fn until(
+        &self,
+        path: &str,
+        limit: Duration,
+        holds: impl Fn(&Value) -> bool,
+    ) -> Value {
+        let began = Instant::now();
+        loop {
+            let answer = self.get(path).await;
+            if holds(&answer.body) {
+                return answer.body;
+            }
+            assert!(
+                began.elapsed() < limit,
+                "{path} did not come to the wanted state in {limit:?}: {}",
+                answer.text
+            );
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The run of a work order once it is over and its compute is gone.
+    pub async fn finished_run(&self, work_order: &Value) -> Value {
+        let run = work_order["runId"].as_str().expect("a run id");
+        let over = |run: &Value| run.get("computeStoppedAt").is_some();
+        self.until(&format!("/v1/runs/{run}"), Duration::from_secs(60), over)
+            .await
+    }
+}

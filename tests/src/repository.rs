@@ -1,0 +1,98 @@
+//! Real git repositories to work on.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A bare origin with one commit on `main`.
+#[derive(Debug)]
+pub struct Repository {
+    dir: tempfile::TempDir,
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(dir)
+        .env_clear()
+        .env("PATH", std::env::var("PATH").unwrap_or_default())
+        .env("HOME", dir)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs([
+            ("GIT_AUTHOR_NAME", "t"),
+            ("GIT_AUTHOR_EMAIL", "t@localhost"),
+        ])
+        .envs([
+            ("GIT_COMMITTER_NAME", "t"),
+            ("GIT_COMMITTER_EMAIL", "t@localhost"),
+        ])
+        .output()
+        .expect("git runs");
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+impl Repository {
+    /// An origin with these files; those under `.awo/` and those that begin with `#!` can be run.
+    #[must_use]
+    pub fn with(files: &[(&str, &str)]) -> Repository {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let work = dir.path().join("work");
+        std::fs::create_dir(&work).expect("a directory");
+        git(&work, &["init", "-q", "-b", "main"]);
+        for (name, content) in files {
+            let path = work.join(name);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            std::fs::write(&path, content).expect("a file");
+            if content.starts_with("#!") {
+                std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))
+                    .expect("a mode");
+            }
+        }
+        git(&work, &["add", "-A"]);
+        git(&work, &["commit", "-q", "-m", "base"]);
+        git(dir.path(), &["clone", "-q", "--bare", "work", "origin.git"]);
+        Repository { dir }
+    }
+
+    fn origin(&self) -> PathBuf {
+        self.dir.path().join("origin.git")
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("file://{}", self.origin().display())
+    }
+
+    /// The content of a file on a branch.
+    #[must_use]
+    pub fn show(&self, branch: &str, file: &str) -> String {
+        git(&self.origin(), &["show", &format!("{branch}:{file}")])
+    }
+
+    /// The head of a branch.
+    #[must_use]
+    pub fn head(&self, branch: &str) -> String {
+        git(
+            &self.origin(),
+            &["rev-parse", &format!("refs/heads/{branch}")],
+        )
+    }
+
+    /// The branches of the origin.
+    #[must_use]
+    pub fn branches(&self) -> Vec<String> {
+        git(
+            &self.origin(),
+            &["for-each-ref", "--format=%(refname:short)", "refs/heads"],
+        )
+        .lines()
+        .map(str::to_owned)
+        .collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! The whole service in this process, on stand-ins in memory, with the real runner.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use awo_domain::api_key::Scope;
+use awo_domain::money::MicroCredits;
+use awo_domain::{OrgId, TransactionId};
+use awo_local::{Options, Service};
+
+use crate::client::Client;
+
+/// A service with one organization.
+pub struct TestService {
+    /// The service.
+    pub service: Service,
+    /// The organization.
+    pub org: OrgId,
+    /// A client with a key of scope `*`.
+    pub client: Client,
+    /// Everything that the service keeps.
+    pub dir: tempfile::TempDir,
+}
+
+/// The runner beside the test's own program: `make test` builds it first.
+#[must_use]
+pub fn runner() -> PathBuf {
+    let exe = std::env::current_exe().expect("this program");
+    let runner = exe.ancestors().nth(2).expect("target/debug").join("runner");
+    assert!(
+        runner.is_file(),
+        "{} is missing: run `cargo build -p awo-runner` first, as `make test` does",
+        runner.display()
+    );
+    runner
+}
+
+impl TestService {
+    /// Starts a service whose organization has these credits.
+    pub async fn start(credits: i64, settings: &[(&str, &str)]) -> TestService {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (workspaces, logs) = (dir.path().join("workspaces"), dir.path().join("logs"));
+        for path in [&workspaces, &logs] {
+            std::fs::create_dir(path).expect("a directory");
+        }
+        let mut all: BTreeMap<String, String> = settings
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        all.entry("AWO_ALLOW_FILE_REPOSITORIES".to_owned())
+            .or_insert_with(|| "1".to_owned());
+        all.entry("AWO_REQUESTS_PER_MINUTE".to_owned())
+            .or_insert_with(|| "1000000".to_owned());
+        let options = Options {
+            data_dir: None,
+            port: 0,
+            runner: runner(),
+            workspace_root: workspaces,
+            log_dir: logs,
+            sweep_period: Duration::from_secs(60),
+            settings: all,
+        };
+        let service = Service::start(options).await.expect("the service starts");
+        let client = Client::new(&service.base_url, None);
+        let (org, key) = new_org(&service, credits, &[Scope::All], None).await;
+        TestService {
+            client: client.with_key(Some(&key)),
+            service,
+            org,
+            dir,
+        }
+    }
+
+    /// Another organization with a key.
+    pub async fn another_org(&self, credits: i64) -> (OrgId, Client) {
+        let (org, key) = new_org(&self.service, credits, &[Scope::All], None).await;
+        (org, self.client.with_key(Some(&key)))
+    }
+
+    /// Another key of the organization.
+    pub async fn key(&self, scopes: &[Scope], requests_per_minute: Option<u32>) -> Client {
+        let cloud = &self.service.cloud;
+        let key = cloud.mint.api_key();
+        let store = cloud.store().expect("settings");
+        store
+            .create_key(
+                &key,
+                &self.org,
+                scopes,
+                requests_per_minute,
+                "cursor",
+                cloud.clock.now(),
+            )
+            .await
+            .expect("a key");
+        self.client.with_key(Some(key.reveal()))
+    }
+}
+
+async fn new_org(
+    service: &Service,
+    credits: i64,
+    scopes: &[Scope],
+    rate: Option<u32>,
+) -> (OrgId, String) {
+    let (cloud, now) = (&service.cloud, service.cloud.clock.now());
+    let store = cloud.store().expect("settings");
+    let org = OrgId::new(now, cloud.mint.random(now));
+    store
+        .create_organization(&org, "test", "cursor", now)
+        .await
+        .expect("an organization");
+    if credits > 0 {
+        let grant = TransactionId::new(now, cloud.mint.random(now));
+        store
+            .grant(&org, &grant, MicroCredits::from_credits(credits), now)
+            .await
+            .expect("credits");
+    }
+    let key = cloud.mint.api_key();
+    store
+        .create_key(&key, &org, scopes, rate, "cursor", now)
+        .await
+        .expect("a key");
+    (org, key.reveal().to_owned())
+}

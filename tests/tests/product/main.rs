@@ -1,0 +1,4 @@
+//! Black-box tests of the service, fault injection, and the parity of template and routes.
+
+mod crash_points;
+mod http_api;
