@@ -20,14 +20,13 @@ What it cannot do, and what shows it instead:
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import socket
+import subprocess
 import time
 import urllib.request
-import zipfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +34,7 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from samcli.yamlhelper import yaml_parse
 
 import check_template
 from processes import running
@@ -46,7 +46,10 @@ BUCKET = "packages"
 # The stand-in treats this key as the account's root; functions get keys of their roles.
 ROOT_KEY = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 START_SECONDS = 60
+PACKAGE_SECONDS = 300
 DEPLOY_SECONDS = 120
+SUBNETS = ["subnet-0a", "subnet-0b"]
+SECURITY_GROUPS = ["sg-0a"]
 
 
 def free_port() -> int:
@@ -110,34 +113,33 @@ def ministack(python: Path, scratch: Path):
 # ---------------------------------------------------------------------------- deployment
 
 
-def package(cloud: Cloud, programs: Path) -> dict[str, str]:
-    """Puts a zip of each program into the bucket; gives the URI by program."""
-    store = cloud.client("s3")
-    store.create_bucket(Bucket=BUCKET)
-    uris, total = {}, 0
-    for program in sorted(check_template.programs()):
-        bootstrap = programs / program / "bootstrap"
-        expect(bootstrap.is_file(), f"{bootstrap} is missing: build it first")
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-            entry = zipfile.ZipInfo("bootstrap", (2026, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o755 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(entry, bootstrap.read_bytes())
-        key = f"{program}.zip"
-        store.put_object(Bucket=BUCKET, Key=key, Body=archive.getvalue())
-        uris[f"target/lambda/{program}/"] = f"s3://{BUCKET}/{key}"
-        total += archive.tell()
-    say(f"{len(uris)} packages, {total / 1e6:.1f} MB zipped")
-    return uris
+def package(cloud: Cloud, sam: Path, scratch: Path) -> dict:
+    """The template as `sam deploy` would send it: with the programs uploaded, and their places
+    instead of CodeUri's folders."""
+    cloud.client("s3").create_bucket(Bucket=BUCKET)
+    packaged = scratch / "packaged.yaml"
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(scratch),
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_DEFAULT_REGION": REGION,
+        "SAM_CLI_TELEMETRY": "0",
+        **ROOT_KEY,
+    }
+    command = [str(sam), "package", "--no-progressbar", "--s3-bucket", BUCKET]
+    command += ["--template-file", str(check_template.TEMPLATE), "--output-template-file", str(packaged)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PACKAGE_SECONDS)
+    expect(done.returncode == 0, f"sam package: {done.stdout}{done.stderr}")
+    objects = cloud.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
+    say(f"  {len(objects)} packages, {sum(o['Size'] for o in objects) / 1e6:.1f} MB zipped")
+    return yaml_parse(packaged.read_text())
 
 
-def for_this_machine(template: dict, uris: dict[str, str], url: str, ecs_url: str) -> dict:
+def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
     """The template with what only a test may set. None of this may ever stand in the file, and
     check_template.py sees to that."""
     for properties in check_template.functions(template).values():
-        program = properties["CodeUri"].split("/")[-2]
-        properties["CodeUri"] = uris[properties["CodeUri"]]
+        program = properties["FunctionName"]["Fn::Sub"].removeprefix("${AWS::StackName}-")
         variables = properties.setdefault("Environment", {}).setdefault("Variables", {})
         for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
             variables[f"AWS_ENDPOINT_URL_{service}"] = url
@@ -146,7 +148,7 @@ def for_this_machine(template: dict, uris: dict[str, str], url: str, ecs_url: st
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
-    # Its mapping takes a parameter's text for a number no more than Python does.
+    # The stand-in's mapping counts with the number and gets the parameter's text.
     scaling = template["Resources"]["DispatchRunsMapping"]["Properties"]["ScalingConfig"]
     scaling["MaximumConcurrency"] = template["Parameters"]["DispatchConcurrency"]["Default"]
     return template
@@ -174,8 +176,8 @@ class Stack:
 def deploy(cloud: Cloud, template: dict) -> Stack:
     formation = cloud.client("cloudformation")
     parameters = {
-        "SubnetIds": "subnet-0a,subnet-0b",
-        "SecurityGroupIds": "sg-0a",
+        "SubnetIds": ",".join(SUBNETS),
+        "SecurityGroupIds": ",".join(SECURITY_GROUPS),
         "LogFilter": "info,awo_store=debug",
     }
     began = time.monotonic()
