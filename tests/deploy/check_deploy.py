@@ -94,7 +94,10 @@ def deploy(keep: bool) -> None:
                 through(stand_in, programs, scratch)
                 succeeded = True
             except BaseException:
-                say("the functions' log ends in:\n" + cloud.function_log(stand_in))
+                log = cloud.function_log(stand_in)
+                refused = [line for line in log if "AccessDenied" in line]
+                say("the functions' log ends in:\n" + "\n".join(log[-60:]))
+                say("calls that a role did not allow:\n" + "\n".join(refused[:5] or ["none"]))
                 raise
     finally:
         if not succeeded:

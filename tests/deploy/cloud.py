@@ -9,8 +9,8 @@ template fails here as it would in the cloud.
 What it cannot do, and what shows it instead:
 - ECS starts no process: functions are pointed at our own cluster (cluster.py), and a door before
   it checks the roles' ECS permissions.
-- Its import of an API passes over ANY methods and keeps `*~1*` as it is: both are put in by its
-  own API, from what the template expands to.
+- Its import of an API passes over ANY methods: they are added by its API, from what the template
+  expands to. Gateway responses it passes over as well: linted only.
 - EIP and NAT gateways are not there: the stack is given subnets; the network is linted only.
 - It takes no events of `aws.ecs`, as AWS takes none: its matcher is asked about the rule, and the
   rule's target is invoked.
@@ -148,6 +148,9 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
+    # CloudFormation reads `~1` as a slash, and the stand-in does not.
+    api = template["Resources"]["Api"]["Properties"]
+    api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]
     # The stand-in's mapping counts with the number and gets the parameter's text.
     scaling = template["Resources"]["DispatchRunsMapping"]["Properties"]["ScalingConfig"]
     scaling["MaximumConcurrency"] = template["Parameters"]["DispatchConcurrency"]["Default"]
@@ -223,20 +226,9 @@ ANY = "x-amazon-apigateway-any-method"
 def complete_api(stack: Stack, expanded: dict) -> None:
     """Adds to the API what the stand-in's import leaves out."""
     gateway, api = stack.cloud.client("apigateway"), stack.physical("Api")
-    definition = expanded["Resources"]["Api"]["Properties"]
-    media_types = [kind.replace("~1", "/") for kind in definition["BinaryMediaTypes"]]
-    known = gateway.get_rest_api(restApiId=api).get("binaryMediaTypes", [])
-    patches = [("add", kind) for kind in media_types] + [("remove", kind) for kind in known]
-    gateway.update_rest_api(
-        restApiId=api,
-        patchOperations=[
-            {"op": op, "path": f"/binaryMediaTypes/{kind.replace('~', '~0').replace('/', '~1')}"}
-            for op, kind in patches
-        ],
-    )
     resources = {r["path"]: r["id"] for r in gateway.get_resources(restApiId=api, limit=500)["items"]}
     added = 0
-    for path, methods in definition["Body"]["paths"].items():
+    for path, methods in expanded["Resources"]["Api"]["Properties"]["Body"]["paths"].items():
         if ANY not in methods:
             continue
         uri = methods[ANY]["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
@@ -251,7 +243,7 @@ def complete_api(stack: Stack, expanded: dict) -> None:
             uri=f"arn:aws:apigateway:{REGION}:lambda:path/2015-03-31/functions/{function['FunctionArn']}/invocations",
         )
         added += 1
-    say(f"  {added} ANY methods and the binary media types {media_types} added to the stand-in's API")
+    say(f"  {added} ANY methods added to the stand-in's API")
 
 
 def policies_of(stack: Stack, program: str) -> list[dict]:
@@ -271,9 +263,10 @@ def policies_of(stack: Stack, program: str) -> list[dict]:
     return documents
 
 
-def function_log(cloud: Cloud, lines: int = 60) -> str:
+def function_log(cloud: Cloud) -> list[str]:
     try:
-        events = cloud.client("logs").filter_log_events(logGroupName=f"/awo/{STACK}/functions")["events"]
+        pages = cloud.client("logs").get_paginator("filter_log_events")
+        found = pages.paginate(logGroupName=f"/awo/{STACK}/functions").search("events[].message")
+        return [line for message in found for line in message.splitlines()]
     except ClientError as error:
-        return f"(no log of the functions: {error})"
-    return "\n".join(event["message"].rstrip() for event in events[-lines:])
+        return [f"(no log of the functions: {error})"]
