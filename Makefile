@@ -1,0 +1,37 @@
+# The short way to everything. `make` alone lists the targets.
+
+CARGO_DENY_VERSION = 0.20.2
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+BIN_DIR := $(TARGET_DIR)/debug
+CARGO_DENY := $(TARGET_DIR)/tools/bin/cargo-deny
+
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: programs ## See the whole service at work: one command, no account, no key
+	@AWO_BIN_DIR='$(BIN_DIR)' infra/demo/run.sh
+
+run: programs ## Run the service in the foreground on http://127.0.0.1:8787
+	@exec '$(BIN_DIR)/awo-local'
+
+programs:
+	@if [ ! -x '$(BIN_DIR)/awo-local' ]; then \
+		echo 'Building the service. The first time takes some minutes; later it is a second or two.'; \
+	fi
+	@cargo build --locked -p awo -p awo-local -p awo-runner
+
+test: ## Run all tests
+	cargo test --workspace --locked
+
+lint: $(CARGO_DENY) ## Check format, lints, licences and known vulnerabilities
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	'$(CARGO_DENY)' --locked check
+
+$(CARGO_DENY):
+	@echo 'Installing cargo-deny $(CARGO_DENY_VERSION) into $(TARGET_DIR)/tools, once.'
+	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
+
+.PHONY: help demo run programs test lint

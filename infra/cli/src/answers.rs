@@ -1,0 +1,186 @@
+//! The API's answers, as far as they are shown. Unknown fields are passed over and statuses are
+//! text, so that an older `awo` goes on reading a newer service.
+
+use std::collections::BTreeMap;
+
+use awo_domain::Timestamp;
+use awo_domain::run::RunStatus;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// Reads an answer.
+pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::Broken(format!(
+            "the service's answer does not read ({error}): are service and awo of one version?"
+        ))
+    })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkOrder {
+    pub id: String,
+    pub task_prompt: String,
+    pub workspace_source: Source,
+    pub run_id: String,
+    pub status: String,
+    pub max_iterations: u32,
+    #[serde(default)]
+    pub tenant_context: Option<Tenant>,
+    #[serde(default)]
+    pub harness: Option<String>,
+    #[serde(default)]
+    pub agent: Option<Agent>,
+    #[serde(default)]
+    pub metadata: BTreeMap<String, String>,
+    pub created_at: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Source {
+    #[serde(default)]
+    pub repository: String,
+    #[serde(default)]
+    pub branch: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tenant {
+    pub tenant_id: String,
+    #[serde(default)]
+    pub tenant_user_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Agent {
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    pub run_id: String,
+    pub work_order_id: String,
+    pub status: String,
+    #[serde(default)]
+    pub phase: Option<String>,
+    pub iteration: u32,
+    pub max_iterations: u32,
+    pub created_at: String,
+    #[serde(default)]
+    pub started_at: Option<String>,
+    #[serde(default)]
+    pub completed_at: Option<String>,
+    #[serde(default)]
+    pub branch: Option<String>,
+    #[serde(default)]
+    pub commit: Option<String>,
+    #[serde(default)]
+    pub pr_url: Option<String>,
+    #[serde(default)]
+    pub error: Option<RunFault>,
+    #[serde(default)]
+    pub usage: Option<Usage>,
+    #[serde(default)]
+    pub cost: Option<Cost>,
+    #[serde(default)]
+    pub work_dir: Option<String>,
+}
+
+impl Run {
+    /// True if the run is over.
+    pub fn is_over(&self) -> bool {
+        RunStatus::parse(&self.status).is_some_and(RunStatus::is_terminal)
+    }
+
+    /// True if it did what it was to do.
+    pub fn succeeded(&self) -> bool {
+        self.status == RunStatus::Succeeded.as_str()
+    }
+
+    /// Milliseconds from its slot to its end, of a run that had both.
+    pub fn duration_ms(&self) -> Option<i64> {
+        let began = Timestamp::parse(self.started_at.as_deref()?).ok()?;
+        let ended = Timestamp::parse(self.completed_at.as_deref()?).ok()?;
+        Some(ended.ms_since(began))
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct RunFault {
+    pub code: String,
+    pub message: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub total_input_tokens: u64,
+    pub total_output_tokens: u64,
+    #[serde(default)]
+    pub total_cached_input_tokens: u64,
+    #[serde(default)]
+    pub by_model: BTreeMap<String, Value>,
+    #[serde(default)]
+    pub unpriced_models: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Cost {
+    pub credits: f64,
+    pub usd: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Events {
+    pub events: Vec<Event>,
+    pub last_sequence: u64,
+    #[serde(default)]
+    pub has_more: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub struct Event {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub timestamp: Timestamp,
+    #[serde(default)]
+    pub data: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Balance {
+    pub balance: f64,
+    pub reserved: f64,
+    pub available: f64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Transactions {
+    pub transactions: Vec<Transaction>,
+    pub total: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Transaction {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub amount: f64,
+    #[serde(default)]
+    pub run_id: Option<String>,
+    #[serde(default)]
+    pub tenant_id: Option<String>,
+    pub created_at: String,
+}

@@ -1,0 +1,250 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use awo_domain::agent::AgentType;
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::{MAX_ITERATIONS, WorkOrderStatus};
+use awo_domain::{RunId, WorkOrderId};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
+
+use crate::quantity::{self, Id};
+
+const AFTER_HELP: &str = "\
+The service and the key are found in this order:
+  --url or AWO_URL, with --api-key-file or AWO_API_KEY
+  the local service of the data directory (--data-dir or AWO_DATA_DIR, else .local)
+
+Exit codes:
+  0    done
+  1    the run that was followed did not succeed
+  2    the command line is wrong
+  3    the service refused
+  4    the service cannot be reached
+  130  interrupted (a run that is followed goes on)
+
+Examples:
+  awo submit --repo https://example.com/team/project.git --prompt 'Fix the failing tests' --follow
+  awo list --status running
+  awo get run_01k0000000000000000000000a --json";
+
+/// Submit coding tasks to the Agent Work Order Service and follow them.
+#[derive(Debug, Parser)]
+#[command(name = "awo", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub connection: Connection,
+    /// Answer on standard output with the API's JSON and nothing else
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Where the service is.
+#[derive(Debug, Args)]
+pub struct Connection {
+    /// Address of the service; https, or http on loopback [env: AWO_URL]
+    #[arg(long, global = true, value_name = "URL", help_heading = "Connection")]
+    pub url: Option<String>,
+    /// File that holds the API key; else the key is taken from AWO_API_KEY
+    #[arg(long, global = true, value_name = "PATH", help_heading = "Connection")]
+    pub api_key_file: Option<PathBuf>,
+    /// Data directory of the local service [env: AWO_DATA_DIR] [default: .local]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Connection")]
+    pub data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Submit a work order
+    Submit(Box<Submit>),
+    /// Follow a run until it ends
+    Follow(Follow),
+    /// Show a work order or a run
+    Get(Get),
+    /// List work orders, newest first
+    List(List),
+    /// List runs, newest first
+    Runs(Runs),
+    /// Show the credit balance and the newest transactions
+    Credits(Credits),
+    /// Operate the service: organizations, keys, credits, limits, secrets
+    Admin(crate::admin::arguments::Admin),
+}
+
+const SUBMIT_HELP: &str = "\
+Examples:
+  awo submit --repo https://example.com/team/project.git --prompt @task.md --follow
+  git diff | awo submit --repo https://example.com/team/project.git --branch next --prompt -
+  awo submit --repo file:///home/me/project --prompt 'Fix the tests' --command ./fix.sh --fast";
+
+#[derive(Debug, Args)]
+#[command(after_help = SUBMIT_HELP)]
+pub struct Submit {
+    /// Repository to work on: an https URL (the local service also takes file:///…)
+    #[arg(long, value_name = "URL")]
+    pub repo: String,
+    /// The task: its text, @FILE to read it from a file, or - for standard input
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: String,
+    /// Branch to start from [default: the repository's default branch]
+    #[arg(long)]
+    pub branch: Option<String>,
+    /// Agent to run [default: the service's]
+    #[arg(long, value_name = "TYPE", value_parser = names(AgentType::ALL.map(AgentType::as_str)))]
+    pub agent: Option<String>,
+    /// Model for the agent; needs --agent
+    #[arg(long, requires = "agent")]
+    pub model: Option<String>,
+    /// Program of a command agent and its arguments; all that follows belongs to it
+    #[arg(long, value_name = "ARGV", num_args = 1.., allow_hyphen_values = true)]
+    pub command: Option<Vec<String>>,
+    /// The same as a JSON array of strings, wherever it stands
+    #[arg(long, value_name = "JSON", conflicts_with = "command", value_parser = quantity::argv)]
+    pub command_json: Option<quantity::Argv>,
+    /// Most iterations of agent and verification
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ITERATIONS)))]
+    pub max_iterations: Option<u32>,
+    /// Most credits that the run may use
+    #[arg(long, value_name = "N", value_parser = quantity::credits)]
+    pub max_credits: Option<quantity::Credits>,
+    /// Longest time the run may take, such as 90s, 10m or 1h30m
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration_ms)]
+    pub max_duration: Option<u64>,
+    /// Tenant that the work is for
+    #[arg(long, value_name = "ID")]
+    pub tenant: Option<String>,
+    /// User of that tenant
+    #[arg(long, value_name = "ID", requires = "tenant")]
+    pub tenant_user: Option<String>,
+    /// A pair to keep with the work order; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", num_args = 1.., value_parser = quantity::pair)]
+    pub metadata: Vec<(String, String)>,
+    /// Harness profile [default: default]
+    #[arg(long, value_name = "PROFILE")]
+    pub harness: Option<String>,
+    /// Names this submission, so that it is made once however often it is sent [default: a fresh
+    /// random key]
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// Show the run's progress until it ends
+    #[arg(long)]
+    pub follow: bool,
+}
+
+fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
+    PossibleValuesParser::new(names)
+}
+
+#[derive(Debug, Args)]
+pub struct Follow {
+    /// The run: run_…
+    #[arg(value_parser = quantity::run_id)]
+    pub run: RunId,
+}
+
+#[derive(Debug, Args)]
+pub struct Get {
+    /// A work order (wo_…) or a run (run_…)
+    #[arg(value_parser = quantity::id)]
+    pub id: Id,
+}
+
+/// Which part of a list.
+#[derive(Debug, Args)]
+pub struct Part {
+    /// How many to show
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub limit: u32,
+    /// Show all of them, however many
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only those in this status
+    #[arg(long, value_parser = names(WorkOrderStatus::ALL.map(WorkOrderStatus::as_str)))]
+    pub status: Option<String>,
+    /// Only those of this tenant
+    #[arg(long, value_name = "ID")]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub part: Part,
+}
+
+#[derive(Debug, Args)]
+pub struct Runs {
+    /// Only those of this work order: wo_…
+    #[arg(long, value_name = "ID", value_parser = quantity::work_order_id)]
+    pub work_order: Option<WorkOrderId>,
+    /// Only those in this status
+    #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
+    pub status: Option<String>,
+    /// Only those of this tenant
+    #[arg(long, value_name = "ID")]
+    pub tenant: Option<String>,
+    #[command(flatten)]
+    pub part: Part,
+}
+
+#[derive(Debug, Args)]
+pub struct Credits {
+    /// Show the transactions only; with --json, the API's page of them instead of the balance
+    #[arg(long)]
+    pub transactions: bool,
+    /// How many transactions to show
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub limit: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_takes_all_that_follows_it() {
+        let typed = [
+            "awo",
+            "submit",
+            "--repo",
+            "r",
+            "--prompt",
+            "p",
+            "--follow",
+            "--command",
+            "sh",
+            "-c",
+            "--json",
+        ];
+        let Command::Submit(order) = Arguments::try_parse_from(typed).unwrap().command else {
+            panic!("not a submit");
+        };
+        assert!(order.follow);
+        assert_eq!(order.command.unwrap(), ["sh", "-c", "--json"]);
+    }
+
+    #[test]
+    fn what_belongs_together_is_asked_for_together() {
+        for bad in [
+            vec!["--model", "m"],
+            vec!["--tenant-user", "u"],
+            vec!["--agent", "unknown"],
+            vec!["--max-iterations", "0"],
+            vec!["--max-credits", "0"],
+            vec!["--command-json", "{}"],
+        ] {
+            let typed = ["awo", "submit", "--repo", "r", "--prompt", "p"];
+            let typed = typed.iter().chain(&bad);
+            assert!(Arguments::try_parse_from(typed).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Why a command did not do what it was asked, as people need to know it.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::paint::{clean, clean_line};
+
+/// Longest wait that a service may ask for and get.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// Why a command failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The command line is wrong.
+    Usage(String),
+    /// The API refused.
+    Api(Box<ApiFailure>),
+    /// The stores refused.
+    Refused(String),
+    /// Nothing answers.
+    Unreachable {
+        /// What.
+        what: String,
+        /// How that showed.
+        why: String,
+        /// What to do.
+        advice: String,
+    },
+    /// The run that was followed did not succeed; that has been told.
+    RunEnded,
+    /// Interrupted; what that means has been told.
+    Interrupted,
+    /// Whoever read the output has gone.
+    ReaderGone,
+    /// Something else is wrong.
+    Broken(String),
+}
+
+/// An answer of the API that is an error.
+#[derive(Debug)]
+pub struct ApiFailure {
+    /// HTTP status.
+    pub status: u16,
+    /// The API's code.
+    pub code: String,
+    /// Its message.
+    pub message: String,
+    /// What is wrong with the request.
+    pub faults: Vec<Fault>,
+    /// By which the service knows the request.
+    pub request_id: Option<String>,
+    /// How long the service asks to wait.
+    pub retry_after: Option<Duration>,
+    /// The body as it came.
+    pub body: String,
+}
+
+/// One thing that is wrong with a request.
+#[derive(Debug, Deserialize)]
+pub struct Fault {
+    /// Where.
+    pub path: String,
+    /// What.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorBody {
+    error: ErrorPart,
+    #[serde(default)]
+    request_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ErrorPart {
+    code: String,
+    message: String,
+    #[serde(default)]
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    errors: Vec<Fault>,
+}
+
+impl ApiFailure {
+    /// Reads an error, in whichever style it comes; what is no error of the API is told by its
+    /// status.
+    pub fn read(
+        status: u16,
+        request_id: Option<String>,
+        retry_after: Option<&str>,
+        body: String,
+    ) -> ApiFailure {
+        let retry_after = retry_after
+            .and_then(|seconds| seconds.trim().parse().ok())
+            .map(|seconds| Duration::from_secs(seconds).min(MAX_WAIT));
+        let (code, message, faults, inner_id) = match serde_json::from_str::<ErrorBody>(&body) {
+            Ok(read) => {
+                let ErrorPart {
+                    code,
+                    message,
+                    details,
+                } = read.error;
+                (code, message, details.errors, read.request_id)
+            }
+            Err(_) => (
+                format!("HTTP {status}"),
+                "the answer is not one of the service's: is the address right?".to_owned(),
+                Vec::new(),
+                None,
+            ),
+        };
+        ApiFailure {
+            status,
+            code,
+            message,
+            faults,
+            request_id: request_id.or(inner_id),
+            retry_after,
+            body,
+        }
+    }
+
+    fn advice(&self) -> String {
+        let wait = self.retry_after.map_or_else(
+            || "wait a little".to_owned(),
+            |wait| format!("wait {} s", wait.as_secs()),
+        );
+        match (self.status, self.code.as_str()) {
+            (401, _) => "check the key (AWO_API_KEY or --api-key-file); an operator makes a new \
+                         one with `awo admin create-key`"
+                .to_owned(),
+            (402, _) => "lower --max-credits, or have an operator add credits with `awo admin \
+                         grant`"
+                .to_owned(),
+            (403, _) => "use a key with that scope; an operator makes one with `awo admin \
+                         create-key --scopes …`"
+                .to_owned(),
+            (404, "WORK_ORDER_NOT_FOUND") => {
+                "`awo list` shows the work orders of this key".to_owned()
+            }
+            (404, "RUN_NOT_FOUND") => "`awo runs` shows the runs of this key".to_owned(),
+            (404 | 405, _) => {
+                "check the address, and that service and awo are of one version".to_owned()
+            }
+            (422, "IDEMPOTENCY_MISMATCH") => {
+                "use another --idempotency-key for another order".to_owned()
+            }
+            (429, _) => format!("{wait}, then try again"),
+            (503, "QUEUE_FULL") => format!("{wait}, then submit again"),
+            (500.., _) => "try again; if it stays, tell the operator the request id".to_owned(),
+            _ => "correct the request and send it again".to_owned(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = clean_line(&self.code);
+        if self.faults.is_empty() {
+            let _ = write!(text, ": {}", clean(&self.message));
+        } else {
+            text.push_str(": the request is not valid");
+        }
+        for fault in &self.faults {
+            let path = if fault.path.is_empty() {
+                "the body"
+            } else {
+                &fault.path
+            };
+            let _ = write!(
+                text,
+                "\n  {} {}",
+                clean_line(path),
+                clean_line(&fault.message)
+            );
+            if let Some(option) = option_of(&fault.path) {
+                let _ = write!(text, " (from {option})");
+            }
+        }
+        let _ = write!(text, "\n  what to do: {}", self.advice());
+        if let Some(id) = &self.request_id {
+            let _ = write!(text, "\n  request id: {}", clean_line(id));
+        }
+        text
+    }
+}
+
+/// The option that a field of the create body comes from.
+fn option_of(path: &str) -> Option<&'static str> {
+    let options = [
+        ("/taskPrompt", "--prompt"),
+        ("/workspaceSource/repository", "--repo"),
+        ("/workspaceSource/branch", "--branch"),
+        ("/agent/type", "--agent"),
+        ("/agent/model", "--model"),
+        ("/agent/command", "--command"),
+        ("/maxIterations", "--max-iterations"),
+        ("/limits/maxCredits", "--max-credits"),
+        ("/limits/maxDurationMs", "--max-duration"),
+        ("/tenantContext/tenantId", "--tenant"),
+        ("/tenantContext/tenantUserId", "--tenant-user"),
+        ("/metadata", "--metadata"),
+        ("/harness", "--harness"),
+        ("Idempotency-Key", "--idempotency-key"),
+    ];
+    let found = options.iter().find(|(field, _)| {
+        let rest = path.strip_prefix(field);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    found.map(|(_, option)| *option)
+}
+
+impl Failure {
+    /// The exit code that tells it to a script.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::ReaderGone => 0,
+            Failure::RunEnded => 1,
+            Failure::Usage(_) => 2,
+            Failure::Api(_) | Failure::Refused(_) | Failure::Broken(_) => 3,
+            Failure::Unreachable { .. } => 4,
+            Failure::Interrupted => 130,
+        }
+    }
+
+    /// The text for people; none where all has been said.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Failure::Usage(why) | Failure::Refused(why) | Failure::Broken(why) => Some(clean(why)),
+            Failure::Api(failure) => Some(failure.text()),
+            Failure::Unreachable { what, why, advice } => Some(format!(
+                "cannot reach {}: {}\n  what to do: {advice}",
+                clean_line(what),
+                clean(why)
+            )),
+            Failure::RunEnded | Failure::Interrupted | Failure::ReaderGone => None,
+        }
+    }
+
+    /// True for what may be gone when the same is tried again.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Failure::Unreachable { .. } => true,
+            Failure::Api(failure) => {
+                failure.status == 429 || (failure.status >= 500 && failure.code != "QUEUE_FULL")
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_shown_with_its_option() {
+        let body = r#"{"error":{"code":"BAD_REQUEST","message":"m","details":{"errors":[
+            {"path":"/workspaceSource/repository","message":"must be https"},
+            {"path":"/metadata/a~1b","message":"is too long"}]}}}"#;
+        let failure = ApiFailure::read(400, Some("req-1".to_owned()), None, body.to_owned());
+        let text = Failure::Api(Box::new(failure)).text().unwrap();
+        for part in [
+            "BAD_REQUEST",
+            "/workspaceSource/repository must be https (from --repo)",
+            "/metadata/a~1b is too long (from --metadata)",
+            "what to do:",
+            "request id: req-1",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn both_styles_read_and_anything_else_is_told_by_its_status() {
+        let envelope =
+            r#"{"success":false,"error":{"code":"CONFLICT","message":"m"},"requestId":"r"}"#;
+        let read = ApiFailure::read(409, None, None, envelope.to_owned());
+        assert_eq!(
+            (read.code.as_str(), read.request_id.as_deref()),
+            ("CONFLICT", Some("r"))
+        );
+        let read = ApiFailure::read(502, None, Some("9999"), "<html>\u{1b}[2J".to_owned());
+        assert_eq!(read.code, "HTTP 502");
+        assert_eq!(read.retry_after, Some(MAX_WAIT));
+    }
+}

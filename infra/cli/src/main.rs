@@ -1,0 +1,66 @@
+//! `awo`: the command line of clients and operators.
+//!
+//! Standard output holds what was asked for and nothing else; with `--json` that is the API's own
+//! JSON. Progress, advice and errors go to standard error.
+
+mod address;
+mod admin;
+mod answers;
+mod arguments;
+mod client;
+mod failure;
+mod follow;
+mod output;
+mod paint;
+mod progress;
+mod quantity;
+mod read;
+mod screen;
+mod submit;
+
+use std::process::ExitCode;
+
+use awo_cloud::Environment;
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let output = Output::new(arguments.json);
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => return output.failure(&Failure::Broken(format!("cannot start: {error}"))),
+    };
+    let ended = runtime.block_on(run(&arguments, &output));
+    // A thread may still wait for a line of standard input; nothing waits for that thread.
+    runtime.shutdown_background();
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => output.failure(&failure),
+    }
+}
+
+async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+    let environment = Environment::of_process();
+    if let Command::Admin(admin) = &arguments.command {
+        return admin::run(admin, &arguments.connection, &environment, output).await;
+    }
+    let address = address::resolve(&arguments.connection, &environment)?;
+    let client = Client::new(address)?;
+    match &arguments.command {
+        Command::Submit(order) => submit::run(&client, order, output).await,
+        Command::Follow(wanted) => follow::run(&client, &wanted.run, output).await,
+        Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
+        Command::List(filter) => read::list(&client, filter, output).await,
+        Command::Runs(filter) => read::runs(&client, filter, output).await,
+        Command::Credits(wanted) => read::credits(&client, wanted, output).await,
+        Command::Admin(_) => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Text for terminals: colours where they are wanted, and nothing that could steer the terminal
+//! in what came from outside.
+
+use owo_colors::OwoColorize;
+
+/// What takes the place of a character that must not reach a terminal.
+const COVER: char = '\u{fffd}';
+
+/// Paints, or not.
+#[derive(Debug, Clone, Copy)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Colours for a terminal whose user has not asked for none (`NO_COLOR`).
+    pub fn of_terminal(is_terminal: bool) -> Paint {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        Paint {
+            on: is_terminal && set("NO_COLOR").is_none() && !dumb,
+        }
+    }
+
+    /// True if it paints.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
+    /// Something that went well.
+    pub fn good(self, text: &str) -> String {
+        if self.on {
+            text.green().to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Something that went wrong.
+    pub fn bad(self, text: &str) -> String {
+        if self.on {
+            text.red().to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Something to look at.
+    pub fn strong(self, text: &str) -> String {
+        if self.on {
+            text.bold().to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// Something beside the point.
+    pub fn faint(self, text: &str) -> String {
+        if self.on {
+            text.dimmed().to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// A status in its colour.
+    pub fn status(self, status: &str) -> String {
+        let status = clean_line(status);
+        match status.as_str() {
+            "succeeded" | "passed" => self.good(&status),
+            "failed" | "error" | "canceled" => self.bad(&status),
+            _ => self.strong(&status),
+        }
+    }
+}
+
+/// Text of several lines without control characters and without marks that reorder text.
+pub fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| if c == '\n' { c } else { shown(c) })
+        .collect()
+}
+
+/// The same in one line.
+pub fn clean_line(text: &str) -> String {
+    text.trim_end().chars().map(shown).collect()
+}
+
+fn shown(c: char) -> char {
+    match c {
+        '\t' => ' ',
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => COVER,
+        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => COVER,
+        c => c,
+    }
+}
+
+/// The first line, at most so many characters.
+pub fn shortened(text: &str, most: usize) -> String {
+    let line = clean_line(text.trim_start().lines().next().unwrap_or_default());
+    if line.chars().count() <= most {
+        return line;
+    }
+    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_steers_the_terminal() {
+        assert_eq!(
+            clean("a\u{1b}[2J\nb\r\u{9b}31m\u{202e}x\tz"),
+            "a�[2J\nb��31m�x z"
+        );
+        assert_eq!(clean_line("a\nb\n"), "a�b");
+    }
+
+    #[test]
+    fn long_text_is_cut_to_its_first_line() {
+        assert_eq!(shortened("  one\ntwo", 10), "one");
+        assert_eq!(shortened("0123456789", 5), "0123…");
+    }
+}

@@ -1,0 +1,223 @@
+//! A run's timeline in words, one event at a time.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::answers::{Event, Run};
+use crate::paint::{Paint, clean_line, shortened};
+
+/// Most failing checks that are named.
+const MAX_CHECKS: usize = 12;
+/// Most lines of a check's message.
+const MAX_MESSAGE_LINES: usize = 6;
+/// Most characters of such a line.
+const MAX_LINE: usize = 160;
+/// Digits of a commit that tell it from others.
+const SHORT_COMMIT: usize = 10;
+
+/// The lines that an event adds.
+pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
+    let data = &event.data;
+    let iteration = data["iteration"].as_u64().unwrap_or(0);
+    let (head, rest) = match event.kind.as_str() {
+        "run.created" => ("queued".to_owned(), Vec::new()),
+        "run.building" => (
+            "building     the workspace is prepared".to_owned(),
+            Vec::new(),
+        ),
+        "workspace.ready" => {
+            let (branch, commit) = (text(data, "branch"), short(data));
+            (format!("workspace    {branch} at {commit}"), Vec::new())
+        }
+        "iteration.started" => (paint.strong(&format!("iteration {iteration}")), Vec::new()),
+        "agent.finished" => (agent(data, paint), Vec::new()),
+        "iteration.committed" => {
+            let files = data["filesChanged"].as_u64().unwrap_or(0);
+            let plural = if files == 1 { "file" } else { "files" };
+            (
+                format!("  commit     {} ({files} {plural} changed)", short(data)),
+                Vec::new(),
+            )
+        }
+        "verification.started" => (format!("  verifying  {}", levels(data)), Vec::new()),
+        "verification.passed" => (
+            paint.good(&format!("  passed     {}", text(data, "summary"))),
+            Vec::new(),
+        ),
+        "verification.failed" => {
+            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
+            (head, failing_checks(data, paint))
+        }
+        "delivery.started" => ("delivering".to_owned(), Vec::new()),
+        "delivery.finished" => (format!("delivered    {}", text(data, "branch")), Vec::new()),
+        "delivery.skipped" => (format!("not pushed   {}", text(data, "reason")), Vec::new()),
+        // What follows them says it better.
+        "run.started"
+        | "run.compute_stopped"
+        | "run.completed"
+        | "run.failed"
+        | "run.cancelled" => return Vec::new(),
+        unknown => (clean_line(unknown), Vec::new()),
+    };
+    let at = paint.faint(&format!("{:>7}", seconds(elapsed_ms)));
+    let mut lines = vec![format!("{at}  {head}")];
+    lines.extend(rest);
+    lines
+}
+
+fn agent(data: &Value, paint: Paint) -> String {
+    let took = seconds(data["durationMs"].as_i64().unwrap_or(0));
+    if data["completed"].as_bool() == Some(false) {
+        return paint.bad(&format!(
+            "  agent      failed after {took}: {}",
+            text(data, "reason")
+        ));
+    }
+    let summary = text(data, "summary");
+    let summary = if summary.is_empty() {
+        summary
+    } else {
+        format!(": {summary}")
+    };
+    format!("  agent      done in {took}{summary}")
+}
+
+/// The failing checks of a verification, each with the first lines of what was found.
+fn failing_checks(data: &Value, paint: Paint) -> Vec<String> {
+    let is_bad = |part: &Value| matches!(part["status"].as_str(), Some("failed" | "error"));
+    let list = |part: &Value, name: &str| part[name].as_array().cloned().unwrap_or_default();
+    let mut found = Vec::new();
+    for result in list(data, "results").iter().filter(|r| is_bad(r)) {
+        let level = text(result, "level");
+        let checks = list(result, "checks");
+        let mut bad = checks.iter().filter(|check| is_bad(check)).peekable();
+        if bad.peek().is_none() {
+            found.push((level.clone(), text(result, "summary"), String::new()));
+        }
+        for check in bad {
+            let message = check["message"].as_str().unwrap_or_default().to_owned();
+            found.push((level.clone(), text(check, "name"), message));
+        }
+    }
+    let left_out = found.len().saturating_sub(MAX_CHECKS);
+    let mut lines = Vec::new();
+    for (level, name, message) in found.into_iter().take(MAX_CHECKS) {
+        lines.push(format!(
+            "             {} {}",
+            paint.bad("✗"),
+            paint.strong(&format!("{level} {name}"))
+        ));
+        lines.extend(quoted(&message).into_iter().map(|line| paint.faint(&line)));
+    }
+    if left_out > 0 {
+        lines.push(format!("             … and {left_out} more"));
+    }
+    lines
+}
+
+fn quoted(message: &str) -> Vec<String> {
+    let all: Vec<&str> = message
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let shown = all.iter().take(MAX_MESSAGE_LINES);
+    let mut lines: Vec<String> = shown
+        .map(|line| format!("                 {}", shortened(line, MAX_LINE)))
+        .collect();
+    if all.len() > MAX_MESSAGE_LINES {
+        lines.push(format!(
+            "                 … {} more lines",
+            all.len() - MAX_MESSAGE_LINES
+        ));
+    }
+    lines
+}
+
+/// The live line: where the run is now.
+pub fn live(run: &Run, elapsed: Duration) -> String {
+    let place = match (run.status.as_str(), run.phase.as_deref()) {
+        ("running", Some(phase)) => format!("{} of iteration {}", clean_line(phase), run.iteration),
+        (status, _) => clean_line(status),
+    };
+    let ms = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
+    format!("{place}, {}", seconds(ms))
+}
+
+/// Milliseconds as people read them.
+pub fn seconds(ms: i64) -> String {
+    let (minutes, tenths) = (ms / 60_000, ms / 100);
+    if minutes == 0 {
+        format!("{}.{} s", tenths / 10, tenths % 10)
+    } else {
+        format!("{minutes} m {:02} s", ms / 1_000 % 60)
+    }
+}
+
+fn text(data: &Value, name: &str) -> String {
+    shortened(data[name].as_str().unwrap_or_default(), MAX_LINE)
+}
+
+fn short(data: &Value) -> String {
+    text(data, "commit").chars().take(SHORT_COMMIT).collect()
+}
+
+fn levels(data: &Value) -> String {
+    let levels = data["levels"].as_array().cloned().unwrap_or_default();
+    let names: Vec<String> = levels
+        .iter()
+        .filter_map(Value::as_str)
+        .map(clean_line)
+        .collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn shown(kind: &str, data: Value) -> Vec<String> {
+        let event = Event {
+            kind: kind.to_owned(),
+            timestamp: awo_domain::Timestamp::from_epoch_ms(0),
+            data,
+        };
+        lines(&event, 1_250, Paint::of_terminal(false))
+    }
+
+    #[test]
+    fn a_failed_verification_names_what_failed_and_why() {
+        let data = json!({"iteration": 1, "overallStatus": "failed", "summary": "1 of 2 failed",
+            "results": [
+                {"level": "L0", "status": "passed", "checks": [{"name": "lint", "status": "passed", "message": ""}]},
+                {"level": "L1", "status": "failed", "checks": [
+                    {"name": "ok", "status": "passed", "message": ""},
+                    {"name": "adds\u{1b}[2J", "status": "failed", "message": "a\n\nb\nc\nd\ne\nf\ng"}]}]});
+        let lines = shown("verification.failed", data);
+        assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
+        assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
+        assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
+        assert!(lines[8].contains("1 more"), "{lines:?}");
+    }
+
+    #[test]
+    fn events_of_a_newer_service_are_named_and_broken_ones_do_no_harm() {
+        assert_eq!(shown("later.kind", json!({})).len(), 1);
+        for kind in [
+            "verification.failed",
+            "agent.finished",
+            "iteration.committed",
+            "workspace.ready",
+        ] {
+            assert!(!shown(kind, json!(null)).is_empty(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(seconds(0), "0.0 s");
+        assert_eq!(seconds(59_949), "59.9 s");
+        assert_eq!(seconds(61_000), "1 m 01 s");
+    }
+}

@@ -1,0 +1,180 @@
+//! Readers of typed values: each refuses with a sentence that says what would be right.
+
+use awo_domain::money::MicroCredits;
+use awo_domain::{OrgId, RunId, WorkOrderId};
+
+/// Credits, more than none.
+pub type Credits = MicroCredits;
+
+/// An argument vector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argv(pub Vec<String>);
+
+/// Something that can be looked at.
+#[derive(Debug, Clone)]
+pub enum Id {
+    /// A work order.
+    WorkOrder(WorkOrderId),
+    /// A run.
+    Run(RunId),
+}
+
+/// Reads the id of a work order or a run.
+pub fn id(text: &str) -> Result<Id, String> {
+    if text.starts_with(RunId::PREFIX) {
+        run_id(text).map(Id::Run)
+    } else if text.starts_with(WorkOrderId::PREFIX) {
+        work_order_id(text).map(Id::WorkOrder)
+    } else {
+        Err("must be the id of a work order (wo_…) or of a run (run_…)".to_owned())
+    }
+}
+
+/// Reads a run's id.
+pub fn run_id(text: &str) -> Result<RunId, String> {
+    RunId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads a work order's id.
+pub fn work_order_id(text: &str) -> Result<WorkOrderId, String> {
+    WorkOrderId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads an organization's id.
+pub fn org_id(text: &str) -> Result<OrgId, String> {
+    OrgId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads an amount of credits.
+pub fn credits(text: &str) -> Result<Credits, String> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let number: f64 = match text.parse() {
+        Ok(number) if plain => number,
+        _ => return Err("must be a number such as 100 or 0.25".to_owned()),
+    };
+    match MicroCredits::from_decimal(number)? {
+        MicroCredits::ZERO => Err("must be more than 0".to_owned()),
+        credits => Ok(credits),
+    }
+}
+
+/// Reads a time such as `1h30m` into milliseconds.
+pub fn duration_ms(text: &str) -> Result<u64, String> {
+    let refused =
+        || "must be a time with units (h, m, s, ms), such as 90s, 10m or 1h30m".to_owned();
+    let (mut rest, mut total) = (text, 0u64);
+    while !rest.is_empty() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.len()
+            - tail
+                .trim_start_matches(|c: char| c.is_ascii_alphabetic())
+                .len();
+        let (unit, tail) = tail.split_at(letters);
+        let unit_ms = match unit {
+            "h" => 3_600_000,
+            "m" => 60_000,
+            "s" => 1_000,
+            "ms" => 1,
+            _ => return Err(refused()),
+        };
+        let number: u64 = number.parse().map_err(|_| refused())?;
+        let part = number.checked_mul(unit_ms).ok_or_else(refused)?;
+        total = total.checked_add(part).ok_or_else(refused)?;
+        rest = tail;
+    }
+    if total == 0 {
+        Err(refused())
+    } else {
+        Ok(total)
+    }
+}
+
+/// Reads `key=value`.
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
+/// Reads an argument vector from JSON.
+pub fn argv(text: &str) -> Result<Argv, String> {
+    match serde_json::from_str::<Vec<String>>(text) {
+        Ok(argv) if argv.first().is_some_and(|program| !program.is_empty()) => Ok(Argv(argv)),
+        _ => Err(r#"must be a JSON array of strings, such as ["sh","-c","make fix"]"#.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_sums_of_numbers_with_units() {
+        for (text, ms) in [
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("90s", 90_000),
+            ("5ms", 5),
+        ] {
+            assert_eq!(duration_ms(text), Ok(ms), "{text}");
+        }
+        for bad in [
+            "",
+            "10",
+            "m",
+            "0s",
+            "-1m",
+            "1.5h",
+            "1d",
+            "1m 2s",
+            "99999999999999999999h",
+        ] {
+            assert!(duration_ms(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn credits_are_positive_decimals_with_six_places() {
+        assert_eq!(credits("0.25").unwrap().micro(), 250_000);
+        assert_eq!(credits("100").unwrap(), MicroCredits::from_credits(100));
+        for bad in [
+            "",
+            ".",
+            "0",
+            "-1",
+            "1e3",
+            "0.0000001",
+            "nan",
+            "inf",
+            "2000000000",
+            "1,5",
+        ] {
+            assert!(credits(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pairs_and_argument_vectors() {
+        assert_eq!(pair("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(pair("a").is_err() && pair("=b").is_err());
+        assert_eq!(
+            argv(r#"["a","b c"]"#),
+            Ok(Argv(vec!["a".to_owned(), "b c".to_owned()]))
+        );
+        for bad in ["[]", "[\"\"]", "[1]", "a b", "{}"] {
+            assert!(argv(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ids_say_what_they_are_of() {
+        let ulid = "01k0000000000000000000000a";
+        assert!(matches!(id(&format!("run_{ulid}")), Ok(Id::Run(_))));
+        assert!(matches!(id(&format!("wo_{ulid}")), Ok(Id::WorkOrder(_))));
+        for bad in ["", "org_x", "run_../../etc", "wo_"] {
+            assert!(id(bad).is_err(), "{bad}");
+        }
+    }
+}

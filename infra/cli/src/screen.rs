@@ -1,0 +1,77 @@
+//! The moving part of following a run: on a terminal a live line that spins below the lines that
+//! stay, elsewhere the lines alone.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::paint::Paint;
+
+const TICK: Duration = Duration::from_millis(100);
+
+/// Where progress is shown.
+pub struct Screen<'a> {
+    output: &'a Output,
+    spinner: Option<ProgressBar>,
+    /// Its colours.
+    pub paint: Paint,
+}
+
+impl Screen<'_> {
+    /// Progress for people goes to standard output; beside JSON it goes to standard error.
+    pub fn new(output: &Output) -> Screen<'_> {
+        let error_is_terminal = std::io::stderr().is_terminal();
+        let spinner = error_is_terminal.then(|| {
+            let spinner = ProgressBar::new_spinner();
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+                spinner.set_style(style);
+            }
+            spinner.enable_steady_tick(TICK);
+            spinner
+        });
+        Screen {
+            output,
+            spinner,
+            paint: if output.json {
+                Paint::of_terminal(error_is_terminal)
+            } else {
+                output.paint
+            },
+        }
+    }
+
+    /// Adds a line that stays.
+    pub fn line(&self, text: &str) -> Result<(), Failure> {
+        let write = || {
+            if self.output.json {
+                // Progress beside JSON is a courtesy: without a reader the run is followed all
+                // the same.
+                let _ = writeln!(std::io::stderr(), "{text}");
+                Ok(())
+            } else {
+                self.output.line(text)
+            }
+        };
+        match &self.spinner {
+            Some(spinner) => spinner.suspend(write),
+            None => write(),
+        }
+    }
+
+    /// Changes the live line.
+    pub fn now(&self, text: String) {
+        if let Some(spinner) = &self.spinner {
+            spinner.set_message(text);
+        }
+    }
+
+    /// Takes the live line away.
+    pub fn end(&self) {
+        if let Some(spinner) = &self.spinner {
+            spinner.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! `awo submit`
+
+use std::io::Read;
+
+use awo_cloud::Mint;
+use awo_domain::RunId;
+use awo_domain::agent::AgentType;
+use awo_domain::work_order::MAX_TASK_PROMPT;
+use serde_json::{Map, Value, json};
+
+use crate::answers::{self, WorkOrder};
+use crate::arguments::Submit;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::follow;
+use crate::output::Output;
+use crate::paint::clean_line;
+
+/// Longest prompt that is read, in bytes: four for each character that the service takes.
+const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
+
+/// Submits a work order, and follows its run if that is wanted.
+pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
+    let body = body(wanted, prompt(&wanted.prompt)?)?;
+    let fresh = || format!("awo-{}", &Mint::default().secret()[..32]);
+    let key = wanted.idempotency_key.clone().unwrap_or_else(fresh);
+    let text = client.post("/v1/work-orders", &body, &key).await?;
+    let order: WorkOrder = answers::read(&text)?;
+    if wanted.follow {
+        let run = RunId::parse(&order.run_id)
+            .map_err(|e| Failure::Broken(format!("the answer's runId {e}")))?;
+        follow::announce(output, &order.id, &order.run_id)?;
+        return follow::run(client, &run, output).await;
+    }
+    if output.json {
+        return output.line(&text);
+    }
+    output.line(&format!("work order  {}", clean_line(&order.id)))?;
+    output.line(&format!("run         {}", clean_line(&order.run_id)))?;
+    output.line(&format!(
+        "status      {}",
+        output.paint.status(&order.status)
+    ))?;
+    output.line(&format!(
+        "\nTo watch it: awo follow {}",
+        clean_line(&order.run_id)
+    ))
+}
+
+/// The prompt: the text itself, a file's, or standard input's.
+fn prompt(given: &str) -> Result<String, Failure> {
+    let refused = |why: String| Failure::Usage(format!("--prompt {}: {why}", clean_line(given)));
+    let read = |source: &mut dyn Read| -> std::io::Result<String> {
+        let mut text = String::new();
+        source
+            .take(MAX_PROMPT_BYTES + 1)
+            .read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = if given == "-" {
+        read(&mut std::io::stdin().lock())
+    } else if let Some(path) = given.strip_prefix('@') {
+        std::fs::File::open(path).and_then(|mut file| read(&mut file))
+    } else {
+        return Ok(given.to_owned());
+    };
+    let text = text.map_err(|error| refused(error.to_string()))?;
+    if text.len() as u64 > MAX_PROMPT_BYTES {
+        return Err(refused(format!(
+            "is longer than {MAX_TASK_PROMPT} characters"
+        )));
+    }
+    Ok(text.trim_end().to_owned())
+}
+
+/// The body of the create.
+fn body(wanted: &Submit, prompt: String) -> Result<Value, Failure> {
+    let mut body = Map::new();
+    body.insert("taskPrompt".to_owned(), json!(prompt));
+    let source = [
+        ("type", Some(json!("git"))),
+        ("repository", Some(json!(wanted.repo))),
+        ("branch", wanted.branch.as_ref().map(|b| json!(b))),
+    ];
+    put(&mut body, "workspaceSource", source);
+    let argv = wanted.command_json.as_ref().map(|argv| &argv.0);
+    let argv = argv.or(wanted.command.as_ref());
+    // The command says which agent is meant where nothing else does.
+    let kind = wanted.agent.as_deref();
+    let kind = kind.or(argv.is_some().then_some(AgentType::Command.as_str()));
+    let agent = [
+        ("type", kind.map(|k| json!(k))),
+        ("model", wanted.model.as_ref().map(|m| json!(m))),
+        ("command", argv.map(|argv| json!(argv))),
+    ];
+    put(&mut body, "agent", agent);
+    let limits = [
+        ("maxCredits", wanted.max_credits.map(|c| json!(c))),
+        ("maxDurationMs", wanted.max_duration.map(|ms| json!(ms))),
+    ];
+    put(&mut body, "limits", limits);
+    let tenant = [
+        ("tenantId", wanted.tenant.as_ref().map(|t| json!(t))),
+        (
+            "tenantUserId",
+            wanted.tenant_user.as_ref().map(|t| json!(t)),
+        ),
+    ];
+    put(&mut body, "tenantContext", tenant);
+    if let Some(most) = wanted.max_iterations {
+        body.insert("maxIterations".to_owned(), json!(most));
+    }
+    if let Some(harness) = &wanted.harness {
+        body.insert("harness".to_owned(), json!(harness));
+    }
+    let metadata = metadata(&wanted.metadata)?;
+    if !metadata.is_empty() {
+        body.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    Ok(Value::Object(body))
+}
+
+/// Puts an object of the fields that there are; none if there are none.
+fn put<const N: usize>(
+    body: &mut Map<String, Value>,
+    name: &str,
+    fields: [(&str, Option<Value>); N],
+) {
+    let there = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let object: Map<String, Value> = there.collect();
+    if !object.is_empty() {
+        body.insert(name.to_owned(), Value::Object(object));
+    }
+}
+
+fn metadata(pairs: &[(String, String)]) -> Result<Map<String, Value>, Failure> {
+    let mut metadata = Map::new();
+    for (key, value) in pairs {
+        if metadata.insert(key.clone(), json!(value)).is_some() {
+            return Err(Failure::Usage(format!("--metadata {key} is given twice")));
+        }
+    }
+    Ok(metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+    use clap::Parser;
+
+    fn body_of(more: &[&str]) -> Result<Value, Failure> {
+        let typed = [
+            "awo",
+            "submit",
+            "--repo",
+            "https://example.com/a",
+            "--prompt",
+            "p",
+        ];
+        let typed = typed.iter().chain(more);
+        let Command::Submit(order) = Arguments::try_parse_from(typed).unwrap().command else {
+            panic!("not a submit");
+        };
+        body(&order, prompt(&order.prompt).unwrap())
+    }
+
+    #[test]
+    fn what_is_not_said_is_left_to_the_service() {
+        let source = json!({"type": "git", "repository": "https://example.com/a"});
+        assert_eq!(
+            body_of(&[]).unwrap(),
+            json!({"taskPrompt": "p", "workspaceSource": source})
+        );
+    }
+
+    #[test]
+    fn every_option_has_its_place() {
+        let body = body_of(&[
+            "--branch",
+            "b",
+            "--agent",
+            "command",
+            "--model",
+            "m",
+            "--max-iterations",
+            "3",
+            "--max-credits",
+            "0.5",
+            "--max-duration",
+            "10m",
+            "--tenant",
+            "t",
+            "--tenant-user",
+            "u",
+            "--metadata",
+            "a=1",
+            "b=2",
+            "--harness",
+            "h",
+            "--command",
+            "sh",
+            "-c",
+            "x",
+        ]);
+        let source = json!({"type": "git", "repository": "https://example.com/a", "branch": "b"});
+        assert_eq!(
+            body.unwrap(),
+            json!({
+                "taskPrompt": "p",
+                "workspaceSource": source,
+                "agent": {"type": "command", "model": "m", "command": ["sh", "-c", "x"]},
+                "limits": {"maxCredits": 0.5, "maxDurationMs": 600_000},
+                "tenantContext": {"tenantId": "t", "tenantUserId": "u"},
+                "maxIterations": 3,
+                "harness": "h",
+                "metadata": {"a": "1", "b": "2"},
+            })
+        );
+        assert!(body_of(&["--metadata", "a=1", "a=2"]).is_err());
+    }
+
+    #[test]
+    fn a_prompt_can_come_from_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("task.md");
+        std::fs::write(&path, "Do it.\n\n").unwrap();
+        assert_eq!(prompt(&format!("@{}", path.display())).unwrap(), "Do it.");
+        assert!(prompt("@/nowhere/at/all").is_err());
+        assert_eq!(prompt("user@example.com").unwrap(), "user@example.com");
+    }
+}
