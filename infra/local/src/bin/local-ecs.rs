@@ -93,7 +93,11 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         log_directory: settings.log_directory,
         task_limit: TASKS,
     };
-    let ecs = Ecs::new(cluster, TaskEvents::new(vec![rule], later), shutdown.clone());
+    let ecs = Ecs::new(
+        cluster,
+        TaskEvents::new(vec![rule], later),
+        shutdown.clone(),
+    );
     let definition = TaskDefinition {
         family: family.to_owned(),
         container_name: settings.container,
