@@ -135,6 +135,13 @@ impl Dump {
         self.one("", "balance").map_or(0, |b| number(b, "reserved"))
     }
 
+    /// True if nothing waits, no slot is taken and no hold is open.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let quiet = |partition| self.partition(partition).is_empty();
+        quiet("#lease") && quiet("#queue") && self.reserved() == 0
+    }
+
     /// What is wrong, if anything.
     #[must_use]
     pub fn broken_rules(&self, max_concurrent: i64) -> Vec<String> {

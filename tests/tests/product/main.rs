@@ -2,3 +2,4 @@
 
 mod crash_points;
 mod http_api;
+mod whole_runs;

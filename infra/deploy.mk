@@ -1,0 +1,38 @@
+# The cloud: building, checking and deploying it. Included by the Makefile.
+
+ARCH ?= x86_64
+STACK ?= awo
+IMAGE_TAG ?= latest
+DEPLOY_VENV := .venv
+DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
+# An x86-64 machine builds for itself; anything else needs the cross compiler that comes with
+# cargo-lambda.
+LAMBDA_TARGET := $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(shell uname -m)),--compiler cargo,--x86-64))
+FUNCTION_PACKAGES := $(patsubst functions/%/Cargo.toml,--package awo-%,$(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml)))
+
+check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
+	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
+
+build: $(DEPLOY_VENV)/tools/.ready ## Build the functions for the cloud (ARCH=x86_64 or arm64)
+	PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" cargo lambda build --release --locked $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
+
+deploy: build ## Deploy to AWS with your credentials (STACK=awo, ARCH=x86_64 or arm64)
+	$(DEPLOY_TOOLS)/sam deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
+
+image: ## Build the image of runs and push it to the stack's repository (needs docker and aws)
+	@set -e; \
+	repository=$$(aws cloudformation describe-stacks --stack-name $(STACK) \
+		--query "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue" --output text); \
+	aws ecr get-login-password | docker login --username AWS --password-stdin "$${repository%%/*}"; \
+	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
+		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
+
+# Two environments: the tools and the stand-in want different versions of one library.
+$(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
+$(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
+$(DEPLOY_VENV)/%/.ready:
+	python3 -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.PHONY: check-deploy build deploy image

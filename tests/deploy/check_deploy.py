@@ -1,0 +1,160 @@
+"""`make check-deploy`: proves the cloud deployment without an account.
+
+  lint    template.yaml and what it expands to (check_template.py)
+  build   every function as it is deployed, and the programs that the next step needs
+  deploy  template.yaml to a stand-in for AWS on loopback, and one work order through it
+
+`--only STEP` runs one of them. Nothing here needs a credential or sends anything off this
+machine, except that the build fetches crates that are not there yet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import check_template  # noqa: E402
+import cloud  # noqa: E402
+import cluster  # noqa: E402
+import spine  # noqa: E402
+from processes import tail  # noqa: E402
+from progress import CheckFailed, expect, say, step  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.executable).parent
+MINISTACK = ROOT / ".venv/ministack/bin/python"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+# CodeUri names this folder whatever the target directory is.
+FUNCTIONS = ROOT / "target/lambda"
+BUILD_SECONDS = 3600
+# What Lambda takes unzipped.
+MAX_FUNCTION_BYTES = 250 * 1024 * 1024
+STEPS = ("lint", "build", "deploy")
+
+
+def lint() -> None:
+    faults = check_template.check()
+    if faults:
+        raise CheckFailed("the template has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+
+
+def cargo(*arguments: str) -> None:
+    began = time.monotonic()
+    # cargo-lambda is a subcommand and has to be on the path.
+    environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("RUSTFLAGS", None)
+    command = ["cargo", *arguments]
+    say("$ " + " ".join(command))
+    done = subprocess.run(command, cwd=ROOT, env=environment, timeout=BUILD_SECONDS)
+    expect(done.returncode == 0, f"{' '.join(command[:3])} failed")
+    say(f"  {time.monotonic() - began:.1f} s")
+
+
+def packages() -> list[str]:
+    """The packages that hold functions, as cargo's arguments."""
+    manifests = sorted(ROOT.glob("functions/*/Cargo.toml"))
+    names = [f"awo-{manifest.parent.name}" for manifest in manifests if manifest.parent.name != "runner"]
+    return [argument for name in names for argument in ("--package", name)]
+
+
+def build() -> None:
+    # One build for all functions: what they share is compiled once. `--compiler cargo` builds
+    # for this machine without a cross compiler.
+    output = ["--lambda-dir", str(FUNCTIONS)]
+    cargo("lambda", "build", "--release", "--locked", "--compiler", "cargo", *output, *packages())
+    cargo("build", "--locked", "--package", "awo-runner", "--package", "awo-local", "--package", "awo", "--bins")
+    sizes = {}
+    for program in sorted(check_template.programs()):
+        bootstrap = FUNCTIONS / program / "bootstrap"
+        expect(bootstrap.is_file(), f"the build made no {bootstrap}")
+        sizes[program] = bootstrap.stat().st_size
+        expect(sizes[program] <= MAX_FUNCTION_BYTES, f"{program} has {sizes[program]} bytes")
+    for program, size in sizes.items():
+        say(f"  {program:<26} {size / 1e6:5.1f} MB")
+
+
+def deploy(keep: bool) -> None:
+    scratch = Path(tempfile.mkdtemp(prefix="awo-check-deploy-"))
+    # Agents are another user and have to reach their workspace.
+    scratch.chmod(0o711)
+    programs = {name: program(name) for name in ("runner", "local-ecs", "awo")}
+    succeeded = False
+    try:
+        with cloud.ministack(MINISTACK, scratch) as stand_in:
+            try:
+                through(stand_in, programs, scratch)
+                succeeded = True
+            except BaseException:
+                say("the functions' log ends in:\n" + cloud.function_log(stand_in))
+                raise
+    finally:
+        if not succeeded:
+            for log in [scratch / "ministack.log", scratch / "local-ecs.log", *scratch.glob("tasks/*")]:
+                say(f"{log.name} ends in:\n{tail(log)}")
+        if keep or not succeeded:
+            say(f"logs and workspaces are in {scratch}")
+        else:
+            shutil.rmtree(scratch)
+
+
+def program(name: str) -> Path:
+    path = TARGET / "debug" / name
+    expect(path.is_file(), f"{path} is missing: run the step `build` first")
+    return path
+
+
+def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> None:
+    door = cluster.Door()
+    with step("package"):
+        uris = cloud.package(stand_in, FUNCTIONS)
+    with step("deploy template.yaml"):
+        template = cloud.for_this_machine(check_template.load(), uris, stand_in.url, door.url)
+        stack = cloud.deploy(stand_in, template)
+        cloud.complete_api(stack, check_template.expand(check_template.load()))
+        say(f"  {stack.outputs['ApiUrl']} is {stack.api} here")
+    root = os.geteuid() == 0
+    with cluster.cluster(programs["local-ecs"], programs["runner"], stack, door, scratch, root):
+        with step("a customer"):
+            client = spine.customer(programs["awo"], stack)
+        with step("what must be refused"):
+            spine.refuses_what_it_must(client)
+        with step("one work order"):
+            spine.succeeds(client, spine.origin(scratch))
+        with step("a sweep"):
+            spine.sweeps(stack)
+        with step("the roles"):
+            spine.roles_bite(client, stack)
+        expect(not door.denied, f"refused by the roles: {door.denied}")
+        say(f"calls of ECS, each asked of IAM: {dict(door.calls)}")
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    arguments.add_argument("--only", choices=STEPS, help="run this step alone")
+    arguments.add_argument("--keep", action="store_true", help="keep logs and workspaces")
+    given = arguments.parse_args()
+    logging.disable(logging.CRITICAL)
+    doing = {"lint": lint, "build": build, "deploy": lambda: deploy(given.keep)}
+    try:
+        for name in STEPS:
+            if given.only in (None, name):
+                with step(name):
+                    doing[name]()
+    except CheckFailed as failure:
+        say(f"FAILED: {failure}")
+        return 1
+    say("the deployment is sound")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

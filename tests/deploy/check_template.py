@@ -1,0 +1,328 @@
+"""Checks template.yaml without an account, a network or a credential.
+
+cfn-lint and `sam validate` look at the template as it is written, and both miss references
+that dangle inside SAM's `Policies` and `Events`. So it is expanded as CloudFormation would
+expand it, and every reference of the result is resolved here. Then the rules that this
+deployment keeps: which variables a function sees, what a role may do, what a stack may hold.
+
+Routes are compared with the code's route table by a test in Rust; here they are printed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import boto3
+from samcli.yamlhelper import yaml_parse
+from samtranslator.model.exceptions import InvalidDocumentException
+from samtranslator.parser.parser import Parser
+from samtranslator.translator.translator import Translator
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATE = ROOT / "template.yaml"
+REGION = "us-east-1"
+
+# For one machine only: file repositories would let a caller read a function's disk, and an
+# endpoint would send calls with a role's signature to somebody else.
+LOCAL_ONLY = re.compile(r"^(AWO_ALLOW_FILE_REPOSITORIES|AWS_ENDPOINT_URL.*)$")
+# Actions that IAM cannot bind to a resource, with why that does no harm.
+UNBOUND_ACTIONS = {
+    "ecs:ListTasks": "bound to the cluster by its condition",
+    "ecr:GetAuthorizationToken": "gives a token, not an image",
+}
+AWS_MANAGED = {"AWSLambdaBasicExecutionRole"}
+# CloudFormation's and Lambda's.
+MAX_RESOURCES = 500
+MAX_TEMPLATE_BYTES = 1_000_000
+MAX_FUNCTION_POLICY_BYTES = 20_480
+
+SUB_NAME = re.compile(r"\$\{([^!}][^}]*)\}")
+
+
+def load() -> dict:
+    return yaml_parse(TEMPLATE.read_text())
+
+
+def expand(template: dict) -> dict:
+    """The template as CloudFormation has it after SAM's transform."""
+    copy = json.loads(json.dumps(template))
+    # CodeUri has to look uploaded; what stands there is checked against the programs below.
+    for properties in functions(copy).values():
+        properties["CodeUri"] = "s3://bucket/key"
+    policies = {name: f"arn:aws:iam::aws:policy/service-role/{name}" for name in AWS_MANAGED}
+    # The translator asks the session for its region and nothing else.
+    session = boto3.Session(region_name=REGION)
+    return Translator(policies, Parser(), boto_session=session).translate(copy, {})
+
+
+# ---------------------------------------------------------------------------- references
+
+
+def references(node: object, path: str = ""):
+    """Every (kind, target, path) that the template refers to."""
+    if isinstance(node, dict):
+        for key, value in node.items():
+            here = f"{path}/{key}"
+            if key == "Ref" and isinstance(value, str):
+                yield "Ref", value, path
+            elif key == "Fn::GetAtt":
+                target = value.split(".", 1)[0] if isinstance(value, str) else value[0]
+                yield "GetAtt", target, path
+            elif key == "Fn::If":
+                yield "Condition", value[0], path
+                yield from references(value[1:], here)
+                continue
+            elif key == "Fn::Sub":
+                text, names = value if isinstance(value, list) else (value, {})
+                for name in SUB_NAME.findall(text):
+                    if name not in names:
+                        yield ("GetAtt" if "." in name else "Ref"), name.split(".", 1)[0], path
+                yield from references(names, here)
+                continue
+            yield from references(value, here)
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from references(value, f"{path}/{index}")
+
+
+def dangling(expanded: dict) -> list[str]:
+    resources, parameters = expanded["Resources"], expanded.get("Parameters", {})
+    conditions = expanded.get("Conditions", {})
+    faults = []
+    body = {key: expanded.get(key, {}) for key in ("Resources", "Outputs", "Conditions", "Rules")}
+    for kind, target, path in references(body):
+        known = {
+            "Ref": target in resources or target in parameters or target.startswith("AWS::"),
+            "GetAtt": target in resources,
+            "Condition": target in conditions,
+        }[kind]
+        if not known:
+            faults.append(f"{path}: {kind} of {target}, which does not exist")
+    for name, resource in resources.items():
+        depends = resource.get("DependsOn", [])
+        for target in [depends] if isinstance(depends, str) else depends:
+            if target not in resources:
+                faults.append(f"{name}: depends on {target}, which does not exist")
+        condition = resource.get("Condition")
+        if condition and condition not in conditions:
+            faults.append(f"{name}: has the condition {condition}, which does not exist")
+    return faults
+
+
+# ---------------------------------------------------------------------------- functions
+
+
+def functions(template: dict) -> dict[str, dict]:
+    return {
+        name: resource["Properties"]
+        for name, resource in template["Resources"].items()
+        if resource["Type"] == "AWS::Serverless::Function"
+    }
+
+
+def of_type(expanded: dict, kind: str) -> dict[str, dict]:
+    return {
+        name: resource.get("Properties", {})
+        for name, resource in expanded["Resources"].items()
+        if resource["Type"] == kind
+    }
+
+
+def programs() -> set[str]:
+    """The programs of the packages that hold functions."""
+    names: set[str] = set()
+    for manifest in ROOT.glob("functions/*/Cargo.toml"):
+        if manifest.parent.name != "runner":
+            names |= set(re.findall(r'\[\[bin\]\]\s*name = "([^"]+)"', manifest.read_text()))
+    return names
+
+
+def variables_of_the_code() -> set[str]:
+    """The settings that code outside the stand-ins names."""
+    names: set[str] = set()
+    for folder in ("shared", "functions"):
+        for source in (ROOT / folder).rglob("*.rs"):
+            names |= set(re.findall(r'"(AWO_[A-Z_]+)"', source.read_text()))
+    return names
+
+
+def wrong_programs(template: dict) -> list[str]:
+    faults = []
+    named = Counter()
+    for name, properties in functions(template).items():
+        program = re.fullmatch(r"target/lambda/([a-z-]+)/", properties["CodeUri"])
+        if not program:
+            faults.append(f"{name}: CodeUri is {properties['CodeUri']}")
+            continue
+        named[program.group(1)] += 1
+        function_name = properties["FunctionName"]
+        if function_name != {"Fn::Sub": f"${{AWS::StackName}}-{program.group(1)}"}:
+            faults.append(f"{name}: is not named as its program {program.group(1)}")
+    for program in sorted(programs() ^ set(named)):
+        where = "functions/" if program in programs() else "the template"
+        faults.append(f"{program}: only in {where}")
+    faults += [f"{program}: has {n} functions" for program, n in named.items() if n > 1]
+    return faults
+
+
+def wrong_variables(expanded: dict) -> list[str]:
+    known = variables_of_the_code()
+    faults = []
+    for name, properties in of_type(expanded, "AWS::Lambda::Function").items():
+        for variable in properties.get("Environment", {}).get("Variables", {}):
+            if LOCAL_ONLY.match(variable):
+                faults.append(f"{name}: {variable} is for one machine only")
+            elif variable not in known:
+                faults.append(f"{name}: no code reads {variable}")
+    for name, properties in of_type(expanded, "AWS::ECS::TaskDefinition").items():
+        for container in properties["ContainerDefinitions"]:
+            for variable in container.get("Environment", []):
+                if variable["Name"] not in known:
+                    faults.append(f"{name}: no code reads {variable['Name']}")
+    return faults
+
+
+# ---------------------------------------------------------------------------- permissions
+
+
+def listed(value: object) -> list:
+    return value if isinstance(value, list) else [value]
+
+
+def statements(expanded: dict):
+    """Every (owner, statement) of a role's or a managed policy."""
+    for name, properties in of_type(expanded, "AWS::IAM::ManagedPolicy").items():
+        for statement in listed(properties["PolicyDocument"]["Statement"]):
+            yield name, statement
+    for name, properties in of_type(expanded, "AWS::IAM::Role").items():
+        for policy in properties.get("Policies", []):
+            for statement in listed(policy["PolicyDocument"]["Statement"]):
+                yield name, statement
+
+
+def wrong_permissions(expanded: dict) -> list[str]:
+    faults = []
+    for owner, statement in statements(expanded):
+        if statement.get("Effect") != "Allow" or "NotAction" in statement or "NotResource" in statement:
+            faults.append(f"{owner}: only plain Allow statements are used here")
+        for action in listed(statement.get("Action", [])):
+            if "*" in action or "?" in action:
+                faults.append(f"{owner}: the action {action} has a wildcard")
+            if "*" in listed(statement.get("Resource", "*")) and action not in UNBOUND_ACTIONS:
+                faults.append(f"{owner}: {action} is allowed on every resource")
+            resources = json.dumps(statement.get("Resource"))
+            if action == "dynamodb:DeleteItem" and "LedgerTable" in resources:
+                faults.append(f"{owner}: the ledger is only added to, yet {action} is allowed on it")
+            if action.startswith("secretsmanager:") and owner != "ControlRole":
+                faults.append(f"{owner}: only control may read secrets")
+    roles = of_type(expanded, "AWS::IAM::Role")
+    users = Counter()
+    for name, properties in of_type(expanded, "AWS::Lambda::Function").items():
+        role = properties["Role"].get("Fn::GetAtt", [None])[0]
+        users[role] += 1
+        for arn in roles.get(role, {}).get("ManagedPolicyArns", []):
+            own = isinstance(arn, dict) and "Ref" in arn
+            if not own and not any(allowed in json.dumps(arn) for allowed in AWS_MANAGED):
+                faults.append(f"{role}: has the policy {arn}")
+    faults += [f"{role}: is the role of {n} functions" for role, n in users.items() if n > 1]
+    task = of_type(expanded, "AWS::ECS::TaskDefinition")["RunnerTask"]["TaskRoleArn"]["Fn::GetAtt"][0]
+    if roles[task].keys() & {"Policies", "ManagedPolicyArns"}:
+        faults.append(f"{task}: other people's code runs with it, so it must have no policy")
+    return faults
+
+
+# ---------------------------------------------------------------------------- limits
+
+
+def routes(template: dict) -> list[tuple[str, str, str]]:
+    found = []
+    for name, properties in functions(template).items():
+        program = properties["CodeUri"].split("/")[-2]
+        for event in properties.get("Events", {}).values():
+            if event["Type"] == "Api":
+                found.append((event["Properties"]["Path"], event["Properties"]["Method"], program))
+    return sorted(found)
+
+
+def function_policy_bytes(expanded: dict) -> Counter:
+    """Lambda keeps a function's permissions as one document with a limit. What its statements
+    come to with names of a real stack's length."""
+    sizes: Counter = Counter()
+    function_arn = "arn:aws:lambda:ap-southeast-2:123456789012:function:" + "f" * 40
+    for name, properties in of_type(expanded, "AWS::Lambda::Permission").items():
+        path = json.dumps(properties.get("SourceArn", ""))
+        source = "arn:aws:execute-api:ap-southeast-2:123456789012:abcdefghij/*/*" + path[: len(path) // 2]
+        statement = {
+            "Sid": f"agent-work-orders-{name}-ABCDEFGHIJKL",
+            "Effect": "Allow",
+            "Principal": {"Service": properties["Principal"]},
+            "Action": "lambda:InvokeFunction",
+            "Resource": function_arn,
+            "Condition": {"ArnLike": {"AWS:SourceArn": source}},
+        }
+        target = properties["FunctionName"]
+        sizes[target.get("Ref") or target["Fn::GetAtt"][0]] += len(json.dumps(statement, separators=(",", ":"))) + 1
+    return sizes
+
+
+def too_large(expanded: dict) -> list[str]:
+    faults = []
+    count, size = len(expanded["Resources"]), len(json.dumps(expanded, separators=(",", ":")))
+    print(f"    {count} resources of {MAX_RESOURCES}, {size} bytes of {MAX_TEMPLATE_BYTES} after expansion")
+    if count > MAX_RESOURCES:
+        faults.append(f"{count} resources; a stack holds {MAX_RESOURCES}")
+    if size > MAX_TEMPLATE_BYTES:
+        faults.append(f"{size} bytes; a template has at most {MAX_TEMPLATE_BYTES}")
+    name, size = function_policy_bytes(expanded).most_common(1)[0]
+    print(f"    largest policy of a function: {name}, about {size} bytes of {MAX_FUNCTION_POLICY_BYTES}")
+    if size > MAX_FUNCTION_POLICY_BYTES:
+        faults.append(
+            f"{name}: permissions of about {size} bytes, above {MAX_FUNCTION_POLICY_BYTES}; "
+            "serve a part of its paths by a second function of the same program"
+        )
+    return faults
+
+
+# ---------------------------------------------------------------------------- all of it
+
+
+def lint(what: str, command: list[str]) -> list[str]:
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    return [] if done.returncode == 0 else [f"{what}:\n{done.stdout}{done.stderr}"]
+
+
+def check() -> list[str]:
+    tools = Path(sys.executable).parent
+    template = load()
+    faults = lint("cfn-lint", [str(tools / "cfn-lint"), "-t", str(TEMPLATE), "-r", REGION, "eu-central-1"])
+    faults += lint("sam validate", [str(tools / "sam"), "validate", "--lint", "--region", REGION, "-t", str(TEMPLATE)])
+    try:
+        expanded = expand(template)
+    except InvalidDocumentException as error:
+        return [*faults, f"SAM's transform: {error.message} {[cause.message for cause in error.causes]}"]
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "expanded.json"
+        path.write_text(json.dumps(expanded))
+        # W: of the expansion's own making, such as a Sub without a variable.
+        faults += lint("cfn-lint, expanded", [str(tools / "cfn-lint"), "-t", str(path), "-i", "W", "-r", REGION])
+    faults += dangling(expanded) + wrong_programs(template) + wrong_variables(expanded)
+    faults += wrong_permissions(expanded)
+    print("    routes:")
+    for path, method, program in routes(template):
+        print(f"      {method:<5} {path:<40} {program}")
+    kinds = Counter(resource["Type"] for resource in expanded["Resources"].values())
+    print("    " + ", ".join(f"{n} {kind.removeprefix('AWS::')}" for kind, n in kinds.most_common()))
+    return faults + too_large(expanded)
+
+
+if __name__ == "__main__":
+    found = check()
+    for fault in found:
+        print(f"  FAULT {fault}", file=sys.stderr)
+    sys.exit(1 if found else 0)

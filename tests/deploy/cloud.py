@@ -1,0 +1,277 @@
+"""The stand-in for AWS, and template.yaml deployed to it.
+
+The stand-in is ministack, a process of its own on a free loopback port. It has CloudFormation
+with SAM's transform, API Gateway, Lambda (it runs the real `bootstrap` programs), DynamoDB,
+SQS with its mapping to Lambda, EventBridge, IAM and Secrets Manager. With AUTH it checks every
+call of a function against the function's own role, so a permission that is missing in the
+template fails here as it would in the cloud.
+
+What it cannot do, and what shows it instead:
+- ECS starts no process: functions are pointed at our own cluster (cluster.py), and a door before
+  it checks the roles' ECS permissions.
+- Its import of an API passes over ANY methods and keeps `*~1*` as it is: both are put in by its
+  own API, from what the template expands to.
+- EIP and NAT gateways are not there: the stack is given subnets; the network is linted only.
+- It takes no events of `aws.ecs`, as AWS takes none: its matcher is asked about the rule, and the
+  rule's target is invoked.
+- No TLS, no throttling, no 29 s limit at its gateway: linted only.
+- Condition keys of DynamoDB items (LeadingKeys) are not known to its IAM: linted only.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import socket
+import time
+import urllib.request
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+import check_template
+from processes import running
+from progress import CheckFailed, expect, say, wait_for
+
+STACK = "awo"
+REGION = "us-east-1"
+BUCKET = "packages"
+# The stand-in treats this key as the account's root; functions get keys of their roles.
+ROOT_KEY = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+START_SECONDS = 60
+DEPLOY_SECONDS = 120
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Cloud:
+    """A stand-in that runs."""
+
+    url: str
+    clients: dict = field(default_factory=dict)
+
+    def client(self, service: str):
+        if service not in self.clients:
+            self.clients[service] = boto3.client(
+                service,
+                endpoint_url=self.url,
+                region_name=REGION,
+                aws_access_key_id=ROOT_KEY["AWS_ACCESS_KEY_ID"],
+                aws_secret_access_key=ROOT_KEY["AWS_SECRET_ACCESS_KEY"],
+                config=Config(retries={"max_attempts": 2}, connect_timeout=5, read_timeout=60),
+            )
+        return self.clients[service]
+
+
+@contextmanager
+def ministack(python: Path, scratch: Path):
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    home = scratch / "ministack"
+    home.mkdir()
+    # Nothing of the caller's environment: neither credentials nor a proxy.
+    environment = {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "BIND_HOST": "127.0.0.1",
+        "GATEWAY_PORT": str(port),
+        "AWS_ENDPOINT_URL": url,
+        "AUTH": "true",
+    }
+    log = scratch / "ministack.log"
+    with running([str(python), "-m", "ministack"], log, environment, home) as child:
+
+        def ready() -> bool:
+            expect(child.poll() is None, f"ministack ended: see {log}")
+            try:
+                with urllib.request.urlopen(f"{url}/_ministack/health", timeout=2) as answer:
+                    return answer.status == 200
+            except OSError:
+                return False
+
+        wait_for("ministack's start", START_SECONDS, ready)
+        say(f"ministack is ready on {url}")
+        yield Cloud(url)
+
+
+# ---------------------------------------------------------------------------- deployment
+
+
+def package(cloud: Cloud, programs: Path) -> dict[str, str]:
+    """Puts a zip of each program into the bucket; gives the URI by program."""
+    store = cloud.client("s3")
+    store.create_bucket(Bucket=BUCKET)
+    uris, total = {}, 0
+    for program in sorted(check_template.programs()):
+        bootstrap = programs / program / "bootstrap"
+        expect(bootstrap.is_file(), f"{bootstrap} is missing: build it first")
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+            entry = zipfile.ZipInfo("bootstrap", (2026, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o755 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            file.writestr(entry, bootstrap.read_bytes())
+        key = f"{program}.zip"
+        store.put_object(Bucket=BUCKET, Key=key, Body=archive.getvalue())
+        uris[f"target/lambda/{program}/"] = f"s3://{BUCKET}/{key}"
+        total += archive.tell()
+    say(f"{len(uris)} packages, {total / 1e6:.1f} MB zipped")
+    return uris
+
+
+def for_this_machine(template: dict, uris: dict[str, str], url: str, ecs_url: str) -> dict:
+    """The template with what only a test may set. None of this may ever stand in the file, and
+    check_template.py sees to that."""
+    for properties in check_template.functions(template).values():
+        program = properties["CodeUri"].split("/")[-2]
+        properties["CodeUri"] = uris[properties["CodeUri"]]
+        variables = properties.setdefault("Environment", {}).setdefault("Variables", {})
+        for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
+            variables[f"AWS_ENDPOINT_URL_{service}"] = url
+        if "AWO_CLUSTER" in variables:
+            # The path tells the door who calls.
+            variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
+        if program in ("create-work-order", "control"):
+            variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
+    # Its mapping takes a parameter's text for a number no more than Python does.
+    scaling = template["Resources"]["DispatchRunsMapping"]["Properties"]["ScalingConfig"]
+    scaling["MaximumConcurrency"] = template["Parameters"]["DispatchConcurrency"]["Default"]
+    return template
+
+
+@dataclass
+class Stack:
+    cloud: Cloud
+    outputs: dict[str, str]
+    resources: dict[str, dict]
+
+    @property
+    def api(self) -> str:
+        """The API's address on this machine: what the gateway serves under the stage."""
+        host = self.outputs["ApiUrl"].removeprefix("https://").split("/")[0]
+        return f"{self.cloud.url}/_aws/execute-api/{host.split('.')[0]}/live"
+
+    def physical(self, logical: str) -> str:
+        return self.resources[logical]["PhysicalResourceId"]
+
+    def of_type(self, kind: str) -> list[str]:
+        return [name for name, r in self.resources.items() if r["ResourceType"] == kind]
+
+
+def deploy(cloud: Cloud, template: dict) -> Stack:
+    formation = cloud.client("cloudformation")
+    parameters = {
+        "SubnetIds": "subnet-0a,subnet-0b",
+        "SecurityGroupIds": "sg-0a",
+        "LogFilter": "info,awo_store=debug",
+    }
+    began = time.monotonic()
+    formation.create_stack(
+        StackName=STACK,
+        TemplateBody=json.dumps(template),
+        Capabilities=["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"],
+        Parameters=[{"ParameterKey": k, "ParameterValue": v} for k, v in parameters.items()],
+    )
+
+    def settled():
+        stack = formation.describe_stacks(StackName=STACK)["Stacks"][0]
+        return None if stack["StackStatus"].endswith("IN_PROGRESS") else stack
+
+    stack = wait_for("the stack", DEPLOY_SECONDS, settled)
+    if stack["StackStatus"] != "CREATE_COMPLETE":
+        events = formation.describe_stack_events(StackName=STACK)["StackEvents"]
+        reasons = [
+            f"  {e['LogicalResourceId']}: {e.get('ResourceStatusReason')}"
+            for e in events
+            if "FAILED" in e["ResourceStatus"]
+        ]
+        raise CheckFailed(f"{stack['StackStatus']}: {stack.get('StackStatusReason')}\n" + "\n".join(reasons))
+    found = formation.describe_stack_resources(StackName=STACK)["StackResources"]
+    deployed = Stack(
+        cloud,
+        {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]},
+        {resource["LogicalResourceId"]: resource for resource in found},
+    )
+    say(
+        f"{stack['StackStatus']} in {time.monotonic() - began:.1f} s: {len(found)} resources, "
+        f"{len(deployed.of_type('AWS::Lambda::Function'))} functions, "
+        f"{len(deployed.of_type('AWS::IAM::Role'))} roles, "
+        f"{len(deployed.of_type('AWS::DynamoDB::Table'))} tables, "
+        f"{len(deployed.of_type('AWS::SQS::Queue'))} queues"
+    )
+    return deployed
+
+
+ANY = "x-amazon-apigateway-any-method"
+
+
+def complete_api(stack: Stack, expanded: dict) -> None:
+    """Adds to the API what the stand-in's import leaves out."""
+    gateway, api = stack.cloud.client("apigateway"), stack.physical("Api")
+    definition = expanded["Resources"]["Api"]["Properties"]
+    media_types = [kind.replace("~1", "/") for kind in definition["BinaryMediaTypes"]]
+    known = gateway.get_rest_api(restApiId=api).get("binaryMediaTypes", [])
+    patches = [("add", kind) for kind in media_types] + [("remove", kind) for kind in known]
+    gateway.update_rest_api(
+        restApiId=api,
+        patchOperations=[
+            {"op": op, "path": f"/binaryMediaTypes/{kind.replace('~', '~0').replace('/', '~1')}"}
+            for op, kind in patches
+        ],
+    )
+    resources = {r["path"]: r["id"] for r in gateway.get_resources(restApiId=api, limit=500)["items"]}
+    added = 0
+    for path, methods in definition["Body"]["paths"].items():
+        if ANY not in methods:
+            continue
+        uri = methods[ANY]["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+        logical = re.search(r"functions/\$\{(\w+)\.Arn\}/", uri).group(1)
+        function = stack.cloud.client("lambda").get_function_configuration(FunctionName=stack.physical(logical))
+        place = {"restApiId": api, "resourceId": resources[path], "httpMethod": "ANY"}
+        gateway.put_method(**place, authorizationType="NONE")
+        gateway.put_integration(
+            **place,
+            type="AWS_PROXY",
+            integrationHttpMethod="POST",
+            uri=f"arn:aws:apigateway:{REGION}:lambda:path/2015-03-31/functions/{function['FunctionArn']}/invocations",
+        )
+        added += 1
+    say(f"  {added} ANY methods and the binary media types {media_types} added to the stand-in's API")
+
+
+def policies_of(stack: Stack, program: str) -> list[dict]:
+    """The policy documents of a function's role, as they were deployed."""
+    iam, functions = stack.cloud.client("iam"), stack.cloud.client("lambda")
+    role = functions.get_function_configuration(FunctionName=f"{STACK}-{program}")["Role"].split("/")[-1]
+    documents = [
+        iam.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+        for name in iam.list_role_policies(RoleName=role)["PolicyNames"]
+    ]
+    for policy in iam.list_attached_role_policies(RoleName=role)["AttachedPolicies"]:
+        if policy["PolicyArn"].startswith("arn:aws:iam::aws:"):
+            continue
+        version = iam.get_policy(PolicyArn=policy["PolicyArn"])["Policy"]["DefaultVersionId"]
+        found = iam.get_policy_version(PolicyArn=policy["PolicyArn"], VersionId=version)
+        documents.append(found["PolicyVersion"]["Document"])
+    return documents
+
+
+def function_log(cloud: Cloud, lines: int = 60) -> str:
+    try:
+        events = cloud.client("logs").filter_log_events(logGroupName=f"/awo/{STACK}/functions")["events"]
+    except ClientError as error:
+        return f"(no log of the functions: {error})"
+    return "\n".join(event["message"].rstrip() for event in events[-lines:])

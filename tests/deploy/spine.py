@@ -1,0 +1,227 @@
+"""One work order through the deployed service, from the key to the branch on its origin."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloud import REGION, ROOT_KEY, STACK, Stack
+from progress import expect, say, wait_for
+
+RUN_SECONDS = 120
+CALL_SECONDS = 35
+ADMIN_SECONDS = 30
+CREDITS = 5000
+
+AGENT = """#!/bin/sh
+echo "the task: $(head -n 1 "$AWO_PROMPT")"
+echo 'Hello from the deployed service' > greeting.txt
+"""
+MAKEFILE = "test:\n\ttest -s greeting.txt\n"
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self):
+        return json.loads(self.body)
+
+
+@dataclass
+class Client:
+    base: str
+    key: str | None
+
+    def call(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        request = urllib.request.Request(self.base + path, data=body, method=method)
+        if self.key:
+            request.add_header("authorization", f"Bearer {self.key}")
+        if body is not None:
+            request.add_header("content-type", "application/json")
+        for name, value in headers.items():
+            request.add_header(name.replace("_", "-"), value)
+        try:
+            with urllib.request.urlopen(request, timeout=CALL_SECONDS) as answer:
+                return Answer(answer.status, lower(answer.headers), answer.read())
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, lower(error.headers), error.read())
+
+    def get(self, path: str) -> dict:
+        answer = self.call("GET", path)
+        expect(answer.status == 200, f"GET {path}: {answer.status} {answer.body[:500]!r}")
+        return answer.json()
+
+
+def lower(headers) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def origin(scratch: Path) -> Path:
+    """A repository with an agent and a test that its base commit does not pass."""
+    folder = scratch / "origin"
+    (folder / ".awo").mkdir(parents=True)
+    (folder / ".awo/agent.sh").write_text(AGENT)
+    (folder / ".awo/agent.sh").chmod(0o755)
+    (folder / "Makefile").write_text(MAKEFILE)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--all")
+    git(folder, "-c", "user.name=check", "-c", "user.email=check@localhost", "commit", "--quiet", "-m", "Base")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, timeout=30)
+    expect(done.returncode == 0, f"git {arguments[0]}: {done.stderr}")
+    return done.stdout
+
+
+def customer(awo: Path, stack: Stack) -> Client:
+    """An organization with credits and a key, as an operator makes it."""
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "AWS_REGION": REGION,
+        "AWS_ENDPOINT_URL_DYNAMODB": stack.cloud.url,
+        "AWO_WORK_TABLE": stack.outputs["WorkTable"],
+        "AWO_LEDGER_TABLE": stack.outputs["LedgerTable"],
+        "AWO_SETTINGS_TABLE": stack.outputs["SettingsTable"],
+        **ROOT_KEY,
+    }
+
+    def admin(*arguments: str) -> dict:
+        command = [str(awo), "--json", "admin", *arguments]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=ADMIN_SECONDS)
+        expect(done.returncode == 0, f"awo admin {arguments[0]}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    org = admin("create-org", "--name", "check")["orgId"]
+    admin("grant", "--org", org, "--credits", str(CREDITS))
+    key = admin("create-key", "--org", org, "--scopes", "*")["apiKey"]
+    return Client(stack.api, key)
+
+
+def refuses_what_it_must(client: Client) -> None:
+    """The gateway hands everything to a function of ours, in the style of the path."""
+    stranger = Client(client.base, None)
+    for method, path, caller, status, code in [
+        ("GET", "/v1/work-orders", stranger, 401, "UNAUTHORIZED"),
+        ("GET", "/nowhere", stranger, 401, "UNAUTHORIZED"),
+        ("GET", "/nowhere", client, 404, "NOT_FOUND"),
+        ("GET", "/api/v1/nowhere", client, 404, "NOT_FOUND"),
+        ("GET", "/v1/runs/run_01k00000000000000000000000", client, 404, "RUN_NOT_FOUND"),
+        ("PATCH", "/v1/work-orders", client, 405, "METHOD_NOT_ALLOWED"),
+        ("DELETE", "/v1/runs/run_01k00000000000000000000000/events", client, 405, "METHOD_NOT_ALLOWED"),
+        ("POST", "/control/claim", stranger, 400, "BAD_REQUEST"),
+    ]:
+        answer = caller.call(method, path, b"{}" if method == "POST" else None)
+        found = answer.json().get("error", {}).get("code")
+        expect((answer.status, found) == (status, code), f"{method} {path}: {answer.status} {answer.body!r}")
+        enveloped = "success" in answer.json()
+        expect(enveloped == path.startswith("/api/"), f"{path} answers in the wrong style")
+    allow = client.call("PATCH", "/v1/work-orders").headers.get("allow")
+    expect(allow == "POST, GET", f"Allow: {allow}")
+    # Only a gateway that treats bodies as binary lets the function see the broken byte.
+    broken = client.call("POST", "/v1/work-orders", b'{"taskPrompt":"\xff"}')
+    expect(broken.status == 400, f"a body that is not UTF-8: {broken.status} {broken.body!r}")
+
+
+def succeeds(client: Client, folder: Path) -> None:
+    order = {
+        "taskPrompt": "Write a greeting",
+        "workspaceSource": {"type": "git", "repository": f"file://{folder}"},
+    }
+    body = json.dumps(order).encode()
+    created = client.call("POST", "/v1/work-orders", body, idempotency_key="spine-1")
+    expect(created.status == 201, f"create: {created.status} {created.body!r}")
+    again = client.call("POST", "/v1/work-orders", body, idempotency_key="spine-1")
+    expect(again.body == created.body, f"the same key made another: {again.body!r}")
+    ids = created.json()
+    work_order, run_id = ids["id"], ids["runId"]
+    say(f"work order {work_order}")
+    seen: list[str] = []
+
+    def ended():
+        run = client.get(f"/v1/runs/{run_id}")
+        state = f"{run['status']} {run.get('phase', '')}".strip()
+        if state not in seen:
+            seen.append(state)
+            say(f"  {state}")
+        return run if run["status"] in ("succeeded", "failed", "canceled") else None
+
+    run = wait_for("the run's end", RUN_SECONDS, ended, 0.2)
+    expect(run["status"] == "succeeded", f"the run ended as {json.dumps(run)}")
+    expect(client.get(f"/v1/work-orders/{work_order}")["status"] == "succeeded", "the work order did not succeed")
+    delivered(run, folder)
+    told(client, run_id)
+    charged(client, run, run_id)
+    listed(client, work_order, run_id)
+
+    def compute_stopped():
+        return client.get(f"/v1/runs/{run_id}").get("computeStoppedAt")
+
+    # Only the task event, through the rule to `task-stopped`, gives the slot back this fast.
+    stopped = wait_for("the slot's return by the task event", 30, compute_stopped, 0.2)
+    say(f"  compute stopped at {stopped}, run took {run['startedAt']} to {run['completedAt']}")
+
+
+def delivered(run: dict, folder: Path) -> None:
+    text = git(folder, "show", f"{run['branch']}:greeting.txt")
+    expect(text == "Hello from the deployed service\n", f"the branch holds {text!r}")
+    expect(git(folder, "rev-parse", run["branch"]).strip() == run["commit"], "the branch is not at the run's commit")
+
+
+def told(client: Client, run_id: str) -> None:
+    events = client.get(f"/v1/runs/{run_id}/events")["events"]
+    sequences = [event["sequence"] for event in events]
+    expect(sequences == list(range(1, len(events) + 1)), f"sequences {sequences}")
+    say(f"  {len(events)} events: {', '.join(event['type'] for event in events)}")
+
+
+def charged(client: Client, run: dict, run_id: str) -> None:
+    balance = client.get("/v1/credits")
+    entries = client.get("/v1/credits/usage")["transactions"]
+    paid = [entry["amount"] for entry in entries if entry["type"] == "deduction"]
+    expect(len(paid) == 1 and paid[0] == run["cost"]["credits"], f"deductions {paid}, cost {run['cost']}")
+    expect(round(balance["balance"] + paid[0], 6) == CREDITS, f"balance {balance}")
+    expect(balance["reserved"] == 0 and balance["available"] == balance["balance"], f"balance {balance}")
+    expect(all(entry["runId"] == run_id for entry in entries if entry["type"] == "deduction"), "of another run")
+    say(f"  charged {paid[0]} credits")
+
+
+def listed(client: Client, work_order: str, run_id: str) -> None:
+    """Every list, by the table and by each index that it may use."""
+    for path, name, wanted in [
+        ("/v1/work-orders", "workOrders", work_order),
+        ("/v1/work-orders?status=succeeded", "workOrders", work_order),
+        ("/v1/runs", "runs", run_id),
+        ("/v1/runs?status=succeeded", "runs", run_id),
+        (f"/v1/runs?workOrderId={work_order}", "runs", run_id),
+    ]:
+        answer = client.get(path)
+        found = [item.get("runId" if name == "runs" else "id") for item in answer[name]]
+        expect(found == [wanted], f"GET {path}: {found}")
+
+
+def sweeps(stack: Stack) -> None:
+    answer = stack.cloud.client("lambda").invoke(FunctionName=f"{STACK}-sweep", Payload=b"{}")
+    swept = json.loads(answer["Payload"].read())
+    expect(answer.get("FunctionError") is None and swept.get("failed") == 0, f"sweep: {swept}")
+    say(f"  swept: {swept}")
+
+
+def roles_bite(client: Client, stack: Stack) -> None:
+    """Without its policy a function can do nothing: proof that the roles were asked all along."""
+    iam, functions = stack.cloud.client("iam"), stack.cloud.client("lambda")
+    role = functions.get_function_configuration(FunctionName=f"{STACK}-get-credits")["Role"].split("/")[-1]
+    for name in iam.list_role_policies(RoleName=role)["PolicyNames"]:
+        iam.delete_role_policy(RoleName=role, PolicyName=name)
+    answer = client.call("GET", "/v1/credits")
+    expect(answer.status == 500, f"get-credits without its policy: {answer.status} {answer.body!r}")
+    say("  without its policy get-credits can do nothing")
