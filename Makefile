@@ -25,13 +25,19 @@ programs:
 test: ## Run all tests
 	cargo test --workspace --locked
 
-lint: $(CARGO_DENY) ## Check format, lints, licences and known vulnerabilities
+lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	'$(CARGO_DENY)' --locked check
+	'$(CARGO_DENY)' --locked check bans licenses sources
 
 $(CARGO_DENY):
 	@echo 'Installing cargo-deny $(CARGO_DENY_VERSION) into $(TARGET_DIR)/tools, once.'
 	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
 
-.PHONY: help demo run programs test lint
+bench: programs ## Measure what a client waits for, and what idling costs
+	@cargo build --locked -p awo-tests --bin measure-spine
+	@'$(BIN_DIR)/measure-spine'
+
+include infra/deploy.mk
+
+.PHONY: help demo run programs test lint bench

@@ -16,15 +16,18 @@ origin=$work/origin.git
 service=''
 succeeded=''
 
+# finish [CODE]: ends what was started, and says what went wrong if nobody interrupted.
 finish() {
     trap - EXIT INT TERM
     if [ -n "$service" ]; then
         kill "$service" 2>/dev/null || true
         wait "$service" 2>/dev/null || true
     fi
-    if [ -z "$succeeded" ] && [ -s "$log" ]; then
+    if [ -n "${1:-}" ]; then
+        printf '\nInterrupted; nothing of the demo is left.\n' >&2
+    elif [ -z "$succeeded" ] && [ -s "$log" ]; then
         printf '\nThe demo did not get to its end. The last lines of the service:\n' >&2
-        tail -n 30 "$log" >&2
+        grep -v '"message":"request"' "$log" | tail -n 30 >&2
     fi
     rm -rf "$work"
     [ -n "$succeeded" ] || exit "${1:-1}"

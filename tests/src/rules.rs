@@ -26,7 +26,8 @@ fn client(cloud: &Cloud) -> Client {
     let credentials = Credentials::new(setting("AWS_ACCESS_KEY_ID"), "local", None, None, "test");
     let config = aws_sdk_dynamodb::config::Builder::new()
         .behavior_version(BehaviorVersion::latest())
-        .http_client(awo_cloud::http_client())
+        // Without TLS: reading the machine's certificates for each dump would be most of its time.
+        .http_client(aws_smithy_http_client::Builder::new().build_http())
         .region(Region::new(setting("AWS_REGION")))
         .endpoint_url(setting("AWS_ENDPOINT_URL_DYNAMODB"))
         .credentials_provider(credentials)
@@ -133,6 +134,13 @@ impl Dump {
     #[must_use]
     pub fn reserved(&self) -> i64 {
         self.one("", "balance").map_or(0, |b| number(b, "reserved"))
+    }
+
+    /// True if nothing waits, no slot is taken and no hold is open.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let quiet = |partition| self.partition(partition).is_empty();
+        quiet("#lease") && quiet("#queue") && self.reserved() == 0
     }
 
     /// What is wrong, if anything.

@@ -10,7 +10,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, Url};
 use serde_json::Value;
 
-use crate::address::{Address, is_loopback, start_advice};
+use crate::address::{Address, is_loopback};
 use crate::failure::{ApiFailure, Failure};
 
 /// Longest time to connect.
@@ -128,14 +128,14 @@ impl Client {
 
     fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let advice = if is_loopback(&self.base) {
-            start_advice(std::path::Path::new(".local"))
+            "start the service (`make run` starts the local one), or name another with --url"
         } else {
-            "check the address and the network, then try again".to_owned()
+            "check the address and the network, then try again"
         };
         Failure::Unreachable {
             what: self.base.to_string(),
             why: causes(error),
-            advice,
+            advice: advice.to_owned(),
         }
     }
 }

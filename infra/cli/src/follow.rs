@@ -29,7 +29,7 @@ const MAX_PAGES: u32 = 100;
 pub async fn run(client: &Client, id: &RunId, output: &Output) -> Result<(), Failure> {
     let screen = Screen::new(output);
     let followed = tokio::select! {
-        followed = Follower::new(client, id, &screen).to_its_end() => followed,
+        followed = Follower::new(client, id, &screen).until_over() => followed,
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     };
     screen.end();
@@ -84,7 +84,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    async fn to_its_end(mut self) -> Result<(Run, String), Failure> {
+    async fn until_over(mut self) -> Result<(Run, String), Failure> {
         let mut pause = BRISK;
         let mut failing: Option<Instant> = None;
         loop {

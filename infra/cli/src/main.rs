@@ -10,6 +10,7 @@ mod arguments;
 mod client;
 mod failure;
 mod follow;
+mod list;
 mod output;
 mod paint;
 mod progress;
@@ -58,9 +59,9 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Submit(order) => submit::run(&client, order, output).await,
         Command::Follow(wanted) => follow::run(&client, &wanted.run, output).await,
         Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
-        Command::List(filter) => read::list(&client, filter, output).await,
-        Command::Runs(filter) => read::runs(&client, filter, output).await,
-        Command::Credits(wanted) => read::credits(&client, wanted, output).await,
+        Command::List(filter) => list::list(&client, filter, output).await,
+        Command::Runs(filter) => list::runs(&client, filter, output).await,
+        Command::Credits(wanted) => list::credits(&client, wanted, output).await,
         Command::Admin(_) => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::paint::{Paint, clean_line, shortened};
 /// Most failing checks that are named.
 const MAX_CHECKS: usize = 12;
 /// Most lines of a check's message.
-const MAX_MESSAGE_LINES: usize = 6;
+const MAX_MESSAGE_LINES: usize = 8;
 /// Most characters of such a line.
 const MAX_LINE: usize = 160;
 /// Digits of a commit that tell it from others.
@@ -141,7 +141,11 @@ pub fn live(run: &Run, elapsed: Duration) -> String {
         (status, _) => clean_line(status),
     };
     let ms = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
-    format!("{place}, {}", seconds(ms))
+    let cost = run
+        .cost
+        .as_ref()
+        .map(|cost| format!(", {} credits", cost.credits));
+    format!("{place}, {}{}", seconds(ms), cost.unwrap_or_default())
 }
 
 /// Milliseconds as people read them.
@@ -193,12 +197,12 @@ mod tests {
                 {"level": "L0", "status": "passed", "checks": [{"name": "lint", "status": "passed", "message": ""}]},
                 {"level": "L1", "status": "failed", "checks": [
                     {"name": "ok", "status": "passed", "message": ""},
-                    {"name": "adds\u{1b}[2J", "status": "failed", "message": "a\n\nb\nc\nd\ne\nf\ng"}]}]});
+                    {"name": "adds\u{1b}[2J", "status": "failed", "message": "a\n\nb\nc\nd\ne\nf\ng\nh\ni"}]}]});
         let lines = shown("verification.failed", data);
         assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
-        assert!(lines[8].contains("1 more"), "{lines:?}");
+        assert!(lines[10].contains("1 more"), "{lines:?}");
     }
 
     #[test]

@@ -2,3 +2,5 @@
 
 mod crash_points;
 mod http_api;
+mod template;
+mod whole_runs;

@@ -6,7 +6,9 @@ use std::path::Path;
 use awo_http::routes::{FALLBACK, ROUTES};
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the repository")
 }
 
 fn template() -> serde_json::Value {
@@ -21,7 +23,11 @@ fn untagged(value: serde_norway::Value) -> serde_norway::Value {
     match value {
         Value::Tagged(tagged) => untagged(tagged.value),
         Value::Sequence(items) => Value::Sequence(items.into_iter().map(untagged).collect()),
-        Value::Mapping(map) => map.into_iter().map(|(k, v)| (k, untagged(v))).collect::<serde_norway::Mapping>().into(),
+        Value::Mapping(map) => map
+            .into_iter()
+            .map(|(k, v)| (k, untagged(v)))
+            .collect::<serde_norway::Mapping>()
+            .into(),
         other => other,
     }
 }
@@ -29,18 +35,32 @@ fn untagged(value: serde_norway::Value) -> serde_norway::Value {
 /// The program of each function, and the API events of each.
 fn functions() -> Vec<(String, Vec<(String, String)>)> {
     let template = template();
-    let resources = template["Resources"].as_object().expect("resources").clone();
+    let resources = template["Resources"]
+        .as_object()
+        .expect("resources")
+        .clone();
     resources
         .values()
         .filter(|resource| resource["Type"] == "AWS::Serverless::Function")
         .map(|function| {
             let properties = &function["Properties"];
-            let uri = properties["CodeUri"].as_str().unwrap_or_default().trim_end_matches('/');
+            let uri = properties["CodeUri"]
+                .as_str()
+                .unwrap_or_default()
+                .trim_end_matches('/');
             let program = uri.rsplit('/').next().unwrap_or_default().to_owned();
-            let events = properties["Events"].as_object().cloned().unwrap_or_default();
+            let events = properties["Events"]
+                .as_object()
+                .cloned()
+                .unwrap_or_default();
             let api = events.values().filter(|event| event["Type"] == "Api");
             let routes = api.map(|event| {
-                let of = |name: &str| event["Properties"][name].as_str().unwrap_or_default().to_owned();
+                let of = |name: &str| {
+                    event["Properties"][name]
+                        .as_str()
+                        .unwrap_or_default()
+                        .to_owned()
+                };
                 (of("Method").to_uppercase(), of("Path"))
             });
             (program, routes.collect())
@@ -52,11 +72,23 @@ fn functions() -> Vec<(String, Vec<(String, String)>)> {
 fn the_template_has_every_route_and_no_other() {
     let told: BTreeSet<(String, String, String)> = functions()
         .into_iter()
-        .flat_map(|(program, routes)| routes.into_iter().map(move |(m, p)| (m, p, program.clone())))
+        .flat_map(|(program, routes)| {
+            routes
+                .into_iter()
+                .map(move |(m, p)| (m, p, program.clone()))
+        })
         .filter(|(method, _, _)| method != "ANY")
         .collect();
-    let wanted: BTreeSet<(String, String, String)> =
-        ROUTES.iter().map(|r| (r.method.to_owned(), r.path.to_owned(), r.function.to_owned())).collect();
+    let wanted: BTreeSet<(String, String, String)> = ROUTES
+        .iter()
+        .map(|r| {
+            (
+                r.method.to_owned(),
+                r.path.to_owned(),
+                r.function.to_owned(),
+            )
+        })
+        .collect();
     assert_eq!(told, wanted);
 }
 
@@ -65,7 +97,12 @@ fn what_no_route_serves_goes_to_the_fallback() {
     let any: BTreeSet<String> = functions()
         .into_iter()
         .filter(|(program, _)| program == FALLBACK)
-        .flat_map(|(_, routes)| routes.into_iter().filter(|(method, _)| method == "ANY").map(|(_, path)| path))
+        .flat_map(|(_, routes)| {
+            routes
+                .into_iter()
+                .filter(|(method, _)| method == "ANY")
+                .map(|(_, path)| path)
+        })
         .collect();
     for path in ROUTES.iter().map(|r| r.path).chain(["/", "/{proxy+}"]) {
         assert!(any.contains(path), "other methods of {path} reach nobody");
@@ -75,12 +112,24 @@ fn what_no_route_serves_goes_to_the_fallback() {
 #[test]
 fn every_function_of_the_template_is_a_program_of_the_workspace() {
     let mut programs = BTreeSet::new();
-    for group in std::fs::read_dir(root().join("functions")).expect("functions").flatten() {
+    for group in std::fs::read_dir(root().join("functions"))
+        .expect("functions")
+        .flatten()
+    {
         let bins = group.path().join("src/bin");
         for bin in std::fs::read_dir(bins).into_iter().flatten().flatten() {
-            programs.insert(bin.path().file_stem().expect("a name").to_string_lossy().into_owned());
+            programs.insert(
+                bin.path()
+                    .file_stem()
+                    .expect("a name")
+                    .to_string_lossy()
+                    .into_owned(),
+            );
         }
     }
-    let told: BTreeSet<String> = functions().into_iter().map(|(program, _)| program).collect();
+    let told: BTreeSet<String> = functions()
+        .into_iter()
+        .map(|(program, _)| program)
+        .collect();
     assert_eq!(told, programs);
 }

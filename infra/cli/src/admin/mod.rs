@@ -181,7 +181,7 @@ fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure>
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
-        output.line(&format!("{name}  {value}"))?;
+        output.line(&format!("{name:<14} {value}"))?;
     }
     if matches!(action, Action::CreateKey { .. }) {
         output.line("Keep the key now: it is not stored and cannot be shown again.")?;

@@ -1,6 +1,11 @@
 //! The program itself, as people and scripts call it: against a double of the API for what is
 //! shown and how it exits, and against the local service for what an operator does.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has to fail loudly"
+)]
+
 mod admin;
 mod call;
 mod double;

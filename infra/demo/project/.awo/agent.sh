@@ -14,7 +14,10 @@ repair() {
         return
     fi
     cat "$TMPDIR/repaired" >"$1"
-    repaired="$repaired${repaired:+, }$1"
+    case $repaired in
+    *"$1"*) ;;
+    *) repaired="$repaired${repaired:+, }$1" ;;
+    esac
     echo "repaired $1 for $test"
 }
 
