@@ -157,7 +157,7 @@ def main() -> int:
     except CheckFailed as failure:
         say(f"FAILED: {failure}")
         return 1
-    say("the deployment is sound")
+    say(f"{given.only or 'the deployment'}: sound")
     return 0
 
 
