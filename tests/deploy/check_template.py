@@ -36,6 +36,8 @@ UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
     "ecr:GetAuthorizationToken": "gives a token, not an image",
 }
+# No code reads whole tables or writes past its conditions.
+TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete")} | {"dynamodb:Query"}
 AWS_MANAGED = {"AWSLambdaBasicExecutionRole"}
 # CloudFormation's and Lambda's.
 MAX_RESOURCES = 500
@@ -214,6 +216,8 @@ def wrong_permissions(expanded: dict) -> list[str]:
         for action in listed(statement.get("Action", [])):
             if "*" in action or "?" in action:
                 faults.append(f"{owner}: the action {action} has a wildcard")
+            if action.startswith("dynamodb:") and action not in TABLE_ACTIONS:
+                faults.append(f"{owner}: no code needs {action}")
             if "*" in listed(statement.get("Resource", "*")) and action not in UNBOUND_ACTIONS:
                 faults.append(f"{owner}: {action} is allowed on every resource")
             resources = json.dumps(statement.get("Resource"))
