@@ -31,7 +31,7 @@ from progress import CheckFailed, expect, say, step  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = Path(sys.executable).parent
-MINISTACK = ROOT / ".venv/ministack/bin/python"
+MINISTACK = TOOLS.parents[1] / "ministack/bin/python"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # CodeUri names this folder whatever the target directory is.
 FUNCTIONS = ROOT / "target/lambda"
