@@ -14,7 +14,6 @@ use std::time::Duration;
 use awo_cloud::{Cloud, Environment, SetupError, http_client};
 use awo_domain::Error;
 use awo_http::routes::{FALLBACK, ROUTES};
-use awo_store::Store;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -75,10 +74,18 @@ pub struct Service {
     pub ecs: Ecs,
     /// Settings with which another process reaches the stand-ins.
     pub settings: BTreeMap<String, String>,
-    shutdown: Shutdown,
+    ending: Ending,
     registry: Registry,
     servers: Vec<Server>,
     pollers: Vec<JoinHandle<()>>,
+}
+
+/// The end comes in two steps: first no work is taken any more and tasks are stopped; the stores
+/// go on until what that caused is written down.
+#[derive(Clone)]
+struct Ending {
+    work: Shutdown,
+    stores: Shutdown,
 }
 
 /// Why a service did not start.
@@ -125,11 +132,16 @@ impl Service {
                 .local_addr()
                 .map_err(failed("the gateway's address"))?
         );
-        let (shutdown, registry) = (Shutdown::new(), Registry::new());
-        let stand_ins = StandIns::start(&options, &base_url, &registry, &shutdown).await?;
+        let ending = Ending {
+            work: Shutdown::new(),
+            stores: Shutdown::new(),
+        };
+        let registry = Registry::new();
+        let stand_ins = StandIns::start(&options, &base_url, &registry, &ending).await?;
         let settings = settings(&options, &stand_ins);
         let cloud = Cloud::new(environment(&settings), http_client()).await;
-        store(&cloud)?
+        let store = cloud.store()?;
+        store
             .create_missing_tables()
             .await
             .map_err(StartError::Tables)?;
@@ -140,20 +152,24 @@ impl Service {
             batch_size: 10,
             max_concurrency: 4,
         }
-        .start(stand_ins.queues.clone(), registry.clone(), shutdown.clone());
+        .start(
+            stand_ins.queues.clone(),
+            registry.clone(),
+            ending.work.clone(),
+        );
         let schedule = Schedule {
             name: "sweep".to_owned(),
             function: "sweep".to_owned(),
             period: options.sweep_period,
         }
-        .start(registry.clone(), shutdown.clone());
+        .start(registry.clone(), ending.work.clone());
         let mut servers = stand_ins.servers;
         let gateway_settings = GatewaySettings::new(routes());
         let gateway = gateway::start(
             gateway_listener,
             gateway_settings,
             registry.clone(),
-            shutdown.clone(),
+            ending.work.clone(),
         );
         servers.push(gateway.map_err(failed("the gateway"))?);
         Ok(Service {
@@ -161,7 +177,7 @@ impl Service {
             cloud,
             ecs: stand_ins.ecs,
             settings,
-            shutdown,
+            ending,
             registry,
             servers,
             pollers: vec![mapping, schedule],
@@ -181,7 +197,7 @@ impl Service {
 
     /// Stops: tasks are told to end, functions under way finish.
     pub async fn stop(self) {
-        self.shutdown.begin();
+        self.ending.work.begin();
         self.ecs.idle(DRAIN).await;
         for poller in self.pollers {
             if let Err(error) = poller.await {
@@ -189,6 +205,7 @@ impl Service {
             }
         }
         self.registry.drained(DRAIN).await;
+        self.ending.stores.begin();
         for server in self.servers {
             server.finished().await;
         }
@@ -211,7 +228,7 @@ impl StandIns {
         options: &Options,
         base_url: &str,
         registry: &Registry,
-        shutdown: &Shutdown,
+        ending: &Ending,
     ) -> Result<StandIns, StartError> {
         let (key, storage) = match &options.data_dir {
             Some(dir) => {
@@ -226,20 +243,25 @@ impl StandIns {
             &storage,
             TTL_PERIOD,
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         );
         let dynamodb = dynamodb.map_err(failed("the database"))?;
-        let queues = run_queues(shutdown)?;
+        let queues = run_queues(&ending.stores)?;
         let sqs = sqs::start(
             listen(0).await?,
             queues.clone(),
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         )
         .map_err(failed("SQS"))?;
-        let ecs = cluster(options, base_url, registry, shutdown);
-        let ecs_server = ecs::start(listen(0).await?, ecs.clone(), key.clone(), shutdown.clone())
-            .map_err(failed("ECS"))?;
+        let ecs = cluster(options, base_url, registry, ending);
+        let ecs_server = ecs::start(
+            listen(0).await?,
+            ecs.clone(),
+            key.clone(),
+            ending.stores.clone(),
+        )
+        .map_err(failed("ECS"))?;
         let secrets_file = options
             .data_dir
             .as_ref()
@@ -249,7 +271,7 @@ impl StandIns {
             listen(0).await?,
             &secrets_file,
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         );
         let secrets = secrets.map_err(failed("Secrets Manager"))?;
         Ok(StandIns {
@@ -286,12 +308,12 @@ fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
     Ok(queues)
 }
 
-fn cluster(options: &Options, base_url: &str, registry: &Registry, shutdown: &Shutdown) -> Ecs {
+fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Ending) -> Ecs {
     let rule = TaskRule {
         last_status: vec!["STOPPED".to_owned()],
         function: "task-stopped".to_owned(),
     };
-    let later = LaterInvocations::new(registry.clone(), shutdown.clone(), RETRY_WAITS);
+    let later = LaterInvocations::new(registry.clone(), ending.stores.clone(), RETRY_WAITS);
     let settings = EcsSettings {
         cluster: CLUSTER.to_owned(),
         log_directory: options.log_dir.clone(),
@@ -300,7 +322,7 @@ fn cluster(options: &Options, base_url: &str, registry: &Registry, shutdown: &Sh
     let ecs = Ecs::new(
         settings,
         TaskEvents::new(vec![rule], later),
-        shutdown.clone(),
+        ending.work.clone(),
     );
     let runner = options.runner.display().to_string();
     let environment = [
@@ -354,10 +376,6 @@ fn environment(settings: &BTreeMap<String, String>) -> Environment {
             .cloned()
             .or_else(|| std::env::var(name).ok())
     })
-}
-
-fn store(cloud: &Cloud) -> Result<Store, SetupError> {
-    cloud.store()
 }
 
 /// The gateway's resources: each route, and the fallback for every other method and path.

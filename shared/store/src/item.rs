@@ -78,6 +78,10 @@ impl Key {
         Key::new(format!("{org}#settled"), run.as_str())
     }
 
+    pub fn refunds(org: &OrgId, run: &RunId) -> Key {
+        Key::new(format!("{org}#refunded"), run.as_str())
+    }
+
     pub fn organization(org: &OrgId) -> Key {
         Key::new(org.as_str().to_owned(), "org")
     }
