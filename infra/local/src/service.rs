@@ -325,24 +325,45 @@ fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Endi
         ending.work.clone(),
     );
     let runner = options.runner.display().to_string();
-    let environment = [
-        ("AWO_CONTROL_URL", base_url.to_owned()),
-        (
-            "AWO_WORKSPACE_ROOT",
-            options.workspace_root.display().to_string(),
-        ),
-    ];
+    let mut environment: BTreeMap<String, String> = tool_homes();
+    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
+    environment.insert(
+        "AWO_WORKSPACE_ROOT".to_owned(),
+        options.workspace_root.display().to_string(),
+    );
     ecs.register(TaskDefinition {
         family: "awo-runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
         command: vec![runner.clone()],
-        environment: environment
-            .map(|(name, value)| (name.to_owned(), value))
-            .into(),
+        environment,
         stop_timeout: STOP_TIMEOUT,
         supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
     });
     ecs
+}
+
+/// Where this machine's version managers keep their tool chains: in the cloud the image of runs
+/// has its tools in the system's own places.
+fn tool_homes() -> BTreeMap<String, String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("RBENV_ROOT", ".rbenv"),
+    ]
+    .into_iter()
+    .filter_map(|(name, usual)| {
+        let usual = Path::new(&home).join(usual);
+        let set = std::env::var(name).ok();
+        let place = set.or_else(|| usual.is_dir().then(|| usual.display().to_string()))?;
+        Some((name.to_owned(), place))
+    })
+    .chain(
+        std::env::var("JAVA_HOME")
+            .ok()
+            .map(|place| ("JAVA_HOME".to_owned(), place)),
+    )
+    .collect()
 }
 
 /// What the product is told in its environment, as the template tells it in the cloud.
