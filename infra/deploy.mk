@@ -32,7 +32,7 @@ $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
 $(DEPLOY_VENV)/%/.ready:
 	python3 -m venv $(@D)
-	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
 .PHONY: check-deploy build deploy image

@@ -9,8 +9,8 @@ template fails here as it would in the cloud.
 What it cannot do, and what shows it instead:
 - ECS starts no process: functions are pointed at our own cluster (cluster.py), and a door before
   it checks the roles' ECS permissions.
-- Its import of an API passes over ANY methods and keeps `*~1*` as it is: both are put in by its
-  own API, from what the template expands to.
+- Its import of an API passes over ANY methods: they are added by its API, from what the template
+  expands to. Gateway responses it passes over as well: linted only.
 - EIP and NAT gateways are not there: the stack is given subnets; the network is linted only.
 - It takes no events of `aws.ecs`, as AWS takes none: its matcher is asked about the rule, and the
   rule's target is invoked.
@@ -20,14 +20,13 @@ What it cannot do, and what shows it instead:
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
 import socket
+import subprocess
 import time
 import urllib.request
-import zipfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +34,7 @@ from pathlib import Path
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from samcli.yamlhelper import yaml_parse
 
 import check_template
 from processes import running
@@ -46,7 +46,10 @@ BUCKET = "packages"
 # The stand-in treats this key as the account's root; functions get keys of their roles.
 ROOT_KEY = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 START_SECONDS = 60
+PACKAGE_SECONDS = 300
 DEPLOY_SECONDS = 120
+SUBNETS = ["subnet-0a", "subnet-0b"]
+SECURITY_GROUPS = ["sg-0a"]
 
 
 def free_port() -> int:
@@ -110,34 +113,33 @@ def ministack(python: Path, scratch: Path):
 # ---------------------------------------------------------------------------- deployment
 
 
-def package(cloud: Cloud, programs: Path) -> dict[str, str]:
-    """Puts a zip of each program into the bucket; gives the URI by program."""
-    store = cloud.client("s3")
-    store.create_bucket(Bucket=BUCKET)
-    uris, total = {}, 0
-    for program in sorted(check_template.programs()):
-        bootstrap = programs / program / "bootstrap"
-        expect(bootstrap.is_file(), f"{bootstrap} is missing: build it first")
-        archive = io.BytesIO()
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-            entry = zipfile.ZipInfo("bootstrap", (2026, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o755 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            file.writestr(entry, bootstrap.read_bytes())
-        key = f"{program}.zip"
-        store.put_object(Bucket=BUCKET, Key=key, Body=archive.getvalue())
-        uris[f"target/lambda/{program}/"] = f"s3://{BUCKET}/{key}"
-        total += archive.tell()
-    say(f"{len(uris)} packages, {total / 1e6:.1f} MB zipped")
-    return uris
+def package(cloud: Cloud, sam: Path, scratch: Path) -> dict:
+    """The template as `sam deploy` would send it: with the programs uploaded, and their places
+    instead of CodeUri's folders."""
+    cloud.client("s3").create_bucket(Bucket=BUCKET)
+    packaged = scratch / "packaged.yaml"
+    environment = {
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": str(scratch),
+        "AWS_ENDPOINT_URL": cloud.url,
+        "AWS_DEFAULT_REGION": REGION,
+        "SAM_CLI_TELEMETRY": "0",
+        **ROOT_KEY,
+    }
+    command = [str(sam), "package", "--no-progressbar", "--s3-bucket", BUCKET]
+    command += ["--template-file", str(check_template.TEMPLATE), "--output-template-file", str(packaged)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PACKAGE_SECONDS)
+    expect(done.returncode == 0, f"sam package: {done.stdout}{done.stderr}")
+    objects = cloud.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
+    say(f"  {len(objects)} packages, {sum(o['Size'] for o in objects) / 1e6:.1f} MB zipped")
+    return yaml_parse(packaged.read_text())
 
 
-def for_this_machine(template: dict, uris: dict[str, str], url: str, ecs_url: str) -> dict:
+def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
     """The template with what only a test may set. None of this may ever stand in the file, and
     check_template.py sees to that."""
     for properties in check_template.functions(template).values():
-        program = properties["CodeUri"].split("/")[-2]
-        properties["CodeUri"] = uris[properties["CodeUri"]]
+        program = properties["FunctionName"]["Fn::Sub"].removeprefix("${AWS::StackName}-")
         variables = properties.setdefault("Environment", {}).setdefault("Variables", {})
         for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
             variables[f"AWS_ENDPOINT_URL_{service}"] = url
@@ -146,7 +148,10 @@ def for_this_machine(template: dict, uris: dict[str, str], url: str, ecs_url: st
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
-    # Its mapping takes a parameter's text for a number no more than Python does.
+    # CloudFormation reads `~1` as a slash, and the stand-in does not.
+    api = template["Resources"]["Api"]["Properties"]
+    api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]
+    # The stand-in's mapping counts with the number and gets the parameter's text.
     scaling = template["Resources"]["DispatchRunsMapping"]["Properties"]["ScalingConfig"]
     scaling["MaximumConcurrency"] = template["Parameters"]["DispatchConcurrency"]["Default"]
     return template
@@ -174,8 +179,8 @@ class Stack:
 def deploy(cloud: Cloud, template: dict) -> Stack:
     formation = cloud.client("cloudformation")
     parameters = {
-        "SubnetIds": "subnet-0a,subnet-0b",
-        "SecurityGroupIds": "sg-0a",
+        "SubnetIds": ",".join(SUBNETS),
+        "SecurityGroupIds": ",".join(SECURITY_GROUPS),
         "LogFilter": "info,awo_store=debug",
     }
     began = time.monotonic()
@@ -221,20 +226,9 @@ ANY = "x-amazon-apigateway-any-method"
 def complete_api(stack: Stack, expanded: dict) -> None:
     """Adds to the API what the stand-in's import leaves out."""
     gateway, api = stack.cloud.client("apigateway"), stack.physical("Api")
-    definition = expanded["Resources"]["Api"]["Properties"]
-    media_types = [kind.replace("~1", "/") for kind in definition["BinaryMediaTypes"]]
-    known = gateway.get_rest_api(restApiId=api).get("binaryMediaTypes", [])
-    patches = [("add", kind) for kind in media_types] + [("remove", kind) for kind in known]
-    gateway.update_rest_api(
-        restApiId=api,
-        patchOperations=[
-            {"op": op, "path": f"/binaryMediaTypes/{kind.replace('~', '~0').replace('/', '~1')}"}
-            for op, kind in patches
-        ],
-    )
     resources = {r["path"]: r["id"] for r in gateway.get_resources(restApiId=api, limit=500)["items"]}
     added = 0
-    for path, methods in definition["Body"]["paths"].items():
+    for path, methods in expanded["Resources"]["Api"]["Properties"]["Body"]["paths"].items():
         if ANY not in methods:
             continue
         uri = methods[ANY]["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
@@ -249,7 +243,7 @@ def complete_api(stack: Stack, expanded: dict) -> None:
             uri=f"arn:aws:apigateway:{REGION}:lambda:path/2015-03-31/functions/{function['FunctionArn']}/invocations",
         )
         added += 1
-    say(f"  {added} ANY methods and the binary media types {media_types} added to the stand-in's API")
+    say(f"  {added} ANY methods added to the stand-in's API")
 
 
 def policies_of(stack: Stack, program: str) -> list[dict]:
@@ -269,9 +263,10 @@ def policies_of(stack: Stack, program: str) -> list[dict]:
     return documents
 
 
-def function_log(cloud: Cloud, lines: int = 60) -> str:
+def function_log(cloud: Cloud) -> list[str]:
     try:
-        events = cloud.client("logs").filter_log_events(logGroupName=f"/awo/{STACK}/functions")["events"]
+        pages = cloud.client("logs").get_paginator("filter_log_events")
+        found = pages.paginate(logGroupName=f"/awo/{STACK}/functions").search("events[].message")
+        return [line for message in found for line in message.splitlines()]
     except ClientError as error:
-        return f"(no log of the functions: {error})"
-    return "\n".join(event["message"].rstrip() for event in events[-lines:])
+        return [f"(no log of the functions: {error})"]

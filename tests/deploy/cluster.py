@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from cloud import Stack, policies_of
+from cloud import SECURITY_GROUPS, SUBNETS, Stack, policies_of
 from processes import running
 from progress import expect, say
 
@@ -33,6 +33,10 @@ class Door:
         self.stack: Stack | None = None
         self.inner: dict | None = None
         self.calls: Counter = Counter()
+        # Faults that a test can bring about: a cluster without room, and events that get lost.
+        self.full = False
+        self.loses_events = False
+        self.turned_away = 0
         self.denied: list[str] = []
         door = self
 
@@ -62,6 +66,10 @@ class Door:
         if refusal:
             self.denied.append(refusal)
             return 400, json.dumps({"__type": "AccessDeniedException", "message": refusal}).encode()
+        if operation == "RunTask" and self.full:
+            self.turned_away += 1
+            failure = {"arn": json.loads(body)["cluster"], "reason": "RESOURCE:MEMORY"}
+            return 200, json.dumps({"tasks": [], "failures": [failure]}).encode()
         # The cluster knows one key; whoever shows it may call.
         credential = f"Credential={self.inner['accessKeyId']}/"
         signed = re.sub(r"Credential=[^/]+/", credential, headers.get("authorization", ""))
@@ -93,6 +101,9 @@ class Door:
         if wanted is None:
             return f"{operation} is not known to the door"
         if operation == "RunTask":
+            network = body["networkConfiguration"]["awsvpcConfiguration"]
+            if (network["subnets"], network["securityGroups"]) != (SUBNETS, SECURITY_GROUPS):
+                return f"the task would run in {network}"
             # ECS passes the roles of the task definition on, and asks whether the caller may.
             passed = {"iam:PassedToService": "ecs-tasks.amazonaws.com"}
             wanted += [("iam:PassRole", role, passed) for role in task_roles(self.stack)]
@@ -179,12 +190,12 @@ def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path
         first = child.stdout.readline()
         expect(first, "local-ecs ended at once: see local-ecs.log")
         door.stack, door.inner = stack, json.loads(first)
-        threading.Thread(target=forward, args=(child.stdout, stack), daemon=True).start()
+        threading.Thread(target=forward, args=(child.stdout, stack, door), daemon=True).start()
         say(f"the cluster {settings['cluster']} is ready")
         yield
 
 
-def forward(lines, stack: Stack) -> None:
+def forward(lines, stack: Stack, door: Door) -> None:
     """What EventBridge does with a task's event. Nobody but AWS may put events of `aws.ecs`, on
     the stand-in neither, so its own matcher is asked about the deployed rules, and their targets
     are invoked as EventBridge would."""
@@ -192,6 +203,8 @@ def forward(lines, stack: Stack) -> None:
     rules = [events.describe_rule(Name=stack.physical(name)) for name in stack.of_type("AWS::Events::Rule")]
     patterns = {rule["Name"]: rule["EventPattern"] for rule in rules if rule.get("EventPattern")}
     for event in lines:
+        if door.loses_events:
+            continue
         for rule, pattern in patterns.items():
             if events.test_event_pattern(EventPattern=pattern, Event=event)["Result"]:
                 for target in events.list_targets_by_rule(Rule=rule)["Targets"]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloud import REGION, ROOT_KEY, STACK, Stack
+from cloud import REGION, ROOT_KEY, STACK, Stack, function_log, policies_of
+from cluster import Door, allowed
 from progress import expect, say, wait_for
 
 RUN_SECONDS = 120
+EVENT_SECONDS = 20
+# A lease without a task, and one whose run is over, are due after 30 s.
+SWEEP_SECONDS = 90
+SWEEP_PAUSE = 5
 CALL_SECONDS = 35
 ADMIN_SECONDS = 30
 CREDITS = 5000
@@ -127,24 +133,29 @@ def refuses_what_it_must(client: Client) -> None:
         expect(enveloped == path.startswith("/api/"), f"{path} answers in the wrong style")
     allow = client.call("PATCH", "/v1/work-orders").headers.get("allow")
     expect(allow == "POST, GET", f"Allow: {allow}")
-    # Only a gateway that treats bodies as binary lets the function see the broken byte.
-    broken = client.call("POST", "/v1/work-orders", b'{"taskPrompt":"\xff"}')
+    # Only a gateway that treats bodies as binary lets the function see the broken byte; any other
+    # would replace it, and the order would be taken.
+    body = order("https://127.0.0.1:1/nothing.git").replace(b"greeting", b"\xff")
+    broken = client.call("POST", "/v1/work-orders", body)
     expect(broken.status == 400, f"a body that is not UTF-8: {broken.status} {broken.body!r}")
 
 
-def succeeds(client: Client, folder: Path) -> None:
-    order = {
-        "taskPrompt": "Write a greeting",
-        "workspaceSource": {"type": "git", "repository": f"file://{folder}"},
-    }
-    body = json.dumps(order).encode()
-    created = client.call("POST", "/v1/work-orders", body, idempotency_key="spine-1")
+def order(repository: str) -> bytes:
+    source = {"type": "git", "repository": repository}
+    return json.dumps({"taskPrompt": "Write a greeting", "workspaceSource": source}).encode()
+
+
+def submit(client: Client, repository: str, key: str) -> tuple[str, str]:
+    body = order(repository)
+    created = client.call("POST", "/v1/work-orders", body, idempotency_key=key)
     expect(created.status == 201, f"create: {created.status} {created.body!r}")
-    again = client.call("POST", "/v1/work-orders", body, idempotency_key="spine-1")
+    again = client.call("POST", "/v1/work-orders", body, idempotency_key=key)
     expect(again.body == created.body, f"the same key made another: {again.body!r}")
-    ids = created.json()
-    work_order, run_id = ids["id"], ids["runId"]
-    say(f"work order {work_order}")
+    say(f"  work order {created.json()['id']}")
+    return created.json()["id"], created.json()["runId"]
+
+
+def until_ended(client: Client, run_id: str, seconds: float) -> dict:
     seen: list[str] = []
 
     def ended():
@@ -155,20 +166,81 @@ def succeeds(client: Client, folder: Path) -> None:
             say(f"  {state}")
         return run if run["status"] in ("succeeded", "failed", "canceled") else None
 
-    run = wait_for("the run's end", RUN_SECONDS, ended, 0.2)
+    return wait_for("the run's end", seconds, ended, 0.2)
+
+
+def compute_stopped(client: Client, run_id: str):
+    return client.get(f"/v1/runs/{run_id}").get("computeStoppedAt")
+
+
+def succeeds(client: Client, folder: Path) -> None:
+    work_order, run_id = submit(client, f"file://{folder}", "spine-1")
+    run = until_ended(client, run_id, RUN_SECONDS)
     expect(run["status"] == "succeeded", f"the run ended as {json.dumps(run)}")
     expect(client.get(f"/v1/work-orders/{work_order}")["status"] == "succeeded", "the work order did not succeed")
     delivered(run, folder)
     told(client, run_id)
     charged(client, run, run_id)
     listed(client, work_order, run_id)
+    # The lease is not due yet, so only the task event, by the rule to `task-stopped`, can do this.
+    wait_for("the slot's return by the task event", EVENT_SECONDS, lambda: compute_stopped(client, run_id), 0.2)
+    say(f"  started {run['startedAt']}, completed {run['completedAt']}")
 
-    def compute_stopped():
-        return client.get(f"/v1/runs/{run_id}").get("computeStoppedAt")
 
-    # Only the task event, through the rule to `task-stopped`, gives the slot back this fast.
-    stopped = wait_for("the slot's return by the task event", 30, compute_stopped, 0.2)
-    say(f"  compute stopped at {stopped}, run took {run['startedAt']} to {run['completedAt']}")
+def fails_alone(client: Client) -> None:
+    """Where nothing can be cloned, `control` still looks for the organization's secret for that
+    host: without the permission to, the claim would fail, and not the run."""
+    _, run_id = submit(client, "https://127.0.0.1:1/nothing.git", "spine-2")
+    run = until_ended(client, run_id, RUN_SECONDS)
+    code = run.get("error", {}).get("code")
+    expect((run["status"], code) == ("failed", "WORKSPACE_FAILED"), f"the run ended as {json.dumps(run)}")
+    say(f"  {run['error']['message']}")
+
+
+def heals(client: Client, folder: Path, stack: Stack, door: Door) -> None:
+    """The cluster has no room when the run is dispatched, and the event of its task's end is
+    lost: the sweep asks for the task again, and gives the slot back."""
+    door.full = door.loses_events = True
+    _, run_id = submit(client, f"file://{folder}", "spine-3")
+    wait_for("the dispatch", EVENT_SECONDS, lambda: door.turned_away > 0)
+    door.full = False
+    sweeping = Sweeping(stack)
+
+    def ended():
+        sweeping.now_and_then()
+        return client.get(f"/v1/runs/{run_id}")["status"] in ("succeeded", "failed", "canceled")
+
+    def stopped():
+        sweeping.now_and_then()
+        return compute_stopped(client, run_id)
+
+    wait_for("the run that the sweep starts", SWEEP_SECONDS, ended, 1)
+    run = client.get(f"/v1/runs/{run_id}")
+    expect(run["status"] == "succeeded", f"the run ended as {json.dumps(run)}")
+    expect(door.calls["sweep RunTask"] >= 1, "somebody else than the sweep started it")
+    say("  started by the sweep and succeeded")
+    wait_for("the slot that the sweep returns", SWEEP_SECONDS, stopped, 1)
+    expect(door.calls["sweep DescribeTasks"] >= 1, "somebody else than the sweep returned the slot")
+    door.loses_events = False
+    say(f"  slot returned by the sweep; {sweeping.count} sweeps of ours")
+    scheduled = "".join(function_log(stack.cloud)).count('"message":"swept"') - sweeping.count
+    expect(scheduled >= 1, "the schedule has not called the sweep in a minute")
+    say(f"  {scheduled} more by the schedule")
+
+
+class Sweeping:
+    """Sweeps, more often than the schedule does."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.functions, self.count, self.last = stack.cloud.client("lambda"), 0, 0.0
+
+    def now_and_then(self) -> None:
+        if time.monotonic() < self.last + SWEEP_PAUSE:
+            return
+        answer = self.functions.invoke(FunctionName=f"{STACK}-sweep", Payload=b"{}")
+        swept = json.loads(answer["Payload"].read())
+        expect(answer.get("FunctionError") is None and swept.get("failed") == 0, f"sweep: {swept}")
+        self.last, self.count = time.monotonic(), self.count + 1
 
 
 def delivered(run: dict, folder: Path) -> None:
@@ -209,11 +281,29 @@ def listed(client: Client, work_order: str, run_id: str) -> None:
         expect(found == [wanted], f"GET {path}: {found}")
 
 
-def sweeps(stack: Stack) -> None:
-    answer = stack.cloud.client("lambda").invoke(FunctionName=f"{STACK}-sweep", Payload=b"{}")
-    swept = json.loads(answer["Payload"].read())
-    expect(answer.get("FunctionError") is None and swept.get("failed") == 0, f"sweep: {swept}")
-    say(f"  swept: {swept}")
+def roles_hold(client: Client, stack: Stack) -> None:
+    """What no run above has needed, and what nobody may do."""
+    ours = f"arn:aws:ecs:{REGION}:000000000000:task/{stack.outputs['Cluster']}/0123"
+    others = f"arn:aws:ecs:{REGION}:000000000000:task/other/0123"
+    ledger = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['LedgerTable']}"
+    secret = f"arn:aws:secretsmanager:{REGION}:000000000000:secret:"
+    in_cluster = {"ecs:cluster": f"arn:aws:ecs:{REGION}:000000000000:cluster/{stack.outputs['Cluster']}"}
+    for may, program, action, resource, context in [
+        (True, "sweep", "ecs:StopTask", ours, {}),
+        (False, "sweep", "ecs:StopTask", others, {}),
+        (True, "sweep", "ecs:ListTasks", "*", in_cluster),
+        (False, "sweep", "ecs:ListTasks", "*", {"ecs:cluster": "arn:aws:ecs:us-east-1:000000000000:cluster/other"}),
+        (False, "dispatch-runs", "iam:PassRole", "arn:aws:iam::000000000000:role/admin", {}),
+        (True, "sweep", "dynamodb:PutItem", ledger, {}),
+        (False, "sweep", "dynamodb:DeleteItem", ledger, {}),
+        (False, "get-run", "dynamodb:GetItem", ledger, {}),
+        (True, "control", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),
+        (False, "control", "secretsmanager:GetSecretValue", secret + "billing-AbCdEf", {}),
+        (False, "fallback", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),
+    ]:
+        found = allowed(stack, policies_of(stack, program), action, resource, context)
+        expect(found == may, f"the role of {program}: {action} on {resource} is {'' if found else 'not '}allowed")
+    roles_bite(client, stack)
 
 
 def roles_bite(client: Client, stack: Stack) -> None:
