@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, ledger_entries};
 use crate::list::{Page, Slice};
-use crate::settlement::SettlementItem;
-use crate::table::{Item, read};
+use crate::table::read;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
@@ -66,6 +66,20 @@ pub struct LedgerEntry {
 pub(crate) struct HoldItem {
     pub amount_micro: i64,
     pub created_at: Timestamp,
+    pub v: u32,
+}
+
+/// How a hold was resolved, kept for ever.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementItem {
+    /// Taken from the balance.
+    pub deduction_micro: i64,
+    /// No longer reserved, and not taken.
+    pub release_micro: i64,
+    /// When.
+    pub settled_at: Timestamp,
+    /// Shape of this item.
     pub v: u32,
 }
 

@@ -41,6 +41,7 @@ pub mod work_orders;
 
 mod change;
 mod item;
+mod moves;
 mod table;
 mod transaction;
 
