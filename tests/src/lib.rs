@@ -1,8 +1,14 @@
 //! What the black-box tests stand on: a service on the stand-ins, a client of its API, faults
 //! between the product and AWS, and the rules that must hold whatever happens.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot go on says so and ends"
+)]
+
 pub mod client;
 pub mod faults;
+pub mod invoke;
 pub mod repository;
 pub mod rules;
 pub mod service;

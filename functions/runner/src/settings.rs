@@ -12,6 +12,10 @@ use url::{Host, Url};
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
+/// Where version managers keep their tool chains. Their programs in the PATH find nothing without
+/// them, since agents and verifiers have a home of their own. They name places, never secrets.
+const TOOL_HOMES: [&str; 4] = ["JAVA_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME"];
+
 /// User and group of agents and verifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AgentUser {
@@ -64,6 +68,8 @@ pub(crate) struct Settings {
     /// Absent: agents run as the runner's own user.
     pub(crate) agent_user: Option<AgentUser>,
     pub(crate) path: OsString,
+    /// Those of [`TOOL_HOMES`] that are set.
+    pub(crate) tool_homes: Vec<(&'static str, OsString)>,
     /// This program, for `supervise`.
     pub(crate) program: PathBuf,
 }
@@ -104,6 +110,10 @@ impl Settings {
             workspace_root,
             agent_user,
             path: std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()),
+            tool_homes: TOOL_HOMES
+                .into_iter()
+                .filter_map(|name| Some((name, std::env::var_os(name)?)))
+                .collect(),
             program: std::env::current_exe()
                 .map_err(|why| format!("cannot find this program's own file: {why}"))?,
         })

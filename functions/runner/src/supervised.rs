@@ -84,6 +84,7 @@ pub(crate) struct Finished {
 pub(crate) struct Supervised {
     program: PathBuf,
     path: OsString,
+    tool_homes: Vec<(&'static str, OsString)>,
     user: Option<AgentUser>,
     stop: StopSignal,
 }
@@ -100,6 +101,7 @@ impl Supervised {
         Supervised {
             program: settings.program.clone(),
             path: settings.path.clone(),
+            tool_homes: settings.tool_homes.clone(),
             // Only root can become somebody else; otherwise agents share our user.
             user: settings
                 .agent_user
@@ -163,6 +165,7 @@ impl Supervised {
             .env("HOME", job.home)
             .env("TMPDIR", job.tmp)
             .env("LANG", "C.UTF-8")
+            .envs(self.tool_homes.iter().map(|(name, place)| (name, place)))
             .envs(job.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(stdout_writer)

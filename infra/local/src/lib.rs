@@ -1,7 +1,7 @@
 //! The local cloud: stand-ins for the AWS services that the product runs on, on loopback, for
 //! development, tests and single machines.
 //!
-//! Invariant: no rule of the product lives here, and only [`service`] knows that there is one.
+//! Invariant: no rule of the product lives here, and only `functions` and [`service`] know that there is one.
 //! The product speaks to every stand-in through
 //! the AWS SDK and is spoken to by real Lambda events; only its endpoint URLs differ from the
 //! cloud's. Where a stand-in must differ from the real service, it is stricter, not kinder.
@@ -13,6 +13,7 @@ mod clock;
 pub mod dynamodb;
 pub mod ecs;
 pub mod function;
+mod functions;
 pub mod gateway;
 pub mod invoke_later;
 pub mod mapping;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use awo_domain::OrgId;
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, TransactionId};
-use awo_local::service::make_private_dir;
 use awo_local::{Options, Service};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -111,6 +110,15 @@ fn runner() -> Result<PathBuf, Failure> {
         )
         .into())
     }
+}
+
+/// Makes a directory that only the owner can read, unless it is there.
+fn make_private_dir(path: &Path) -> Result<(), Failure> {
+    let made = std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path);
+    made.map_err(|error| format!("cannot make {}: {error}", path.display()).into())
 }
 
 /// Two services on one data directory would spoil each other's database.

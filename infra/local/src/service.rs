@@ -8,21 +8,19 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment, SetupError, http_client};
 use awo_domain::Error;
-use awo_http::routes::{FALLBACK, ROUTES};
-use awo_store::Store;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::access::AccessKey;
 use crate::dynamodb::Storage;
 use crate::ecs::{Ecs, EcsSettings, TaskDefinition, TaskEvents, TaskRule};
-use crate::function::{Registry, event_function, http_function};
-use crate::gateway::{GatewayRoute, GatewaySettings};
+use crate::function::Registry;
+use crate::functions::{register, routes};
+use crate::gateway::GatewaySettings;
 use crate::invoke_later::{LaterInvocations, RETRY_WAITS};
 use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
@@ -30,10 +28,6 @@ use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
 use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
 
-/// Time of a function behind the gateway; the gateway itself gives up after 29 s.
-const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time of a worker.
-const WORKER_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
 /// From a task's SIGTERM to its SIGKILL.
@@ -75,10 +69,18 @@ pub struct Service {
     pub ecs: Ecs,
     /// Settings with which another process reaches the stand-ins.
     pub settings: BTreeMap<String, String>,
-    shutdown: Shutdown,
+    ending: Ending,
     registry: Registry,
     servers: Vec<Server>,
     pollers: Vec<JoinHandle<()>>,
+}
+
+/// The end comes in two steps: first no work is taken any more and tasks are stopped; the stores
+/// go on until what that caused is written down.
+#[derive(Clone)]
+struct Ending {
+    work: Shutdown,
+    stores: Shutdown,
 }
 
 /// Why a service did not start.
@@ -125,11 +127,16 @@ impl Service {
                 .local_addr()
                 .map_err(failed("the gateway's address"))?
         );
-        let (shutdown, registry) = (Shutdown::new(), Registry::new());
-        let stand_ins = StandIns::start(&options, &base_url, &registry, &shutdown).await?;
+        let ending = Ending {
+            work: Shutdown::new(),
+            stores: Shutdown::new(),
+        };
+        let registry = Registry::new();
+        let stand_ins = StandIns::start(&options, &base_url, &registry, &ending).await?;
         let settings = settings(&options, &stand_ins);
         let cloud = Cloud::new(environment(&settings), http_client()).await;
-        store(&cloud)?
+        let store = cloud.store()?;
+        store
             .create_missing_tables()
             .await
             .map_err(StartError::Tables)?;
@@ -140,20 +147,24 @@ impl Service {
             batch_size: 10,
             max_concurrency: 4,
         }
-        .start(stand_ins.queues.clone(), registry.clone(), shutdown.clone());
+        .start(
+            stand_ins.queues.clone(),
+            registry.clone(),
+            ending.work.clone(),
+        );
         let schedule = Schedule {
             name: "sweep".to_owned(),
             function: "sweep".to_owned(),
             period: options.sweep_period,
         }
-        .start(registry.clone(), shutdown.clone());
+        .start(registry.clone(), ending.work.clone());
         let mut servers = stand_ins.servers;
         let gateway_settings = GatewaySettings::new(routes());
         let gateway = gateway::start(
             gateway_listener,
             gateway_settings,
             registry.clone(),
-            shutdown.clone(),
+            ending.work.clone(),
         );
         servers.push(gateway.map_err(failed("the gateway"))?);
         Ok(Service {
@@ -161,7 +172,7 @@ impl Service {
             cloud,
             ecs: stand_ins.ecs,
             settings,
-            shutdown,
+            ending,
             registry,
             servers,
             pollers: vec![mapping, schedule],
@@ -181,7 +192,7 @@ impl Service {
 
     /// Stops: tasks are told to end, functions under way finish.
     pub async fn stop(self) {
-        self.shutdown.begin();
+        self.ending.work.begin();
         self.ecs.idle(DRAIN).await;
         for poller in self.pollers {
             if let Err(error) = poller.await {
@@ -189,6 +200,7 @@ impl Service {
             }
         }
         self.registry.drained(DRAIN).await;
+        self.ending.stores.begin();
         for server in self.servers {
             server.finished().await;
         }
@@ -211,7 +223,7 @@ impl StandIns {
         options: &Options,
         base_url: &str,
         registry: &Registry,
-        shutdown: &Shutdown,
+        ending: &Ending,
     ) -> Result<StandIns, StartError> {
         let (key, storage) = match &options.data_dir {
             Some(dir) => {
@@ -226,20 +238,25 @@ impl StandIns {
             &storage,
             TTL_PERIOD,
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         );
         let dynamodb = dynamodb.map_err(failed("the database"))?;
-        let queues = run_queues(shutdown)?;
+        let queues = run_queues(&ending.stores)?;
         let sqs = sqs::start(
             listen(0).await?,
             queues.clone(),
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         )
         .map_err(failed("SQS"))?;
-        let ecs = cluster(options, base_url, registry, shutdown);
-        let ecs_server = ecs::start(listen(0).await?, ecs.clone(), key.clone(), shutdown.clone())
-            .map_err(failed("ECS"))?;
+        let ecs = cluster(options, base_url, registry, ending);
+        let ecs_server = ecs::start(
+            listen(0).await?,
+            ecs.clone(),
+            key.clone(),
+            ending.stores.clone(),
+        )
+        .map_err(failed("ECS"))?;
         let secrets_file = options
             .data_dir
             .as_ref()
@@ -249,7 +266,7 @@ impl StandIns {
             listen(0).await?,
             &secrets_file,
             key.clone(),
-            shutdown.clone(),
+            ending.stores.clone(),
         );
         let secrets = secrets.map_err(failed("Secrets Manager"))?;
         Ok(StandIns {
@@ -286,12 +303,12 @@ fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
     Ok(queues)
 }
 
-fn cluster(options: &Options, base_url: &str, registry: &Registry, shutdown: &Shutdown) -> Ecs {
+fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Ending) -> Ecs {
     let rule = TaskRule {
         last_status: vec!["STOPPED".to_owned()],
         function: "task-stopped".to_owned(),
     };
-    let later = LaterInvocations::new(registry.clone(), shutdown.clone(), RETRY_WAITS);
+    let later = LaterInvocations::new(registry.clone(), ending.stores.clone(), RETRY_WAITS);
     let settings = EcsSettings {
         cluster: CLUSTER.to_owned(),
         log_directory: options.log_dir.clone(),
@@ -300,27 +317,48 @@ fn cluster(options: &Options, base_url: &str, registry: &Registry, shutdown: &Sh
     let ecs = Ecs::new(
         settings,
         TaskEvents::new(vec![rule], later),
-        shutdown.clone(),
+        ending.work.clone(),
     );
     let runner = options.runner.display().to_string();
-    let environment = [
-        ("AWO_CONTROL_URL", base_url.to_owned()),
-        (
-            "AWO_WORKSPACE_ROOT",
-            options.workspace_root.display().to_string(),
-        ),
-    ];
+    let mut environment: BTreeMap<String, String> = tool_homes();
+    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
+    environment.insert(
+        "AWO_WORKSPACE_ROOT".to_owned(),
+        options.workspace_root.display().to_string(),
+    );
     ecs.register(TaskDefinition {
         family: "awo-runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
         command: vec![runner.clone()],
-        environment: environment
-            .map(|(name, value)| (name.to_owned(), value))
-            .into(),
+        environment,
         stop_timeout: STOP_TIMEOUT,
         supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
     });
     ecs
+}
+
+/// Where this machine's version managers keep their tool chains: in the cloud the image of runs
+/// has its tools in the system's own places.
+fn tool_homes() -> BTreeMap<String, String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("RBENV_ROOT", ".rbenv"),
+    ]
+    .into_iter()
+    .filter_map(|(name, usual)| {
+        let usual = Path::new(&home).join(usual);
+        let set = std::env::var(name).ok();
+        let place = set.or_else(|| usual.is_dir().then(|| usual.display().to_string()))?;
+        Some((name.to_owned(), place))
+    })
+    .chain(
+        std::env::var("JAVA_HOME")
+            .ok()
+            .map(|place| ("JAVA_HOME".to_owned(), place)),
+    )
+    .collect()
 }
 
 /// What the product is told in its environment, as the template tells it in the cloud.
@@ -354,87 +392,4 @@ fn environment(settings: &BTreeMap<String, String>) -> Environment {
             .cloned()
             .or_else(|| std::env::var(name).ok())
     })
-}
-
-fn store(cloud: &Cloud) -> Result<Store, SetupError> {
-    cloud.store()
-}
-
-/// The gateway's resources: each route, and the fallback for every other method and path.
-fn routes() -> Vec<GatewayRoute> {
-    let route = |method: &str, path: &str, function: &str| GatewayRoute {
-        method: method.to_owned(),
-        path: path.to_owned(),
-        function: function.to_owned(),
-    };
-    let mut paths: Vec<&str> = ROUTES.iter().map(|r| r.path).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    let known = ROUTES.iter().map(|r| route(r.method, r.path, r.function));
-    let other_methods = paths.into_iter().map(|path| route("ANY", path, FALLBACK));
-    let other_paths = ["/", "/{proxy+}"].map(|path| route("ANY", path, FALLBACK));
-    known.chain(other_methods).chain(other_paths).collect()
-}
-
-/// Every function under its name.
-fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
-    let http = [
-        (
-            "create-work-order",
-            awo_work_orders::create_work_order::function(cloud)?,
-        ),
-        (
-            "list-work-orders",
-            awo_work_orders::list_work_orders::function(cloud)?,
-        ),
-        (
-            "get-work-order",
-            awo_work_orders::get_work_order::function(cloud)?,
-        ),
-        ("list-runs", awo_runs::list_runs::function(cloud)?),
-        ("get-run", awo_runs::get_run::function(cloud)?),
-        (
-            "list-run-events",
-            awo_runs::list_run_events::function(cloud)?,
-        ),
-        ("get-credits", awo_credits::get_credits::function(cloud)?),
-        (
-            "list-credit-transactions",
-            awo_credits::list_credit_transactions::function(cloud)?,
-        ),
-        ("control", awo_control::function(cloud)?),
-        (FALLBACK, awo_fallback::function(cloud)?),
-    ];
-    for (name, function) in http {
-        registry.register(name, http_function(function), HTTP_TIMEOUT);
-    }
-    let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
-    let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::dispatch::handle(Arc::clone(&dispatch), event.payload)
-    });
-    registry.register("dispatch-runs", dispatch, WORKER_TIMEOUT);
-    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud)?);
-    let task_stopped = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::task_stopped::handle(Arc::clone(&task_stopped), event.payload)
-    });
-    registry.register("task-stopped", task_stopped, WORKER_TIMEOUT);
-    let sweep = Arc::new(awo_workers::sweep::state(cloud)?);
-    let sweep = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::sweep::handle(Arc::clone(&sweep), event.payload)
-    });
-    registry.register("sweep", sweep, WORKER_TIMEOUT);
-    Ok(())
-}
-
-/// Directories that must be there, readable by the owner only.
-///
-/// # Errors
-/// When one cannot be made.
-pub fn make_private_dir(path: &Path) -> Result<(), StartError> {
-    use std::os::unix::fs::DirBuilderExt;
-    let made = std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path);
-    made.map_err(failed(format!("cannot make {}", path.display())))
 }

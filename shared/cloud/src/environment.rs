@@ -4,9 +4,11 @@ use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::Arc;
 
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// Where settings come from: the process's environment, or a map in tests.
 #[derive(Clone)]
-pub struct Environment(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Environment(Arc<Lookup>);
 
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

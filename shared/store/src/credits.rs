@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, ledger_entries};
 use crate::list::{Page, Slice};
-use crate::settlement::SettlementItem;
-use crate::table::{Item, read};
-use crate::transaction::{Committed, Guard, Transaction};
+use crate::table::read;
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
 /// that a condition can speak of it.
@@ -66,6 +66,20 @@ pub struct LedgerEntry {
 pub(crate) struct HoldItem {
     pub amount_micro: i64,
     pub created_at: Timestamp,
+    pub v: u32,
+}
+
+/// How a hold was resolved, kept for ever.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementItem {
+    /// Taken from the balance.
+    pub deduction_micro: i64,
+    /// No longer reserved, and not taken.
+    pub release_micro: i64,
+    /// When.
+    pub settled_at: Timestamp,
+    /// Shape of this item.
     pub v: u32,
 }
 
@@ -210,10 +224,7 @@ impl Store {
         if left < 0 {
             return Err(beyond(cost));
         }
-        let refunds = Key {
-            pk: format!("{org}#refunded"),
-            sk: run.as_str().to_owned(),
-        };
+        let refunds = Key::refunds(org, run);
         for change in [first, within] {
             let transaction = Transaction::new().update(
                 Guard::Settlement,
@@ -222,12 +233,19 @@ impl Store {
                 change,
             )?;
             match self.add_credits(transaction, org, &entry).await? {
-                Committed::No(refusals)
-                    if refusals.iter().any(|r| r.guard == Guard::Settlement) => {}
+                // The entry is there already: this very call went through before.
+                Committed::No(refusals) if refused(&refusals, Guard::LedgerEntry) => break,
+                Committed::No(refusals) if refused(&refusals, Guard::Settlement) => {}
                 committed => return self.credited(org, committed).await,
             }
         }
-        Err(beyond(cost))
+        let known: Option<LedgerEntry> = self
+            .get(&self.tables.ledger, &Key::ledger_entry(org, id))
+            .await?;
+        match known {
+            Some(_) => self.balance(org).await,
+            None => Err(beyond(cost)),
+        }
     }
 
     async fn add_credits(
@@ -261,13 +279,17 @@ impl Store {
 
     async fn credited(&self, org: &OrgId, committed: Committed) -> Result<BalanceItem, Error> {
         match committed {
-            Committed::No(refusals) if refusals.iter().any(|r| r.guard == Guard::Balance) => {
+            Committed::No(refusals) if refused(&refusals, Guard::Balance) => {
                 Err(Error::Conflict("there is no such organization".to_owned()))
             }
             // The entry is there already: this very call went through before.
             _ => self.balance(org).await,
         }
     }
+}
+
+fn refused(refusals: &[Refusal], guard: Guard) -> bool {
+    refusals.iter().any(|refusal| refusal.guard == guard)
 }
 
 fn beyond(cost_micro: i64) -> Error {

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{Key, SCHEMA_VERSION, queue, runs_with, work_orders_with};
+use crate::item::{Key, queue, runs_with, work_orders_with};
 use crate::lease::Lease;
 use crate::list::Slice;
+use crate::moves::{after_order, after_run};
 use crate::runs::CREATED_SEQUENCE;
 use crate::tally::{DOORBELL_MS, QueueLimits, Tally};
 use crate::timeline::Subject;
 use crate::transaction::{Committed, Guard, Transaction};
-use crate::work_orders::WorkOrder;
 
 /// A waiting entry as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,16 +37,6 @@ pub struct EntryItem {
 }
 
 impl EntryItem {
-    pub(crate) fn of(work_order: &WorkOrder) -> EntryItem {
-        EntryItem {
-            work_order_id: work_order.id.clone(),
-            run_id: work_order.run_id.clone(),
-            tenant_context: work_order.tenant_context.clone(),
-            enqueued_at: work_order.created_at,
-            v: SCHEMA_VERSION,
-        }
-    }
-
     /// The entry as the fair order sees it.
     #[must_use]
     pub fn waiting(&self) -> Waiting {
@@ -184,21 +174,4 @@ impl Store {
         }
         Ok(())
     }
-}
-
-pub(crate) fn after_run(from: RunStatus, event: RunEvent) -> Result<RunStatus, Error> {
-    from.after(event)
-        .ok_or_else(|| Error::Conflict(format!("a run that is {} cannot do that", from.as_str())))
-}
-
-pub(crate) fn after_order(
-    from: WorkOrderStatus,
-    event: WorkOrderEvent,
-) -> Result<WorkOrderStatus, Error> {
-    from.after(event).ok_or_else(|| {
-        Error::Conflict(format!(
-            "a work order that is {} cannot do that",
-            from.as_str()
-        ))
-    })
 }

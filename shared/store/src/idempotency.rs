@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::item::Item;
 use crate::item::Key;
-use crate::table::{Item, read};
+use crate::table::read;
 use crate::transaction::{Guard, Transaction};
 
 /// How long an answer is kept.

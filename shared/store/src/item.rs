@@ -1,4 +1,4 @@
-//! Keys of the tables.
+//! Items as DynamoDB has them, and the keys of the tables.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,8 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{OrgId, RunId, TransactionId, WorkOrderId};
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::table::Item;
+/// An item as DynamoDB has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The version of the item shapes in this module's neighbours.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
@@ -76,6 +77,10 @@ impl Key {
 
     pub fn settlement(org: &OrgId, run: &RunId) -> Key {
         Key::new(format!("{org}#settled"), run.as_str())
+    }
+
+    pub fn refunds(org: &OrgId, run: &RunId) -> Key {
+        Key::new(format!("{org}#refunded"), run.as_str())
     }
 
     pub fn organization(org: &OrgId) -> Key {

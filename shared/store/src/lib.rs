@@ -18,6 +18,7 @@
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
+//! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
@@ -40,6 +41,7 @@ pub mod work_orders;
 
 mod change;
 mod item;
+mod moves;
 mod table;
 mod transaction;
 

@@ -11,7 +11,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, Select};
 use serde::de::DeserializeOwned;
 
 use crate::Store;
-use crate::table::{Item, failed, log, read};
+use crate::item::Item;
+use crate::table::{failed, log, read};
 
 /// Where a page ends early.
 pub const MAX_PAGE_BYTES: usize = 4 * 1_048_576;

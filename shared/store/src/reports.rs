@@ -10,9 +10,9 @@ use awo_domain::{Error, OrgId, RunId, Timestamp};
 
 use crate::Store;
 use crate::change::Change;
-use crate::dispatch::after_run;
 use crate::item::{Key, runs_with};
 use crate::lease::{SILENCE_MS, held, lease_lost};
+use crate::moves::after_run;
 use crate::runs::Run;
 use crate::settlement::{End, Ender, Ending};
 use crate::transaction::{Guard, Transaction};

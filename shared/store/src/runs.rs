@@ -1,6 +1,6 @@
 //! Runs: their items and how they are read and listed.
 
-use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::money::NanoUsd;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::usage::ModelUsage;
 use awo_domain::work_order::TenantContext;
@@ -8,12 +8,11 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, runs, runs_of, runs_with};
 use crate::list::{Page, Slice};
 use crate::schema::{BY_PARENT, BY_STATUS};
-use crate::table::Item;
 use crate::timeline::Subject;
-use crate::work_orders::WorkOrder;
 
 /// The sequence of a queued run's only event.
 pub(crate) const CREATED_SEQUENCE: u64 = 1;
@@ -107,32 +106,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// The first state of a run.
-    #[must_use]
-    pub(crate) fn queued(work_order: &WorkOrder, hold: MicroCredits) -> Run {
-        Run {
-            run_id: work_order.run_id.clone(),
-            work_order_id: work_order.id.clone(),
-            status: RunStatus::Queued,
-            phase: None,
-            iteration: 0,
-            max_iterations: work_order.max_iterations,
-            created_at: work_order.created_at,
-            started_at: None,
-            completed_at: None,
-            compute_stopped_at: None,
-            branch: None,
-            commit: None,
-            error: None,
-            usage: None,
-            cost: None,
-            work_dir: None,
-            tenant_context: work_order.tenant_context.clone(),
-            hold_micro: hold.micro(),
-            last_sequence: CREATED_SEQUENCE,
-        }
-    }
-
     pub(crate) fn subject<'a>(&'a self, org: &'a OrgId) -> Subject<'a> {
         Subject {
             org,

@@ -8,30 +8,15 @@ use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunError, RunEvent, RunStatus};
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
-use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
-use crate::credits::LedgerEntry;
-use crate::dispatch::{after_order, after_run};
+use crate::credits::{LedgerEntry, SettlementItem};
 use crate::item::{Key, SCHEMA_VERSION, runs_with, work_orders_with};
 use crate::lease::STOPPING_MS;
+use crate::moves::{after_order, after_run};
 use crate::runs::{Cost, PricedUsage, Run};
 use crate::transaction::{Guard, Transaction};
-
-/// How a hold was resolved, kept for ever.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SettlementItem {
-    /// Taken from the balance.
-    pub deduction_micro: i64,
-    /// No longer reserved, and not taken.
-    pub release_micro: i64,
-    /// When.
-    pub settled_at: Timestamp,
-    /// Shape of this item.
-    pub v: u32,
-}
 
 /// How a run ends.
 #[derive(Debug, Clone)]

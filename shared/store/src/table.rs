@@ -1,22 +1,17 @@
 //! The calls to DynamoDB. Each logs its round trip and the capacity it consumed, at debug level.
 
-use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use awo_domain::Error;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::{
-    AttributeValue, ConsumedCapacity, ReturnConsumedCapacity, ReturnValue,
-    ReturnValuesOnConditionCheckFailure,
+    ConsumedCapacity, ReturnConsumedCapacity, ReturnValue, ReturnValuesOnConditionCheckFailure,
 };
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
-use crate::item::Key;
-
-/// An item as DynamoDB has it.
-pub(crate) type Item = HashMap<String, AttributeValue>;
+use crate::item::{Item, Key};
 
 /// How often a write is tried again that met another transaction on the same item.
 pub(crate) const CONFLICT_RETRIES: u32 = 12;

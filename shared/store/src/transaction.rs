@@ -12,8 +12,9 @@ use aws_sdk_dynamodb::types::{
 use serde::Serialize;
 
 use crate::change::Change;
+use crate::item::Item;
 use crate::item::Key;
-use crate::table::{CONFLICT_RETRIES, Item, Store, conflict_pause, failed, log};
+use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
 
 /// Which of a transaction's writes it was that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

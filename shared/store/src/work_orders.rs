@@ -15,11 +15,11 @@ use crate::change::Change;
 use crate::credits::insufficient;
 use crate::dispatch::EntryItem;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, work_orders, work_orders_with};
 use crate::list::{Page, Slice};
-use crate::runs::{Run, RunItem};
+use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::schema::BY_STATUS;
-use crate::table::Item;
 use crate::tally::{QueueLimits, Tally};
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
@@ -147,9 +147,9 @@ impl Store {
     ) -> Result<Created, Error> {
         let (org, now) = (&new.org, new.now);
         let work_order = new.work_order();
-        let run = Run::queued(&work_order, new.hold);
+        let run = queued_run(&work_order, new.hold);
         let subject = run.subject(org);
-        let entry = EntryItem::of(&work_order);
+        let entry = queue_entry(&work_order);
         let tally = Change::new()
             .entry_came(org, limits, now)
             .count_work_order(None, WorkOrderStatus::Queued)
@@ -268,6 +268,42 @@ impl WorkOrder {
         self.tenant_context
             .as_ref()
             .map_or("", |t| t.tenant_id.as_str())
+    }
+}
+
+/// The first state of a work order's newest run.
+fn queued_run(work_order: &WorkOrder, hold: MicroCredits) -> Run {
+    Run {
+        run_id: work_order.run_id.clone(),
+        work_order_id: work_order.id.clone(),
+        status: RunStatus::Queued,
+        phase: None,
+        iteration: 0,
+        max_iterations: work_order.max_iterations,
+        created_at: work_order.created_at,
+        started_at: None,
+        completed_at: None,
+        compute_stopped_at: None,
+        branch: None,
+        commit: None,
+        error: None,
+        usage: None,
+        cost: None,
+        work_dir: None,
+        tenant_context: work_order.tenant_context.clone(),
+        hold_micro: hold.micro(),
+        last_sequence: CREATED_SEQUENCE,
+    }
+}
+
+/// The place of a work order in the queue.
+fn queue_entry(work_order: &WorkOrder) -> EntryItem {
+    EntryItem {
+        work_order_id: work_order.id.clone(),
+        run_id: work_order.run_id.clone(),
+        tenant_context: work_order.tenant_context.clone(),
+        enqueued_at: work_order.created_at,
+        v: SCHEMA_VERSION,
     }
 }
 

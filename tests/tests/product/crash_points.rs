@@ -7,8 +7,9 @@
 
 use awo_domain::RunId;
 use awo_tests::faults::Fault;
+use awo_tests::invoke::Reply;
 use awo_tests::rules::Dump;
-use awo_tests::world::{Functions, Org, Reply, World};
+use awo_tests::world::{Functions, Org, World};
 use serde_json::{Value, json};
 
 const MAX_CONCURRENT: i64 = 5;

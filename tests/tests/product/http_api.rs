@@ -214,7 +214,8 @@ async fn all_faults_of_a_body_are_told_at_once_and_nothing_changes() {
     assert_eq!(paths(&answer), wanted);
     let json_type = [("content-type", "application/json")];
     let long = format!("{{\"taskPrompt\": \"{}\"}}", "x".repeat(300_000)).into_bytes();
-    let cases: [(&[(&str, &str)], Vec<u8>, u16, &str); 7] = [
+    type Case<'a> = (&'a [(&'a str, &'a str)], Vec<u8>, u16, &'a str);
+    let cases: [Case<'_>; 7] = [
         (
             &[("content-type", "text/plain")],
             b"{}".to_vec(),

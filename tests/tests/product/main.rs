@@ -1,5 +1,11 @@
 //! Black-box tests of the service, fault injection, and the parity of template and routes.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on says so and ends"
+)]
+
 mod crash_points;
 mod http_api;
 mod template;

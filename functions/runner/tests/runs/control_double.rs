@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::SystemTime;
 
 use awo_domain::control::{
     Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
@@ -34,7 +33,6 @@ pub struct Seen {
     pub claims: u32,
     pub events: Vec<NumberedEvent>,
     pub finish: Option<Finish>,
-    pub finished_at: Option<SystemTime>,
     pub violations: Vec<String>,
     calls: u64,
     fenced: bool,
@@ -181,7 +179,6 @@ async fn finish(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }
     let finish: Finish = serde_json::from_slice(&body).unwrap();
-    seen.finished_at.get_or_insert_with(SystemTime::now);
     let answer = api.take(&mut seen, finish.events.clone());
     if seen.finish.as_ref().is_some_and(|first| *first != finish) {
         seen.violations.push("another finish".to_owned());

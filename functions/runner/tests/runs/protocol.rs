@@ -1,7 +1,6 @@
 //! The runner and the control API: nothing twice, nothing lost, and an end when told so.
 
 use std::process::Command;
-use std::time::{Duration, SystemTime};
 
 use awo_domain::control::RunnerEvent as E;
 
@@ -129,47 +128,5 @@ fn help_explains_the_program() {
         "supervise",
     ] {
         assert!(text.contains(word), "{word}");
-    }
-}
-
-/// Not a test: `cargo test -p awo-runner -- --ignored --nocapture latencies` prints what a run
-/// costs around its agent.
-#[test]
-#[ignore = "prints measurements"]
-fn latencies() {
-    let agent = "date +%s%N > \"$TMPDIR/../workspace/t0\"; echo y > y; date +%s%N > t1";
-    let plan = "tests: [{run: 'true'}]\n";
-    for (what, files) in [("no checks", FILES), ("one test", &[("verify.yaml", plan)])] {
-        let mut rows: Vec<[u128; 3]> = Vec::new();
-        for _ in 0..15 {
-            let scene = Scene::new(files, agent);
-            let began = SystemTime::now();
-            let ended = scene.run();
-            ended.succeeded();
-            let stamp = |name: &str| {
-                let text = std::fs::read_to_string(ended.run_dir.join("workspace").join(name));
-                let since: u64 = text.unwrap().trim().parse().unwrap();
-                SystemTime::UNIX_EPOCH + Duration::from_nanos(since)
-            };
-            let us =
-                |from: SystemTime, to: SystemTime| to.duration_since(from).unwrap().as_micros();
-            let finished = ended.finished_at.unwrap();
-            rows.push([
-                us(began, stamp("t0")),
-                us(stamp("t1"), finished),
-                us(began, finished),
-            ]);
-        }
-        for (column, name) in ["start to agent", "agent to finish", "whole"]
-            .iter()
-            .enumerate()
-        {
-            let mut values: Vec<u128> = rows.iter().map(|row| row[column]).collect();
-            values.sort_unstable();
-            println!(
-                "{what}: {name}: median {} us, worst {} us",
-                values[7], values[14]
-            );
-        }
     }
 }

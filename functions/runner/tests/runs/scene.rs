@@ -45,7 +45,6 @@ pub struct Ended {
     pub events: Vec<RunnerEvent>,
     pub finish: Option<Finish>,
     pub claims: u32,
-    pub finished_at: Option<std::time::SystemTime>,
     pub run_dir: PathBuf,
     pub log: String,
 }
@@ -167,7 +166,6 @@ impl Running {
             events: seen.events.iter().map(|e| e.event.clone()).collect(),
             finish: seen.finish.clone(),
             claims: seen.claims,
-            finished_at: seen.finished_at,
             run_dir: self.run_dir.clone(),
             log,
         }

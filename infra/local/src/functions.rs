@@ -1,0 +1,82 @@
+//! The product's functions under their names, and the gateway's way to them: what the cloud's
+//! template says of functions and routes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_http::routes::{FALLBACK, ROUTES};
+
+use crate::function::{Registry, event_function, http_function};
+use crate::gateway::GatewayRoute;
+
+/// Time of a function behind the gateway; the gateway itself gives up after 29 s.
+const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time of a worker.
+const WORKER_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The gateway's resources: each route, and the fallback for every other method and path.
+pub(crate) fn routes() -> Vec<GatewayRoute> {
+    let route = |method: &str, path: &str, function: &str| GatewayRoute {
+        method: method.to_owned(),
+        path: path.to_owned(),
+        function: function.to_owned(),
+    };
+    let mut paths: Vec<&str> = ROUTES.iter().map(|r| r.path).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let known = ROUTES.iter().map(|r| route(r.method, r.path, r.function));
+    let other_methods = paths.into_iter().map(|path| route("ANY", path, FALLBACK));
+    let other_paths = ["/", "/{proxy+}"].map(|path| route("ANY", path, FALLBACK));
+    known.chain(other_methods).chain(other_paths).collect()
+}
+
+/// Every function under its name.
+pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
+    let http = [
+        (
+            "create-work-order",
+            awo_work_orders::create_work_order::function(cloud)?,
+        ),
+        (
+            "list-work-orders",
+            awo_work_orders::list_work_orders::function(cloud)?,
+        ),
+        (
+            "get-work-order",
+            awo_work_orders::get_work_order::function(cloud)?,
+        ),
+        ("list-runs", awo_runs::list_runs::function(cloud)?),
+        ("get-run", awo_runs::get_run::function(cloud)?),
+        (
+            "list-run-events",
+            awo_runs::list_run_events::function(cloud)?,
+        ),
+        ("get-credits", awo_credits::get_credits::function(cloud)?),
+        (
+            "list-credit-transactions",
+            awo_credits::list_credit_transactions::function(cloud)?,
+        ),
+        ("control", awo_control::function(cloud)?),
+        (FALLBACK, awo_fallback::function(cloud)?),
+    ];
+    for (name, function) in http {
+        registry.register(name, http_function(function), HTTP_TIMEOUT);
+    }
+    let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
+    let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::dispatch::handle(Arc::clone(&dispatch), event.payload)
+    });
+    registry.register("dispatch-runs", dispatch, WORKER_TIMEOUT);
+    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud)?);
+    let task_stopped = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::task_stopped::handle(Arc::clone(&task_stopped), event.payload)
+    });
+    registry.register("task-stopped", task_stopped, WORKER_TIMEOUT);
+    let sweep = Arc::new(awo_workers::sweep::state(cloud)?);
+    let sweep = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
+        awo_workers::sweep::handle(Arc::clone(&sweep), event.payload)
+    });
+    registry.register("sweep", sweep, WORKER_TIMEOUT);
+    Ok(())
+}
