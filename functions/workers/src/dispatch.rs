@@ -61,7 +61,7 @@ pub async fn handle(
         let id = message.message_id.clone().unwrap_or_default();
         if let Err(error) = answer_bell(&state, &message).await {
             tracing::error!(
-                message = id,
+                message_id = id,
                 ?error,
                 "dispatch failed; the bell rings again"
             );

@@ -8,6 +8,8 @@ pub fn start() {
     let started = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .try_init();
