@@ -13,7 +13,9 @@ use serde_json::Value;
 const PARTITIONS: [(&str, &[&str]); 2] = [
     (
         "AWO_WORK_TABLE",
-        &["", "#wo", "#run", "#queue", "#lease", "#idem"],
+        &[
+            "", "#wo", "#run", "#queue", "#lease", "#idem", "#usage", "#day",
+        ],
     ),
     (
         "AWO_LEDGER_TABLE",
@@ -149,6 +151,7 @@ impl Dump {
         let mut broken = Vec::new();
         self.check_tally(max_concurrent, &mut broken);
         self.check_ledger(&mut broken);
+        self.check_usage(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);
         }
@@ -238,6 +241,42 @@ impl Dump {
         ] {
             if wrong {
                 broken.push(format!("{what}: {balance}, sum {sum}, open holds {open}"));
+            }
+        }
+    }
+
+    /// Every run that is over is in the usage records, and in the sums of its day, once.
+    fn check_usage(&self, broken: &mut Vec<String>) {
+        let over = |run: &&&Value| run.get("completedAt").is_some();
+        let over = self.runs().iter().filter(over).count();
+        let records = self.partition("#usage").len();
+        let days = self.partition("#day");
+        let of_days = |name: &str, models: bool| -> i64 {
+            let wanted = |day: &&&Value| text(day, "sk").contains('#') == models;
+            days.iter()
+                .filter(wanted)
+                .map(|day| number(day, name))
+                .sum()
+        };
+        let used = |name: &str| -> i64 {
+            let models = self
+                .runs()
+                .into_iter()
+                .flat_map(|run| run["usage"].as_array().cloned().unwrap_or_default());
+            models.map(|model| number(&model["usage"], name)).sum()
+        };
+        let summed = of_days("runs", false);
+        if records != over || summed != i64::try_from(over).unwrap_or(0) {
+            broken.push(format!(
+                "{over} runs are over; there are {records} records and {summed} in the sums"
+            ));
+        }
+        for tokens in ["inputTokens", "outputTokens"] {
+            let (summed, used) = (of_days(tokens, true), used(tokens));
+            if summed != used {
+                broken.push(format!(
+                    "{tokens}: the days' sums say {summed}, the runs {used}"
+                ));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use awo_domain::api_key::KeyId;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{OrgId, RunId, TransactionId, WorkOrderId};
+use awo_domain::{OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// An item as DynamoDB has it.
@@ -61,6 +61,17 @@ impl Key {
 
     pub fn idempotency(org: &OrgId, hash: &str) -> Key {
         Key::new(format!("{org}#idem"), hash)
+    }
+
+    pub fn usage(org: &OrgId, completed_at: Timestamp, run: &RunId) -> Key {
+        Key::new(format!("{org}#usage"), format!("{completed_at}#{run}"))
+    }
+
+    /// A day's sums: of all runs, or of one model.
+    pub fn day(org: &OrgId, at: Timestamp, model: Option<&str>) -> Key {
+        let day: String = at.to_string().chars().take(10).collect();
+        let of = model.map(|model| format!("#{model}")).unwrap_or_default();
+        Key::new(format!("{org}#day"), format!("{day}{of}"))
     }
 
     pub fn balance(org: &OrgId) -> Key {

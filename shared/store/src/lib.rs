@@ -14,6 +14,8 @@
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
+//! | work | `<org>#usage` | completion and run id | what a run used |
+//! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
@@ -44,5 +46,6 @@ mod item;
 mod moves;
 mod table;
 mod transaction;
+mod usage;
 
 pub use table::{Store, Tables};

@@ -186,6 +186,7 @@ impl End<'_> {
                 ended.to_parts(),
                 now,
             )?
+            .record_usage(store, org, run, &ending.usage, now)?
             .settle(store, self, settled)
     }
 

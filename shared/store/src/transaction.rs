@@ -30,6 +30,7 @@ pub(crate) enum Guard {
     Settlement,
     LedgerEntry,
     Idempotency,
+    Usage,
     Organization,
     ApiKey,
 }
