@@ -180,43 +180,41 @@ impl World {
         }
     }
 
-    /// Delivers every visible message of the run queue to the dispatcher, until none is left.
+    /// Delivers every message of the run queue to the dispatcher, and those that this brings.
     pub async fn deliver_bells(&self, functions: &Functions) {
         loop {
-            let receive = Receive {
-                messages: 10,
-                bytes: 1_000_000,
-                wait: Some(Duration::ZERO),
-                visibility: Some(Duration::ZERO),
-            };
-            let received = self.queues.receive(QUEUE, receive).await.expect("messages");
-            if received.is_empty() {
+            let bells = self.take_bells().await;
+            if bells.is_empty() {
                 return;
             }
-            for message in received {
-                drop(functions.bell(&message.message.body).await);
-                drop(self.queues.delete(QUEUE, &message.receipt_handle));
+            for bell in bells {
+                drop(functions.bell(&bell).await);
             }
         }
     }
 
     /// Loses every message there is.
     pub async fn lose_bells(&self) {
-        loop {
-            let receive = Receive {
-                messages: 10,
-                bytes: 1_000_000,
-                wait: Some(Duration::ZERO),
-                visibility: Some(Duration::ZERO),
-            };
-            let received = self.queues.receive(QUEUE, receive).await.expect("messages");
-            if received.is_empty() {
-                return;
-            }
-            for message in received {
-                drop(self.queues.delete(QUEUE, &message.receipt_handle));
-            }
-        }
+        while !self.take_bells().await.is_empty() {}
+    }
+
+    /// Takes messages off the run queue; none if it is empty.
+    async fn take_bells(&self) -> Vec<String> {
+        let receive = Receive {
+            messages: 10,
+            bytes: 1_000_000,
+            wait: Some(Duration::ZERO),
+            visibility: Some(Duration::from_secs(30)),
+        };
+        let received = self.queues.receive(QUEUE, receive).await.expect("messages");
+        received
+            .into_iter()
+            .map(|message| {
+                let deleted = self.queues.delete(QUEUE, &message.receipt_handle);
+                deleted.expect("a message in our hands");
+                message.message.body.clone()
+            })
+            .collect()
     }
 
     /// Lets a minute pass, sweeps, and delivers the bells that the sweep rang.
