@@ -8,5 +8,6 @@
 
 mod crash_points;
 mod http_api;
+mod http_lists;
 mod template;
 mod whole_runs;
