@@ -1,7 +1,7 @@
 //! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run, priced and settled.
 
 use awo_domain::control::{Finish, Outcome, ReportAnswer};
-use awo_domain::run::RunError;
+use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{MAX_MODELS, sum_by_model};
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_http::Answer;
@@ -30,7 +30,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         ))
     };
     let acknowledged = state.store.finish(&by, &finish.events, ending, now).await?;
-    Answer::ok(ReportAnswer { acknowledged })
+    Answer::ok(ReportAnswer {
+        acknowledged,
+        wish: None,
+    })
 }
 
 fn checked_usage(finish: &Finish) -> Result<(), Error> {
@@ -78,6 +81,11 @@ fn ending(
             message,
             commit,
         } => (Some(RunError::new(*code, message)), commit, None),
+        Outcome::Stopped { commit, .. } => (
+            Some(RunError::new(RunErrorCode::Killed, "the run was stopped")),
+            commit,
+            None,
+        ),
     };
     let compute_ms = now.ms_since(run.started_at.unwrap_or(now));
     Ending {

@@ -20,5 +20,8 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     } else {
         state.store.report(&by, &report.events, now).await?
     };
-    Answer::ok(ReportAnswer { acknowledged })
+    Answer::ok(ReportAnswer {
+        acknowledged,
+        wish: None,
+    })
 }

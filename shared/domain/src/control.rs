@@ -33,10 +33,18 @@ pub fn finish_path(org: &OrgId, run: &RunId) -> String {
     format!("/control/{org}/runs/{run}/finish")
 }
 
+/// The path of what agents wrote; `POST` with an [`IterationLog`], answered by a [`ReportAnswer`].
+#[must_use]
+pub fn logs_path(org: &OrgId, run: &RunId) -> String {
+    format!("/control/{org}/runs/{run}/logs")
+}
+
 /// Most events in one report.
 pub const MAX_REPORTED_EVENTS: usize = 20;
 /// How often a runner that has nothing to say reports all the same.
 pub const HEARTBEAT_MS: u64 = 10_000;
+/// How much of the end of what an agent wrote in one iteration is kept, in bytes.
+pub const MAX_LOG_BYTES: usize = 262_144;
 
 /// Trades the nonce for a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -230,6 +238,14 @@ pub enum Outcome {
         #[serde(skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
     },
+    /// A client's wish ended it, and nothing of it is alive.
+    Stopped {
+        /// True if something had to be killed with SIGKILL.
+        forced: bool,
+        /// The last commit there is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+    },
 }
 
 /// The last report.
@@ -252,4 +268,84 @@ pub struct Finish {
 pub struct ReportAnswer {
     /// The highest event number that is kept.
     pub acknowledged: u64,
+    /// What a client wants, if it wants the run to stop. From then on events are no longer kept;
+    /// the last report is, once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wish: Option<Wish>,
+}
+
+/// How a client wants a run to stop before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
+pub enum Wish {
+    /// SIGINT, so that an agent can still say what it used; then SIGTERM; then SIGKILL.
+    Cancel,
+    /// SIGTERM, the grace period, SIGKILL.
+    Kill {
+        /// From SIGTERM to SIGKILL.
+        grace_period_ms: u64,
+        /// SIGKILL at once.
+        immediate: bool,
+    },
+}
+
+impl Wish {
+    /// True if this one is not content with what `earlier` asked for.
+    #[must_use]
+    pub fn is_stronger_than(self, earlier: Wish) -> bool {
+        self.haste() < earlier.haste()
+    }
+
+    /// What a tree may take at most; a cancel may always take longest.
+    fn haste(self) -> u64 {
+        match self {
+            Wish::Cancel => u64::MAX,
+            Wish::Kill {
+                immediate: true, ..
+            } => 0,
+            Wish::Kill {
+                grace_period_ms, ..
+            } => grace_period_ms.saturating_add(1),
+        }
+    }
+}
+
+/// The end of what an agent wrote in one iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct IterationLog {
+    /// From 1.
+    pub iteration: u32,
+    /// Base64 of the gzip of at most [`MAX_LOG_BYTES`] bytes.
+    pub output: String,
+    /// How many bytes it wrote in all.
+    pub bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stronger_wish_is_one_that_leaves_less_time() {
+        let kill = |grace_period_ms, immediate| Wish::Kill {
+            grace_period_ms,
+            immediate,
+        };
+        let by_strength = [
+            Wish::Cancel,
+            kill(5_000, false),
+            kill(0, false),
+            kill(9, true),
+        ];
+        for (i, weaker) in by_strength.iter().enumerate() {
+            for (j, stronger) in by_strength.iter().enumerate() {
+                assert_eq!(stronger.is_stronger_than(*weaker), j > i);
+            }
+        }
+    }
 }

@@ -131,6 +131,7 @@ impl Api {
         }
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
+            wish: None,
         }
     }
 }
