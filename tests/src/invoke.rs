@@ -27,11 +27,12 @@ pub(crate) fn context() -> lambda_runtime::Context {
 /// Calls an HTTP function with a REST proxy event.
 pub(crate) async fn http(
     function: &Function,
+    method: &str,
     resource: &str,
     path: &str,
     parameters: &[(&str, &str)],
     headers: &[(&str, String)],
-    body: &Value,
+    body: Option<&Value>,
 ) -> Reply {
     let single: BTreeMap<&str, &str> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
     let multi: BTreeMap<&str, Vec<&str>> = headers
@@ -42,7 +43,7 @@ pub(crate) async fn http(
     let event = json!({
         "resource": resource,
         "path": path,
-        "httpMethod": "POST",
+        "httpMethod": method,
         "headers": single,
         "multiValueHeaders": multi,
         "queryStringParameters": null,
@@ -50,11 +51,11 @@ pub(crate) async fn http(
         "pathParameters": parameters,
         "stageVariables": null,
         "requestContext": {
-            "accountId": "123456789012", "apiId": "api", "httpMethod": "POST", "path": path, "stage": "live",
+            "accountId": "123456789012", "apiId": "api", "httpMethod": method, "path": path, "stage": "live",
             "resourceId": "r", "resourcePath": resource, "requestId": "test-request", "identity": { "sourceIp": "127.0.0.1" },
             "protocol": "HTTP/1.1", "requestTimeEpoch": 0,
         },
-        "body": body.to_string(),
+        "body": body.map(Value::to_string),
         "isBase64Encoded": false,
     });
     match function(event, context()).await {

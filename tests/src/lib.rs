@@ -8,6 +8,7 @@
 
 pub mod client;
 pub mod faults;
+pub mod functions;
 pub mod invoke;
 pub mod repository;
 pub mod rules;

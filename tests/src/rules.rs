@@ -245,10 +245,12 @@ impl Dump {
         }
     }
 
-    /// Every run that is over is in the usage records, and in the sums of its day, once.
+    /// Every run that had a slot and is settled is in the usage records, and in the sums of its
+    /// day, once.
     fn check_usage(&self, broken: &mut Vec<String>) {
-        let over = |run: &&&Value| run.get("completedAt").is_some();
-        let over = self.runs().iter().filter(over).count();
+        let counted =
+            |run: &&Value| run.get("settledAt").is_some() && run.get("startedAt").is_some();
+        let over = self.runs().into_iter().filter(counted).count();
         let records = self.partition("#usage").len();
         let days = self.partition("#day");
         let of_days = |name: &str, models: bool| -> i64 {
@@ -262,13 +264,14 @@ impl Dump {
             let models = self
                 .runs()
                 .into_iter()
+                .filter(counted)
                 .flat_map(|run| run["usage"].as_array().cloned().unwrap_or_default());
             models.map(|model| number(&model["usage"], name)).sum()
         };
         let summed = of_days("runs", false);
         if records != over || summed != i64::try_from(over).unwrap_or(0) {
             broken.push(format!(
-                "{over} runs are over; there are {records} records and {summed} in the sums"
+                "{over} runs are settled; there are {records} records and {summed} in the sums"
             ));
         }
         for tokens in ["inputTokens", "outputTokens"] {
@@ -303,9 +306,22 @@ impl Dump {
             .one("#hold", &id)
             .map(|hold| number(hold, "amountMicro"));
         let settlement = self.one("#settled", &id);
-        if settlement.is_some() != terminal {
+        let (leased, stopped) = (
+            self.one("#lease", &id).is_some(),
+            run.get("computeStoppedAt").is_some(),
+        );
+        let settled = run.get("settledAt").is_some();
+        // What a client stopped is settled when its compute is gone; all else at its end.
+        let by_client = status == "canceled" || text(&run["error"], "code") == "KILLED";
+        let wanted = terminal && (stopped || !by_client);
+        if settlement.is_some() != settled || settled != wanted {
             broken.push(format!(
-                "{id} is {status} and its settlement is {settlement:?}"
+                "{id} is {status}, settled: {settled}, its compute stopped: {stopped}, and its settlement is {settlement:?}"
+            ));
+        }
+        if stopped != (terminal && !leased) {
+            broken.push(format!(
+                "{id} is {status}, has a slot: {leased}, its compute stopped: {stopped}"
             ));
         }
         let charged: Vec<i64> = self
@@ -327,7 +343,7 @@ impl Dump {
                 "{id}: hold {hold:?} is not deduction plus release: {settlement}"
             ));
         }
-        let (waits, leased) = (self.waits(&id), self.one("#lease", &id).is_some());
+        let waits = self.waits(&id);
         if (status == "queued") != waits
             || (["building", "running"].contains(&status.as_str()) && !leased)
         {

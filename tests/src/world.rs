@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment};
@@ -13,28 +12,17 @@ use awo_domain::{OrgId, TransactionId};
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
-use awo_local::function::{Function, event_function, http_function};
 use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, queue_url};
 use awo_local::{REGION, function::Registry};
 use awo_store::Store;
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::faults::Faults;
-use crate::invoke::{Reply, context, http};
+use crate::functions::Functions;
 
 const QUEUE: &str = "runs";
-
-/// The product's functions over one client.
-pub struct Functions {
-    create: Function,
-    control: Function,
-    dispatch: Function,
-    task_stopped: Function,
-    sweep: Function,
-}
 
 /// The world.
 pub struct World {
@@ -67,27 +55,6 @@ async fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a loopback port")
-}
-
-fn functions(cloud: &Cloud) -> Functions {
-    let dispatch = Arc::new(awo_workers::dispatch::state(cloud).expect("settings"));
-    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud).expect("settings"));
-    let sweep = Arc::new(awo_workers::sweep::state(cloud).expect("settings"));
-    Functions {
-        create: http_function(
-            awo_work_orders::create_work_order::function(cloud).expect("settings"),
-        ),
-        control: http_function(awo_control::function(cloud).expect("settings")),
-        dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-            awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
-        }),
-        task_stopped: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-            awo_workers::task_stopped::handle(Arc::clone(&task_stopped), e.payload)
-        }),
-        sweep: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-            awo_workers::sweep::handle(Arc::clone(&sweep), e.payload)
-        }),
-    }
 }
 
 impl World {
@@ -144,8 +111,8 @@ impl World {
         let store = cloud.store().expect("settings");
         store.create_missing_tables().await.expect("tables");
         World {
-            faulty: functions(&faulty),
-            sound: functions(&cloud),
+            faulty: Functions::new(&faulty),
+            sound: Functions::new(&cloud),
             store,
             cloud,
             faults,
@@ -275,73 +242,4 @@ fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
         supervisor: Vec::new(),
     });
     ecs
-}
-
-impl Functions {
-    /// `POST /v1/work-orders`.
-    pub async fn create(&self, org: &Org, body: &Value, idempotency_key: Option<&str>) -> Reply {
-        let mut headers = vec![
-            ("Content-Type", "application/json".to_owned()),
-            ("Authorization", format!("Bearer {}", org.key)),
-        ];
-        headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
-        http(
-            &self.create,
-            "/v1/work-orders",
-            "/v1/work-orders",
-            &[],
-            &headers,
-            body,
-        )
-        .await
-    }
-
-    /// `POST /control/claim`.
-    pub async fn claim(&self, nonce: &str, token: &str) -> Reply {
-        let body = json!({ "nonce": nonce, "token": token });
-        http(
-            &self.control,
-            "/control/claim",
-            "/control/claim",
-            &[],
-            &[],
-            &body,
-        )
-        .await
-    }
-
-    /// `POST /control/{orgId}/runs/{runId}/{what}`.
-    pub async fn control(
-        &self,
-        org: &OrgId,
-        run: &str,
-        what: &str,
-        token: &str,
-        body: &Value,
-    ) -> Reply {
-        let path = format!("/control/{org}/runs/{run}/{what}");
-        let resource = format!("/control/{{orgId}}/runs/{{runId}}/{what}");
-        let parameters = [("orgId", org.as_str()), ("runId", run)];
-        let headers = [("Authorization", format!("Bearer {token}"))];
-        http(&self.control, &resource, &path, &parameters, &headers, body).await
-    }
-
-    /// One message of the run queue.
-    pub async fn bell(&self, body: &str) -> Result<Value, String> {
-        let event =
-            json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
-        (self.dispatch)(event, context()).await
-    }
-
-    /// A task event.
-    pub async fn task_stopped(&self, task_arn: &str, started_by: &str) -> Result<Value, String> {
-        let detail =
-            json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
-        (self.task_stopped)(json!({ "detail": detail }), context()).await
-    }
-
-    /// The schedule's tick.
-    pub async fn sweep(&self) -> Result<Value, String> {
-        (self.sweep)(json!({}), context()).await
-    }
 }

@@ -1,27 +1,29 @@
 //! `POST /control/{orgId}/runs/{runId}/report`: events, or none as a heartbeat.
 
-use awo_domain::control::{Report, ReportAnswer};
+use awo_domain::control::Report;
 use awo_domain::{Error, Timestamp};
 use awo_http::Answer;
 use lambda_http::Request;
 
 use crate::State;
+use crate::finish::priced;
 use crate::runner::{body, checked, reporter};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let report: Report = body(request)?;
     checked(&report.events)?;
-    let acknowledged = if report.events.is_empty() {
+    let answer = if report.events.is_empty() {
         state
             .store
             .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
             .await?
     } else {
-        state.store.report(&by, &report.events, now).await?
+        let pricing = |usage| priced(state, usage, now);
+        state
+            .store
+            .report(&by, &report.events, &pricing, now)
+            .await?
     };
-    Answer::ok(ReportAnswer {
-        acknowledged,
-        wish: None,
-    })
+    Answer::ok(answer)
 }

@@ -1,6 +1,7 @@
 //! Who a runner is and what it sent.
 
-use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent};
+use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent, RunnerEvent};
+use awo_domain::usage::{MAX_MODELS, ModelUsage};
 use awo_domain::{Error, OrgId, RunId};
 use awo_http::call::body_bytes;
 use awo_http::function::bearer;
@@ -70,11 +71,27 @@ pub fn checked(events: &[NumberedEvent]) -> Result<(), Error> {
     let too_large = |event: &NumberedEvent| {
         serde_json::to_vec(event).is_ok_and(|json| json.len() > MAX_EVENT_BYTES)
     };
-    match events.iter().position(too_large) {
-        Some(at) => Err(Error::invalid(
+    if let Some(at) = events.iter().position(too_large) {
+        return Err(Error::invalid(
             &format!("/events/{at}"),
             format!("must not exceed {MAX_EVENT_BYTES} bytes"),
-        )),
-        None => Ok(()),
+        ));
     }
+    for (at, event) in events.iter().enumerate() {
+        if let RunnerEvent::AgentFinished { usage, .. } = &event.event {
+            checked_usage(&format!("/events/{at}/event/usage"), usage)?;
+        }
+    }
+    Ok(())
+}
+
+/// Usage that can be true.
+pub fn checked_usage(path: &str, usage: &[ModelUsage]) -> Result<(), Error> {
+    if usage.len() > MAX_MODELS {
+        let message = format!("must name at most {MAX_MODELS} models");
+        return Err(Error::invalid(path, message));
+    }
+    usage
+        .iter()
+        .try_for_each(|one| one.check().map_err(|why| Error::invalid(path, why)))
 }

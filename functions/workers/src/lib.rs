@@ -5,9 +5,6 @@ pub mod dispatch;
 pub mod sweep;
 pub mod task_stopped;
 
-mod lost_run;
-mod start_task;
-
 use awo_cloud::{Cloud, SetupError};
 
 /// Starts a worker on Lambda: its state from the environment, then event after event.

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use awo_cloud::compute::{Compute, Gone, TaskState};
 use awo_cloud::queue::RunQueue;
-use awo_cloud::{Clock, Cloud, SetupError, settings};
+use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
+use awo_execution::endings::Endings;
+use awo_execution::start_task::start_task;
 use awo_store::Store;
 use awo_store::lease::{Lease, START_MS, STOPPING_MS};
 use awo_store::sweep::Due;
 use serde::{Deserialize, Serialize};
-
-use crate::lost_run::LostRuns;
-use crate::start_task::start_task;
 
 /// Most due items of a shard in one sweep; the next one takes the rest.
 const MAX_DUE: u32 = 500;
@@ -25,7 +24,7 @@ pub struct State {
     compute: Compute,
     queue: RunQueue,
     clock: Clock,
-    lost_runs: LostRuns,
+    endings: Endings,
 }
 
 /// The schedule's event; nothing of it matters.
@@ -47,18 +46,12 @@ pub struct Swept {
 /// # Errors
 /// When a setting is missing.
 pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
-    let store = cloud.store()?;
-    let rates = settings::rates(&cloud.environment)?;
     Ok(State {
+        store: cloud.store()?,
         compute: cloud.compute()?,
         queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
-        lost_runs: LostRuns {
-            store: store.clone(),
-            mint: cloud.mint.clone(),
-            rates,
-        },
-        store,
+        endings: Endings::new(cloud)?,
     })
 }
 
@@ -116,21 +109,36 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
             reason: "its task did not start".to_owned(),
         }),
     };
-    match (task, task_arn) {
-        (TaskState::Gone(gone), _) => gone_for_good(state, lease, &gone, now).await,
-        (TaskState::Alive, task_arn) => {
-            let message = "the runner fell silent; the run costs nothing: start a new one";
-            state.lost_runs.silent(lease, message, now).await?;
-            state
-                .compute
-                .stop_task(&task_arn.unwrap_or_default(), "the run is over")
-                .await?;
-            state
-                .store
-                .look_again(&closed(state, lease).await?, now.plus_ms(STOPPING_MS))
-                .await
-        }
+    match task {
+        TaskState::Gone(gone) => gone_for_good(state, lease, &gone, now).await,
+        TaskState::Alive => lives_on(state, lease, &task_arn.unwrap_or_default(), now).await,
     }
+}
+
+/// A task that should not live any more is told to stop, as often as it takes; its run ends
+/// before it where that can wait no longer.
+async fn lives_on(
+    state: &State,
+    lease: &Lease,
+    task_arn: &str,
+    now: Timestamp,
+) -> Result<(), Error> {
+    match (lease.wish, lease.kill_given_up_at()) {
+        (None, _) => {
+            let message = "the runner fell silent; the run costs nothing: start a new one";
+            state.endings.silent(lease, message, now).await?;
+        }
+        (Some(_), Some(given_up_at)) if now >= given_up_at => {
+            state.endings.kill_not_confirmed(lease, now).await?;
+        }
+        (Some(_), _) => {}
+    }
+    state.compute.stop_task(task_arn, "the run is over").await?;
+    let lease = as_it_is(state, lease).await?;
+    state
+        .store
+        .look_again(&lease, now.plus_ms(STOPPING_MS))
+        .await
 }
 
 /// True while the nonce is unclaimed and there is time: asking again is asking for the same task.
@@ -139,7 +147,7 @@ fn may_be_asked_for(lease: &Lease, now: Timestamp) -> bool {
 }
 
 /// The lease as it is now: ending the run has moved its deadline.
-async fn closed(state: &State, lease: &Lease) -> Result<Lease, Error> {
+async fn as_it_is(state: &State, lease: &Lease) -> Result<Lease, Error> {
     Ok(state
         .store
         .lease(&lease.org_id, &lease.run_id)
@@ -153,7 +161,7 @@ async fn gone_for_good(
     gone: &Gone,
     now: Timestamp,
 ) -> Result<(), Error> {
-    if state.lost_runs.compute_gone(lease, gone, now).await? {
+    if state.endings.compute_gone(lease, gone, now).await? {
         state.queue.ring_or_leave_to_sweep(&lease.org_id).await;
     }
     Ok(())

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use awo_cloud::compute::{Compute, TaskState, run_of};
 use awo_cloud::queue::RunQueue;
-use awo_cloud::{Clock, Cloud, SetupError, settings};
+use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::Error;
+use awo_execution::endings::Endings;
 use awo_store::Store;
 use serde::Deserialize;
-
-use crate::lost_run::LostRuns;
 
 /// What the function stands on.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ pub struct State {
     compute: Compute,
     queue: RunQueue,
     clock: Clock,
-    lost_runs: LostRuns,
+    endings: Endings,
 }
 
 /// The parts of a task event that are looked at.
@@ -43,18 +42,12 @@ struct Detail {
 /// # Errors
 /// When a setting is missing.
 pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
-    let store = cloud.store()?;
-    let rates = settings::rates(&cloud.environment)?;
     Ok(State {
+        store: cloud.store()?,
         compute: cloud.compute()?,
         queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
-        lost_runs: LostRuns {
-            store: store.clone(),
-            mint: cloud.mint.clone(),
-            rates,
-        },
-        store,
+        endings: Endings::new(cloud)?,
     })
 }
 
@@ -93,7 +86,7 @@ async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
         return Ok(());
     };
     if state
-        .lost_runs
+        .endings
         .compute_gone(&lease, &gone, state.clock.now())
         .await?
     {

@@ -46,6 +46,16 @@ pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupEr
             "get-work-order",
             awo_work_orders::get_work_order::function(cloud)?,
         ),
+        (
+            "cancel-work-order",
+            awo_work_orders::cancel_work_order::function(cloud)?,
+        ),
+        (
+            "kill-work-order",
+            awo_work_orders::kill_work_order::function(cloud)?,
+        ),
+        ("start-run", awo_work_orders::start_run::function(cloud)?),
+        ("cancel-run", awo_runs::cancel_run::function(cloud)?),
         ("list-runs", awo_runs::list_runs::function(cloud)?),
         ("get-run", awo_runs::get_run::function(cloud)?),
         (

@@ -31,7 +31,7 @@ use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
 /// From a task's SIGTERM to its SIGKILL.
-const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(45);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
 const CLUSTER: &str = "awo";

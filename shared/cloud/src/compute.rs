@@ -6,8 +6,8 @@ use awo_store::lease::Lease;
 use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_ecs::types::{
-    AssignPublicIp, AwsVpcConfiguration, ContainerOverride, KeyValuePair, LaunchType,
-    NetworkConfiguration, Task, TaskOverride,
+    AssignPublicIp, AwsVpcConfiguration, ContainerOverride, DesiredStatus, KeyValuePair,
+    LaunchType, NetworkConfiguration, Task, TaskOverride,
 };
 
 use crate::environment::{Environment, SetupError};
@@ -201,21 +201,28 @@ impl Compute {
         }
     }
 
-    /// The task of a run, if ECS knows one that has not stopped.
+    /// The task of a run, if ECS knows one: one that is to run, else one that is to stop or has
+    /// stopped, which ECS lists apart and may still be alive.
     ///
     /// # Errors
     /// Internal, when ECS fails.
     pub async fn find_task(&self, org: &OrgId, run: &RunId) -> Result<Option<String>, Error> {
-        let answer = self
-            .client
-            .list_tasks()
-            .cluster(&self.cluster)
-            .started_by(started_by(org, run))
-            .send()
-            .await;
-        let answer = answer
-            .map_err(|e| Error::internal(format!("ListTasks: {}", DisplayErrorContext(&e))))?;
-        Ok(answer.task_arns().first().cloned())
+        for desired in [DesiredStatus::Running, DesiredStatus::Stopped] {
+            let answer = self
+                .client
+                .list_tasks()
+                .cluster(&self.cluster)
+                .started_by(started_by(org, run))
+                .desired_status(desired)
+                .send()
+                .await;
+            let answer = answer
+                .map_err(|e| Error::internal(format!("ListTasks: {}", DisplayErrorContext(&e))))?;
+            if let Some(task) = answer.task_arns().first() {
+                return Ok(Some(task.clone()));
+            }
+        }
+        Ok(None)
     }
 
     /// What has become of a task. One that ECS does not know any more is gone.

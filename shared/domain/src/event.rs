@@ -46,11 +46,20 @@ pub enum Lifecycle {
         started_at: Timestamp,
         /// When it ended.
         completed_at: Timestamp,
-        /// What it cost, in credits.
+        /// What it cost, in credits; of a canceled run that is not known yet.
         credits: crate::money::MicroCredits,
+        /// Why a client stopped it, if one did and said so.
+        reason: Option<String>,
     },
-    /// Its compute is known to be gone.
-    ComputeStopped,
+    /// A client wants its processes dead.
+    KillRequested {
+        /// From SIGTERM to SIGKILL.
+        grace_period_ms: u64,
+        /// SIGKILL at once.
+        immediate: bool,
+        /// In the client's words.
+        reason: Option<String>,
+    },
 }
 
 impl Lifecycle {
@@ -71,19 +80,22 @@ impl Lifecycle {
                 started_at,
                 completed_at,
                 credits,
+                reason,
             } => {
-                let mut data = json!({
-                    "status": status,
-                    "iterations": iterations,
-                    "timing": {
+                let mut data = json!({ "status": status, "iterations": iterations });
+                if *status != RunStatus::Canceled {
+                    data["timing"] = json!({
                         "startedAt": started_at,
                         "completedAt": completed_at,
                         "durationMs": completed_at.ms_since(*started_at),
-                    },
-                    "cost": { "credits": credits },
-                });
+                    });
+                    data["cost"] = json!({ "credits": credits });
+                }
                 if let Some(error) = error {
                     data["error"] = json!(error);
+                }
+                if let Some(reason) = reason {
+                    data["reason"] = json!(reason);
                 }
                 let kind = match status {
                     RunStatus::Succeeded => "run.completed",
@@ -92,7 +104,17 @@ impl Lifecycle {
                 };
                 (kind, data)
             }
-            Lifecycle::ComputeStopped => ("run.compute_stopped", json!({})),
+            Lifecycle::KillRequested {
+                grace_period_ms,
+                immediate,
+                reason,
+            } => {
+                let mut data = json!({ "gracePeriodMs": grace_period_ms, "immediate": immediate });
+                if let Some(reason) = reason {
+                    data["reason"] = json!(reason);
+                }
+                ("run.kill_requested", data)
+            }
         }
     }
 }

@@ -157,6 +157,15 @@ impl RunErrorCode {
     pub fn is_free_of_charge(self) -> bool {
         matches!(self, RunErrorCode::ComputeLost)
     }
+
+    /// True if a runner may end its run with it; the others are the service's own.
+    #[must_use]
+    pub fn is_runners_to_say(self) -> bool {
+        !matches!(
+            self,
+            RunErrorCode::ComputeLost | RunErrorCode::Killed | RunErrorCode::ChildrenFailed
+        )
+    }
 }
 
 /// Why a run failed, for programs and for people.
@@ -178,6 +187,49 @@ impl RunError {
         RunError {
             code,
             message: message.chars().take(MAX_ERROR_MESSAGE).collect(),
+        }
+    }
+}
+
+/// How a run came to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Verified and delivered.
+    Succeeded,
+    /// Without success.
+    Failed(RunError),
+    /// Stopped by a client.
+    Canceled,
+}
+
+impl RunEnd {
+    /// The move that it is.
+    #[must_use]
+    pub fn event(&self) -> RunEvent {
+        match self {
+            RunEnd::Succeeded => RunEvent::Succeeded,
+            RunEnd::Failed(_) => RunEvent::Failed,
+            RunEnd::Canceled => RunEvent::Canceled,
+        }
+    }
+
+    /// True if what the run used is known only once its compute is gone: a run that a client
+    /// stopped is over first and settled then.
+    #[must_use]
+    pub fn is_settled_later(&self) -> bool {
+        match self {
+            RunEnd::Succeeded => false,
+            RunEnd::Failed(error) => error.code == RunErrorCode::Killed,
+            RunEnd::Canceled => true,
+        }
+    }
+
+    /// Why it failed, if it did.
+    #[must_use]
+    pub fn error(&self) -> Option<&RunError> {
+        match self {
+            RunEnd::Failed(error) => Some(error),
+            RunEnd::Succeeded | RunEnd::Canceled => None,
         }
     }
 }

@@ -159,6 +159,14 @@ impl Value {
         }
     }
 
+    /// True or false.
+    pub fn flag(self) -> Option<bool> {
+        match self.node {
+            Node::Flag(flag) => Some(flag),
+            _ => self.not_a("true or false"),
+        }
+    }
+
     /// A whole number within a range.
     #[expect(
         clippy::cast_possible_truncation,

@@ -84,6 +84,17 @@ impl Call {
         Object::parse(bytes)
     }
 
+    /// The body of a route that can do without one: an empty body is an empty object.
+    ///
+    /// # Errors
+    /// What is wrong with it as a whole.
+    pub fn object_or_nothing(&self) -> Result<Object, Error> {
+        if body_bytes(&self.request).is_empty() {
+            return Object::parse(b"{}");
+        }
+        self.object()
+    }
+
     /// The idempotency key with what it stands for, if the request carries one.
     ///
     /// # Errors

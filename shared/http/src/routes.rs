@@ -98,6 +98,30 @@ pub const GET_WORK_ORDER: Route = keyed(
     Style::Plain,
     "get-work-order",
 );
+/// `DELETE /api/v1/work-orders/{id}`
+pub const CANCEL_WORK_ORDER: Route = keyed(
+    "DELETE",
+    "/api/v1/work-orders/{id}",
+    Scope::WorkOrdersWrite,
+    Style::Envelope,
+    "cancel-work-order",
+);
+/// `POST /api/v1/work-orders/{id}/kill`
+pub const KILL_WORK_ORDER: Route = keyed(
+    "POST",
+    "/api/v1/work-orders/{id}/kill",
+    Scope::RunsWrite,
+    Style::Envelope,
+    "kill-work-order",
+);
+/// `POST /api/v1/work-orders/{id}/runs`
+pub const START_RUN: Route = keyed(
+    "POST",
+    "/api/v1/work-orders/{id}/runs",
+    Scope::RunsWrite,
+    Style::Envelope,
+    "start-run",
+);
 /// `GET /v1/runs`
 pub const LIST_RUNS: Route = keyed(
     "GET",
@@ -113,6 +137,14 @@ pub const GET_RUN: Route = keyed(
     Scope::RunsRead,
     Style::Plain,
     "get-run",
+);
+/// `POST /v1/runs/{id}/cancel`
+pub const CANCEL_RUN: Route = keyed(
+    "POST",
+    "/v1/runs/{id}/cancel",
+    Scope::RunsWrite,
+    Style::Plain,
+    "cancel-run",
 );
 /// `GET /v1/runs/{id}/events`
 pub const LIST_RUN_EVENTS: Route = keyed(
@@ -146,12 +178,16 @@ pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
 pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
 
 /// Every route.
-pub const ROUTES: [Route; 11] = [
+pub const ROUTES: [Route; 15] = [
     CREATE_WORK_ORDER,
     LIST_WORK_ORDERS,
     GET_WORK_ORDER,
+    CANCEL_WORK_ORDER,
+    KILL_WORK_ORDER,
+    START_RUN,
     LIST_RUNS,
     GET_RUN,
+    CANCEL_RUN,
     LIST_RUN_EVENTS,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,

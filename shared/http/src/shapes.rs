@@ -149,6 +149,8 @@ pub struct RunShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     compute_stopped_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
@@ -177,10 +179,12 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             started_at: run.started_at,
             completed_at: run.completed_at,
             compute_stopped_at: run.compute_stopped_at,
+            settled_at: run.settled_at,
             branch: run.branch.as_deref(),
             commit: run.commit.as_deref(),
             error: run.error.as_ref(),
-            usage: run.usage.as_deref().map(UsageShape::of),
+            usage: (run.status.is_terminal() || !run.usage.is_empty())
+                .then(|| UsageShape::of(&run.usage)),
             cost: run.cost.as_ref().map(|cost| CostShape {
                 credits: MicroCredits::from_micro(cost.credits_micro),
                 usd: NanoUsd::from_nano(cost.usd_nano),

@@ -1,7 +1,7 @@
 //! An update with its condition, built without writing expressions by hand: every name and
 //! value is a placeholder, so that no attribute can collide with a reserved word.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Change {
     sets: Vec<String>,
-    adds: Vec<String>,
+    adds: BTreeMap<String, i64>,
     removes: Vec<String>,
     conditions: Vec<String>,
     names: HashMap<String, String>,
@@ -72,10 +72,10 @@ impl Change {
         self
     }
 
-    /// Adds to a number, which is 0 if it is not there.
+    /// Adds to a number, which is 0 if it is not there. What one change adds and takes away
+    /// again is not written: an expression may name an attribute once only.
     pub fn add(mut self, name: &str, amount: i64) -> Change {
-        let (name, amount) = (self.name(name), self.value(amount));
-        self.adds.push(format!("{name} {amount}"));
+        *self.adds.entry(name.to_owned()).or_default() += amount;
         self
     }
 
@@ -140,7 +140,15 @@ impl Change {
     }
 
     /// The expressions.
-    pub fn into_parts(self) -> Parts {
+    pub fn into_parts(mut self) -> Parts {
+        let adds: Vec<String> = std::mem::take(&mut self.adds)
+            .into_iter()
+            .filter(|(_, amount)| *amount != 0)
+            .map(|(name, amount)| {
+                let (name, amount) = (self.name(&name), self.value(amount));
+                format!("{name} {amount}")
+            })
+            .collect();
         let section = |word: &str, parts: &[String]| {
             if parts.is_empty() {
                 String::new()
@@ -151,7 +159,7 @@ impl Change {
         Parts {
             update: [
                 section("SET", &self.sets),
-                section("ADD", &self.adds),
+                section("ADD", &adds),
                 section("REMOVE", &self.removes),
             ]
             .concat(),

@@ -93,28 +93,45 @@ impl Transaction {
         amount: MicroCredits,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
+        self.update(
+            Guard::Balance,
+            &store.tables.ledger,
+            &Key::balance(org),
+            Change::new().reserve(amount.micro(), now),
+        )?
+        .keep_hold(store, org, run, amount, now)
+    }
+
+    /// Writes down what is reserved for a run. The balance must change in the same transaction.
+    pub(crate) fn keep_hold(
+        self,
+        store: &Store,
+        org: &OrgId,
+        run: &RunId,
+        amount: MicroCredits,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
         let hold = HoldItem {
             amount_micro: amount.micro(),
             created_at: now,
             v: SCHEMA_VERSION,
         };
-        let reserve = Change::new()
-            .add("reserved", amount.micro())
-            .add("available", -amount.micro())
-            .set("updatedAt", now)
-            .compare("available", ">=", amount.micro());
-        self.update(
-            Guard::Balance,
-            &store.tables.ledger,
-            &Key::balance(org),
-            reserve,
-        )?
-        .put(
+        self.put(
             Guard::Hold,
             &store.tables.ledger,
             &Key::hold(org, run),
             &hold,
         )
+    }
+}
+
+impl Change {
+    /// A balance of which so much more is reserved, if it is there; less, if it is negative.
+    pub(crate) fn reserve(self, more_micro: i64, now: Timestamp) -> Change {
+        self.add("reserved", more_micro)
+            .add("available", -more_micro)
+            .set("updatedAt", now)
+            .compare("available", ">=", more_micro)
     }
 }
 

@@ -47,6 +47,7 @@ impl EntryItem {
                 .as_ref()
                 .map(|t| t.tenant_id.clone())
                 .unwrap_or_default(),
+            enqueued_at: self.enqueued_at,
         }
     }
 }
@@ -114,7 +115,8 @@ impl Store {
             .when("status", WorkOrderStatus::Queued)
             .when("runId", &entry.run_id);
         let tally = Change::new()
-            .entry_served(&waiting.tenant, state.tally.last_served.as_deref(), limits)
+            .entry_left()
+            .slot_taken(&waiting.tenant, state.tally.last_served.as_deref(), limits)
             .count_work_order(Some(WorkOrderStatus::Queued), order_status)
             .count_run(Some(RunStatus::Queued), run_status);
         let subject = Subject {

@@ -62,6 +62,27 @@ impl Transaction {
     }
 }
 
+impl Store {
+    /// The first answer to a request, if it was answered before and that still counts.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyMismatch`], or internal.
+    pub async fn first_answer(
+        &self,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> Result<Option<FirstAnswer>, Error> {
+        let key = Key::idempotency(org, &request.key_hash);
+        let known: Option<FirstAnswer> = self.get(&self.tables.work, &key).await?;
+        match known.filter(|answer| answer.expires_at_ms > now.epoch_ms()) {
+            Some(answer) if answer.body_hash == request.body_hash => Ok(Some(answer)),
+            Some(_) => Err(Error::IdempotencyMismatch),
+            None => Ok(None),
+        }
+    }
+}
+
 /// The answer that stands in the way of a new one.
 pub(crate) fn first_answer(
     request: &IdempotentRequest,

@@ -2,6 +2,8 @@
 //! until its compute is known to be gone. Its token fences: whoever does not hold it changes
 //! nothing.
 
+use awo_domain::control::{ReportAnswer, Wish};
+use awo_domain::stop::CONFIRM_MS;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +43,18 @@ pub struct Lease {
     /// The task, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_arn: Option<String>,
+    /// How a client wants the run to stop, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wish: Option<Wish>,
+    /// When the first such wish came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wished_at: Option<Timestamp>,
+    /// When the runner of a run that a client stopped said for the last time what it used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_report_at: Option<Timestamp>,
+    /// When the work order came into the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enqueued_at: Option<Timestamp>,
     /// When the slot was taken.
     pub leased_at: Timestamp,
     /// Set once the run is terminal: from then on the runner changes nothing.
@@ -65,6 +79,7 @@ impl Lease {
         run: &RunId,
         work_order: &WorkOrderId,
         nonce: String,
+        enqueued_at: Timestamp,
         now: Timestamp,
     ) -> Lease {
         Lease {
@@ -75,12 +90,48 @@ impl Lease {
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
+            wish: None,
+            wished_at: None,
+            last_report_at: None,
+            enqueued_at: Some(enqueued_at),
             leased_at: now,
             closed_at: None,
             reported: 0,
             due_shard: due_shard(run.as_str()),
             due_at: now.plus_ms(UNASKED_MS).epoch_ms(),
             v: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl Lease {
+    /// True if this token is the runner's.
+    #[must_use]
+    pub fn is_held_by(&self, token_hash: &str) -> bool {
+        self.token_hash.as_deref() == Some(token_hash)
+    }
+
+    /// When a kill counts as failed if nobody has seen the compute gone.
+    #[must_use]
+    pub fn kill_given_up_at(&self) -> Option<Timestamp> {
+        let (
+            Some(Wish::Kill {
+                grace_period_ms, ..
+            }),
+            Some(at),
+        ) = (self.wish, self.wished_at)
+        else {
+            return None;
+        };
+        let wait = i64::try_from(grace_period_ms.saturating_add(CONFIRM_MS)).unwrap_or(i64::MAX);
+        Some(at.plus_ms(wait))
+    }
+
+    /// What its runner is told when it says nothing new.
+    pub(crate) fn answer(&self) -> ReportAnswer {
+        ReportAnswer {
+            acknowledged: self.reported,
+            wish: self.wish,
         }
     }
 }
@@ -125,8 +176,9 @@ impl Store {
             .set("taskArn", task_arn)
             .set("dueAt", due_at.epoch_ms())
             .when_present("runId")
-            .when_missing("tokenHash");
-        // A runner may have claimed already, and then its own deadline counts.
+            .when_missing("tokenHash")
+            .when_missing("closedAt");
+        // A runner may have claimed already, or the run may be over: then that deadline counts.
         if let Updated::Refused(Some(_)) = self
             .update(&self.tables.work, &Key::lease(org, run), change)
             .await?
@@ -183,7 +235,8 @@ impl Store {
         }
     }
 
-    /// Says that the runner is alive; the highest event number that is kept.
+    /// Says that the runner is alive. Once a client wants the run to stop, the deadline of that
+    /// counts, and the runner is told.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
@@ -193,14 +246,23 @@ impl Store {
         run: &RunId,
         token_hash: &str,
         now: Timestamp,
-    ) -> Result<u64, Error> {
-        let change = held(token_hash).set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms());
-        match self
+    ) -> Result<ReportAnswer, Error> {
+        let change = held(token_hash)
+            .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
+            .when_missing("wish");
+        let lease: Lease = match self
             .update(&self.tables.work, &Key::lease(org, run), change)
             .await?
         {
-            Updated::New(item) => Ok(read::<Lease>(item)?.reported),
-            Updated::Refused(_) => Err(lease_lost()),
+            Updated::New(item) => read(item)?,
+            Updated::Refused(Some(item)) => read(item)?,
+            Updated::Refused(None) => return Err(lease_lost()),
+        };
+        let known = lease.is_held_by(token_hash);
+        if known && (lease.closed_at.is_none() || lease.wish.is_some()) {
+            Ok(lease.answer())
+        } else {
+            Err(lease_lost())
         }
     }
 

@@ -27,6 +27,7 @@
 
 pub mod credits;
 pub mod dispatch;
+pub mod endings;
 pub mod idempotency;
 pub mod keys;
 pub mod lease;
@@ -36,6 +37,8 @@ pub mod reports;
 pub mod runs;
 pub mod schema;
 pub mod settlement;
+pub mod starts;
+pub mod stops;
 pub mod sweep;
 pub mod tally;
 pub mod timeline;

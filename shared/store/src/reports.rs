@@ -1,21 +1,22 @@
 //! What runners report: events under their own numbers, each taken once and in order, and the
 //! end of the run. Every write is conditional on the lease's token, so that a runner that lost
-//! its lease changes nothing.
+//! its lease changes nothing. The runner of a run that a client stopped may say one thing more,
+//! once: what it used in all.
 
-use awo_domain::control::NumberedEvent;
-use awo_domain::control::RunnerEvent;
+use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent, Wish};
 use awo_domain::event::{Lifecycle, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
+use awo_domain::usage::{MAX_MODELS, ModelUsage, sum_by_model};
 use awo_domain::{Error, OrgId, RunId, Timestamp};
 
 use crate::Store;
 use crate::change::Change;
+use crate::endings::{End, Ender, Ending};
 use crate::item::{Key, runs_with};
-use crate::lease::{SILENCE_MS, held, lease_lost};
+use crate::lease::{Lease, SILENCE_MS, held, lease_lost};
 use crate::moves::after_run;
-use crate::runs::Run;
-use crate::settlement::{End, Ender, Ending};
-use crate::transaction::{Guard, Transaction};
+use crate::runs::{PricedUsage, Run};
+use crate::transaction::{Committed, Guard, Transaction};
 
 /// Who reports, on what.
 #[derive(Debug, Clone)]
@@ -28,12 +29,26 @@ pub struct Reporter {
     pub token_hash: String,
 }
 
+/// What usage costs, at the prices of the day.
+pub type Pricing<'a> = dyn Fn(Vec<ModelUsage>) -> Vec<PricedUsage> + Sync + 'a;
+
 /// How often a report is tried again that met another one of the same run.
 const REPORT_TRIES: u32 = 3;
+
+/// How a reporter stands to its run.
+enum Standing {
+    /// It holds the lease.
+    Holds(Box<Run>, Box<Lease>),
+    /// A client has stopped the run, and its last report may still come.
+    Stopped(Box<Run>, Box<Lease>),
+    /// It has nothing to say any more.
+    Lost(Option<Box<Lease>>),
+}
 
 /// The run as it is after some events, and the events to tell.
 struct Progress {
     run: Run,
+    used: Vec<ModelUsage>,
     started: bool,
     reported: u64,
     told: Vec<(&'static str, serde_json::Value)>,
@@ -41,9 +56,15 @@ struct Progress {
 
 impl Progress {
     /// Takes the events that are new, in order; a gap ends the taking.
-    fn of(run: &Run, reported: u64, events: &[NumberedEvent]) -> Result<Progress, Error> {
+    fn of(
+        run: &Run,
+        reported: u64,
+        events: &[NumberedEvent],
+        pricing: &Pricing<'_>,
+    ) -> Result<Progress, Error> {
         let mut progress = Progress {
             run: run.clone(),
+            used: Vec::new(),
             started: false,
             reported,
             told: Vec::new(),
@@ -55,6 +76,12 @@ impl Progress {
             }
         }
         progress.run.last_sequence += progress.told.len() as u64;
+        let known = run.usage.iter().map(|known| &known.usage);
+        let all = sum_by_model(known.chain(&progress.used));
+        // More models than any run may name: the last report will be refused for it.
+        if !progress.used.is_empty() && all.len() <= MAX_MODELS {
+            progress.run.usage = pricing(all);
+        }
         Ok(progress)
     }
 
@@ -73,6 +100,7 @@ impl Progress {
                 self.run.work_dir = Some(work_dir.clone())
             }
             RunnerEvent::Committed { commit, .. } => self.run.commit = Some(commit.clone()),
+            RunnerEvent::AgentFinished { usage, .. } => self.used.extend(usage.iter().cloned()),
             _ => {}
         }
         self.run.phase = means.phase.or(self.run.phase);
@@ -83,7 +111,7 @@ impl Progress {
 }
 
 impl Store {
-    /// Keeps a runner's events; the highest number that is kept now.
+    /// Keeps a runner's events.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
@@ -91,23 +119,33 @@ impl Store {
         &self,
         by: &Reporter,
         events: &[NumberedEvent],
+        pricing: &Pricing<'_>,
         now: Timestamp,
-    ) -> Result<u64, Error> {
+    ) -> Result<ReportAnswer, Error> {
         for _ in 0..REPORT_TRIES {
-            let (run, reported) = self.held_run(by).await?;
-            let progress = Progress::of(&run, reported, events)?;
-            if progress.reported == reported {
+            let (run, lease) = match self.standing(by).await? {
+                Standing::Holds(run, lease) => (run, lease),
+                Standing::Stopped(_, lease) => return Ok(lease.answer()),
+                Standing::Lost(_) => return Err(lease_lost()),
+            };
+            let progress = Progress::of(&run, lease.reported, events, pricing)?;
+            if progress.reported == lease.reported {
                 return self
                     .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
                     .await;
             }
-            let lease = held(&by.token_hash)
+            let change = held(&by.token_hash)
                 .set("reported", progress.reported)
-                .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
-                .when("reported", reported);
+                .when("reported", lease.reported)
+                .when_option("wish", lease.wish);
+            // Once a client wants the run to stop, the deadline of that counts.
+            let change = match lease.wish {
+                None => change.set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms()),
+                Some(_) => change,
+            };
             let work = &self.tables.work;
             let mut transaction = Transaction::new()
-                .update(Guard::Lease, work, &Key::lease(&by.org, &by.run_id), lease)?
+                .update(Guard::Lease, work, &Key::lease(&by.org, &by.run_id), change)?
                 .update(
                     Guard::Run,
                     work,
@@ -121,36 +159,48 @@ impl Store {
             }
             transaction = self.tell_all(transaction, &by.org, &run, &progress, now)?;
             if transaction.commit(self).await?.is_yes() {
-                return Ok(progress.reported);
+                return Ok(ReportAnswer {
+                    acknowledged: progress.reported,
+                    wish: lease.wish,
+                });
             }
         }
         Err(Error::internal("report: the run kept changing"))
     }
 
-    /// Ends a run as its runner says, with the events that it has not reported yet. Saying it
-    /// again after it was done is answered as the first time.
+    /// Ends a run as its runner says, with the events that it has not reported yet. Of a run that
+    /// a client has stopped only the usage is taken. Saying it again after it was done is
+    /// answered as the first time.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the lease is lost, or internal.
+    /// [`Error::Conflict`] if the lease is lost, what `ending` says, or internal.
     pub async fn finish(
         &self,
         by: &Reporter,
         events: &[NumberedEvent],
-        ending: impl Fn(&Run) -> Result<Ending, Error>,
+        ending: &(dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync),
+        pricing: &Pricing<'_>,
         now: Timestamp,
-    ) -> Result<u64, Error> {
+    ) -> Result<ReportAnswer, Error> {
         for _ in 0..REPORT_TRIES {
-            let (stored, reported) = match self.held_run(by).await {
-                Ok(held) => held,
-                Err(error) => return self.finished_before(by, error).await,
+            let (stored, lease) = match self.standing(by).await? {
+                Standing::Holds(run, lease) => (run, lease),
+                Standing::Stopped(run, lease) => {
+                    let last = ending(&run, lease.wish)?;
+                    match self.last_report(by, &lease, &last, now).await? {
+                        Some(answer) => return Ok(answer),
+                        None => continue,
+                    }
+                }
+                Standing::Lost(lease) => return self.finished_before(by, lease).await,
             };
-            let progress = Progress::of(&stored, reported, events)?;
+            let progress = Progress::of(&stored, lease.reported, events, pricing)?;
             let ender = Ender::Runner {
                 token_hash: &by.token_hash,
-                reported,
+                reported: lease.reported,
                 now_reported: progress.reported,
             };
-            let ending = ending(&progress.run)?;
+            let ending = ending(&progress.run, lease.wish)?;
             let end = End {
                 org: &by.org,
                 stored: &stored,
@@ -162,42 +212,86 @@ impl Store {
             let transaction =
                 self.tell_all(Transaction::new(), &by.org, &stored, &progress, now)?;
             if end.add_to(transaction, self)?.commit(self).await?.is_yes() {
-                return Ok(progress.reported);
+                return Ok(ReportAnswer {
+                    acknowledged: progress.reported,
+                    wish: None,
+                });
             }
         }
         Err(Error::internal("finish: the run kept changing"))
     }
 
-    /// A finish that came twice: the first one closed the lease under this very token.
-    async fn finished_before(&self, by: &Reporter, error: Error) -> Result<u64, Error> {
-        match self.lease(&by.org, &by.run_id).await? {
-            Some(lease)
-                if lease.token_hash.as_deref() == Some(&by.token_hash)
-                    && lease.closed_at.is_some() =>
-            {
-                let run = self.run(&by.org, &by.run_id).await?;
-                if run.is_some_and(|run| run.status.is_terminal()) {
-                    Ok(lease.reported)
-                } else {
-                    Err(error)
-                }
+    /// Takes what a stopped run used, once; none if it must be looked at again.
+    async fn last_report(
+        &self,
+        by: &Reporter,
+        lease: &Lease,
+        last: &Ending,
+        now: Timestamp,
+    ) -> Result<Option<ReportAnswer>, Error> {
+        if lease.last_report_at.is_some() {
+            return Ok(Some(lease.answer()));
+        }
+        let work = &self.tables.work;
+        let said = Change::new()
+            .set("lastReportAt", now)
+            .when("tokenHash", &by.token_hash)
+            .when_present("closedAt")
+            .when_missing("lastReportAt");
+        let used = Change::new()
+            .set("usage", &last.usage)
+            .set("iteration", last.iterations)
+            .set_some("commit", last.commit.as_ref())
+            .when_present("runId")
+            .when_missing("settledAt");
+        let committed = Transaction::new()
+            .update(Guard::Lease, work, &Key::lease(&by.org, &by.run_id), said)?
+            .update(Guard::Run, work, &Key::run(&by.org, &by.run_id), used)?
+            .commit(self)
+            .await?;
+        match committed {
+            Committed::Yes => Ok(Some(lease.answer())),
+            Committed::No(refusals) if refusals.iter().any(|r| r.guard == Guard::Run) => {
+                Err(lease_lost())
             }
-            _ => Err(error),
+            Committed::No(_) => Ok(None),
         }
     }
 
-    /// The run and the highest kept number, if the reporter holds the lease.
-    async fn held_run(&self, by: &Reporter) -> Result<(Run, u64), Error> {
+    /// A finish that came twice: the first one closed the lease under this very token.
+    async fn finished_before(
+        &self,
+        by: &Reporter,
+        lease: Option<Box<Lease>>,
+    ) -> Result<ReportAnswer, Error> {
+        let Some(lease) = lease else {
+            return Err(lease_lost());
+        };
+        let run = self.run(&by.org, &by.run_id).await?;
+        let over = run.is_some_and(|run| run.status.is_terminal());
+        if over && lease.closed_at.is_some() && lease.is_held_by(&by.token_hash) {
+            Ok(lease.answer())
+        } else {
+            Err(lease_lost())
+        }
+    }
+
+    /// How a reporter stands to its run now.
+    async fn standing(&self, by: &Reporter) -> Result<Standing, Error> {
         let (lease, run) = tokio::try_join!(
             self.lease(&by.org, &by.run_id),
             self.run(&by.org, &by.run_id)
         )?;
-        let lease = lease
-            .filter(|l| l.closed_at.is_none() && l.token_hash.as_deref() == Some(&by.token_hash));
-        match (lease, run) {
-            (Some(lease), Some(run)) => Ok((run, lease.reported)),
-            _ => Err(lease_lost()),
-        }
+        Ok(match (lease.map(Box::new), run.map(Box::new)) {
+            (Some(lease), Some(run)) if lease.is_held_by(&by.token_hash) => {
+                match (lease.closed_at, lease.wish) {
+                    (None, _) => Standing::Holds(run, lease),
+                    (Some(_), Some(_)) => Standing::Stopped(run, lease),
+                    (Some(_), None) => Standing::Lost(Some(lease)),
+                }
+            }
+            (lease, _) => Standing::Lost(lease),
+        })
     }
 
     fn tell_all(
@@ -222,6 +316,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("statusKey", runs_with(org, to.status))
         .set("iteration", to.iteration)
         .set("lastSequence", to.last_sequence)
+        .set("usage", &to.usage)
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())
         .set_some("commit", to.commit.as_ref())

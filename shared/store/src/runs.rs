@@ -2,6 +2,7 @@
 
 use awo_domain::money::NanoUsd;
 use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::stop::Stop;
 use awo_domain::usage::ModelUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
@@ -78,6 +79,12 @@ pub struct Run {
     /// When its compute was known to be gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compute_stopped_at: Option<Timestamp>,
+    /// When its hold was resolved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<Timestamp>,
+    /// A client's request to stop it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
     /// The result branch on the origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
@@ -87,9 +94,9 @@ pub struct Run {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
-    /// What it used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Vec<PricedUsage>>,
+    /// What it has used so far, by model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub usage: Vec<PricedUsage>,
     /// What it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -106,6 +113,14 @@ pub struct Run {
 }
 
 impl Run {
+    /// How long it has had compute, in milliseconds: from its slot to its end, or to `now`.
+    #[must_use]
+    pub fn compute_ms(&self, now: Timestamp) -> i64 {
+        let end = self.completed_at.unwrap_or(now);
+        self.started_at
+            .map_or(0, |started_at| end.ms_since(started_at).max(0))
+    }
+
     pub(crate) fn subject<'a>(&'a self, org: &'a OrgId) -> Subject<'a> {
         Subject {
             org,

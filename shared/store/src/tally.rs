@@ -119,15 +119,19 @@ impl Change {
             .set("orgId", org)
     }
 
-    /// An entry of this tenant got a slot, if there is one and nobody else was served meanwhile.
-    pub(crate) fn entry_served(
+    /// An entry left the queue.
+    pub(crate) fn entry_left(self) -> Change {
+        self.add("waiting", -1)
+    }
+
+    /// This tenant got a slot, if there is one and nobody else was served meanwhile.
+    pub(crate) fn slot_taken(
         self,
         tenant: &str,
         last_served: Option<&str>,
         limits: QueueLimits,
     ) -> Change {
-        self.add("waiting", -1)
-            .add("slots", 1)
+        self.add("slots", 1)
             .compare_or(
                 "slots",
                 "<",

@@ -1,4 +1,4 @@
-//! Usage of runs that are over, written in the transaction that ends them: one record a run,
+//! Usage of runs that are over, written in the transaction that settles them: one record a run,
 //! and sums by day and model, so that a summary of a year need not read every run of it.
 
 use awo_domain::work_order::TenantContext;
@@ -11,7 +11,7 @@ use crate::item::{Key, SCHEMA_VERSION};
 use crate::runs::{PricedUsage, Run};
 use crate::transaction::{Guard, Transaction};
 
-/// What a run used, as it was when the run ended.
+/// What a run used in all.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UsageRecord<'a> {
@@ -33,16 +33,16 @@ impl Transaction {
         org: &OrgId,
         run: &Run,
         usage: &[PricedUsage],
-        now: Timestamp,
+        completed_at: Timestamp,
     ) -> Result<Transaction, Error> {
-        let duration_ms = now.ms_since(run.started_at.unwrap_or(now));
+        let duration_ms = run.compute_ms(completed_at);
         let record = UsageRecord {
             run_id: &run.run_id,
             work_order_id: &run.work_order_id,
             tenant_context: run.tenant_context.as_ref(),
             usage,
             duration_ms,
-            completed_at: now,
+            completed_at,
             v: SCHEMA_VERSION,
         };
         let work = &store.tables.work;
@@ -54,10 +54,10 @@ impl Transaction {
             .put(
                 Guard::Usage,
                 work,
-                &Key::usage(org, now, &run.run_id),
+                &Key::usage(org, completed_at, &run.run_id),
                 &record,
             )?
-            .update(Guard::Usage, work, &Key::day(org, now, None), runs)?;
+            .update(Guard::Usage, work, &Key::day(org, completed_at, None), runs)?;
         for one in usage {
             let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
             let sums = Change::new()
@@ -68,7 +68,7 @@ impl Transaction {
                 .add("costUsdNano", one.cost_usd_nano.unwrap_or(0))
                 .add("unpricedRuns", i64::from(one.cost_usd_nano.is_none()))
                 .set("v", SCHEMA_VERSION);
-            let key = Key::day(org, now, Some(&one.usage.model));
+            let key = Key::day(org, completed_at, Some(&one.usage.model));
             transaction = transaction.update(Guard::Usage, work, &key, sums)?;
         }
         Ok(transaction)

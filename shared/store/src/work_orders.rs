@@ -147,9 +147,9 @@ impl Store {
     ) -> Result<Created, Error> {
         let (org, now) = (&new.org, new.now);
         let work_order = new.work_order();
-        let run = queued_run(&work_order, new.hold);
+        let run = queued_run(&work_order, &new.run_id, new.hold, now);
         let subject = run.subject(org);
-        let entry = queue_entry(&work_order);
+        let entry = queue_entry(&work_order, &new.run_id, now);
         let tally = Change::new()
             .entry_came(org, limits, now)
             .count_work_order(None, WorkOrderStatus::Queued)
@@ -271,23 +271,30 @@ impl WorkOrder {
     }
 }
 
-/// The first state of a work order's newest run.
-fn queued_run(work_order: &WorkOrder, hold: MicroCredits) -> Run {
+/// The first state of a new run.
+pub(crate) fn queued_run(
+    work_order: &WorkOrder,
+    run_id: &RunId,
+    hold: MicroCredits,
+    now: Timestamp,
+) -> Run {
     Run {
-        run_id: work_order.run_id.clone(),
+        run_id: run_id.clone(),
         work_order_id: work_order.id.clone(),
         status: RunStatus::Queued,
         phase: None,
         iteration: 0,
         max_iterations: work_order.max_iterations,
-        created_at: work_order.created_at,
+        created_at: now,
         started_at: None,
         completed_at: None,
         compute_stopped_at: None,
+        settled_at: None,
+        stop: None,
         branch: None,
         commit: None,
         error: None,
-        usage: None,
+        usage: Vec::new(),
         cost: None,
         work_dir: None,
         tenant_context: work_order.tenant_context.clone(),
@@ -297,12 +304,12 @@ fn queued_run(work_order: &WorkOrder, hold: MicroCredits) -> Run {
 }
 
 /// The place of a work order in the queue.
-fn queue_entry(work_order: &WorkOrder) -> EntryItem {
+pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp) -> EntryItem {
     EntryItem {
         work_order_id: work_order.id.clone(),
-        run_id: work_order.run_id.clone(),
+        run_id: run_id.clone(),
         tenant_context: work_order.tenant_context.clone(),
-        enqueued_at: work_order.created_at,
+        enqueued_at: now,
         v: SCHEMA_VERSION,
     }
 }
@@ -353,4 +360,4 @@ fn refused(
 }
 
 /// When a client should try a full queue again, in seconds.
-const QUEUE_RETRY_S: i64 = 30;
+pub(crate) const QUEUE_RETRY_S: i64 = 30;

@@ -5,270 +5,180 @@
 //! been. In the second one nobody ever comes back and every message is lost: time and the sweep
 //! alone must bring everything to rest, with every slot returned and every hold resolved.
 
-use awo_domain::RunId;
 use awo_tests::faults::Fault;
-use awo_tests::invoke::Reply;
-use awo_tests::rules::Dump;
-use awo_tests::world::{Functions, Org, World};
-use serde_json::{Value, json};
+use awo_tests::world::World;
+use serde_json::Value;
 
-const MAX_CONCURRENT: i64 = 5;
+use crate::story::Step::{
+    self, Cancel, Claim, Create, Dispatch, Fail, Finish, Kill, Report, StaleEvent, Start, Stopped,
+    Sweep, TaskStopped, TaskStoppedAgain,
+};
+use crate::story::Story;
+
 /// More calls than any step makes; the test finds the real number itself.
-const MAX_CALLS: u32 = 40;
+const MAX_CALLS: u32 = 60;
 /// Sweeps after which everything is at rest: the ten minutes of a task's start, and then as many
 /// as pass in this test's quick time while a task that was told to stop is really ending.
 const MINUTES: u32 = 100;
-const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Create,
-    Dispatch,
-    Claim,
-    Report,
-    Finish,
-    TaskStopped,
-    Sweep,
+/// What happens, and how the newest run ends by it.
+struct Plot {
+    steps: &'static [Step],
+    ends: &'static str,
+    /// True if it costs something.
+    costs: bool,
 }
 
-const STEPS: [Step; 7] = [
-    Step::Create,
-    Step::Dispatch,
-    Step::Claim,
-    Step::Report,
-    Step::Finish,
-    Step::TaskStopped,
-    Step::Sweep,
-];
+const SUCCESS: Plot = Plot {
+    steps: &[
+        Create,
+        Dispatch,
+        Claim,
+        Report,
+        StaleEvent,
+        Finish,
+        TaskStopped,
+        TaskStoppedAgain,
+        Sweep,
+    ],
+    ends: "succeeded",
+    costs: true,
+};
+/// The bell is lost.
+const RUNG_BY_THE_SWEEP: Plot = Plot {
+    steps: &[Create, Sweep, Dispatch, Claim, Report, Finish, TaskStopped],
+    ends: "succeeded",
+    costs: true,
+};
+/// The runner falls silent.
+const LOST: Plot = Plot {
+    steps: &[Create, Dispatch, Claim, Report, Sweep, TaskStopped],
+    ends: "failed",
+    costs: false,
+};
+/// No task event comes.
+const CANCELED_AND_SWEPT: Plot = Plot {
+    steps: &[Create, Dispatch, Claim, Report, Cancel, Stopped, Sweep],
+    ends: "canceled",
+    costs: true,
+};
+const CANCELED_WAITING: Plot = Plot {
+    steps: &[Create, Cancel],
+    ends: "canceled",
+    costs: false,
+};
+const CANCELED_BEFORE_ITS_RUNNER: Plot = Plot {
+    steps: &[Create, Dispatch, Cancel, TaskStopped],
+    ends: "canceled",
+    costs: true,
+};
+const CANCELED: Plot = Plot {
+    steps: &[
+        Create,
+        Dispatch,
+        Claim,
+        Report,
+        Cancel,
+        Stopped,
+        TaskStopped,
+        TaskStoppedAgain,
+    ],
+    ends: "canceled",
+    costs: true,
+};
+/// The task of these tests ends by SIGTERM, and says nothing.
+const KILLED: Plot = Plot {
+    steps: &[Create, Dispatch, Claim, Report, Kill, TaskStopped],
+    ends: "canceled",
+    costs: true,
+};
+const STARTED_AGAIN: Plot = Plot {
+    steps: &[
+        Create,
+        Dispatch,
+        Claim,
+        Fail,
+        TaskStopped,
+        Start,
+        Claim,
+        Report,
+        Finish,
+        TaskStopped,
+    ],
+    ends: "succeeded",
+    costs: true,
+};
+const REPLACED: Plot = Plot {
+    steps: &[Create, Start, Claim, Report, Finish, TaskStopped],
+    ends: "succeeded",
+    costs: true,
+};
 
-/// One run's story in one organization.
-struct Story<'a> {
-    world: &'a World,
-    org: Org,
-    first_answer: Option<String>,
-    /// The task that has ended.
-    task: Option<String>,
-}
-
-fn order() -> Value {
-    json!({
-        "taskPrompt": "mend it",
-        "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
-        "limits": { "maxCredits": 10 },
-    })
-}
-
-fn events() -> Value {
-    json!([
-        { "number": 1, "at": "2026-11-20T08:00:00.000Z", "event": { "type": "workspaceReady", "commit": "c0", "branch": "main", "workDir": "/w" } },
-        { "number": 2, "at": "2026-11-20T08:00:01.000Z", "event": { "type": "iterationStarted", "iteration": 1 } },
-    ])
-}
-
-fn finish() -> Value {
-    json!({
-        "events": [{ "number": 3, "at": "2026-11-20T08:00:02.000Z", "event": { "type": "deliverySkipped", "reason": "test" } }],
-        "outcome": { "type": "succeeded", "commit": "c1" },
-        "iterations": 1,
-        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
-    })
-}
-
-impl Story<'_> {
-    async fn dump(&self) -> Dump {
-        Dump::of(&self.world.cloud, &self.org.id).await
-    }
-
-    async fn run(&self) -> Option<Value> {
-        self.dump().await.runs().first().map(|run| (*run).clone())
-    }
-
-    async fn run_id(&self) -> String {
-        self.run().await.expect("a run")["runId"]
-            .as_str()
-            .expect("an id")
-            .to_owned()
-    }
-
-    async fn lease(&self) -> Option<Value> {
-        self.dump()
-            .await
-            .leases()
-            .first()
-            .map(|lease| (*lease).clone())
-    }
-
-    async fn nonce(&self) -> String {
-        let (run, lease) = (self.run_id().await, self.lease().await.expect("a lease"));
-        format!(
-            "{}.{run}.{}",
-            self.org.id,
-            lease["nonce"].as_str().unwrap_or("claimed")
-        )
-    }
-
-    /// Does a step once. The answer is true if the caller has no reason to come back.
-    async fn once(&mut self, step: Step, functions: &Functions, nonce: &str) -> bool {
-        let org = self.org.id.clone();
-        match step {
-            Step::Create => {
-                let reply = functions.create(&self.org, &order(), Some("the-key")).await;
-                self.note_answer(&reply);
-                reply.status == 201
-            }
-            Step::Dispatch => {
-                let answer = functions.bell(&json!({ "orgId": org }).to_string()).await;
-                answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
-            }
-            Step::Claim => functions.claim(nonce, TOKEN).await.status == 200,
-            Step::Report => {
-                let run = self.run_id().await;
-                functions
-                    .control(&org, &run, "report", TOKEN, &json!({ "events": events() }))
-                    .await
-                    .status
-                    == 200
-            }
-            Step::Finish => {
-                let run = self.run_id().await;
-                functions
-                    .control(&org, &run, "finish", TOKEN, &finish())
-                    .await
-                    .status
-                    == 200
-            }
-            Step::TaskStopped => {
-                let Some(task) = self.task.clone() else {
-                    return true;
-                };
-                let started_by = format!("{org}/{}", self.run_id().await);
-                functions.task_stopped(&task, &started_by).await.is_ok()
-            }
-            Step::Sweep => functions
-                .sweep()
-                .await
-                .is_ok_and(|swept| swept["failed"] == 0),
-        }
-    }
-
-    fn note_answer(&mut self, reply: &Reply) {
-        if reply.status == 201 {
-            let first = self.first_answer.get_or_insert_with(|| reply.text.clone());
-            assert_eq!(
-                *first, reply.text,
-                "a replay is the first answer, byte for byte"
-            );
-        }
-    }
-
-    /// Does a step as a caller does that comes back until it is content.
-    async fn insist(&mut self, step: Step, nonce: &str) {
-        if step == Step::TaskStopped {
-            self.stop_task().await;
-        }
-        for _ in 0..5 {
-            if self.once(step, &self.world.sound, nonce).await {
-                return;
-            }
-        }
-        panic!("{step:?} does not come to an end: {:#?}", self.dump().await);
-    }
-
-    /// The task ends, as the runner's program would after its finish. ECS knows it, whatever the
-    /// product has noted.
-    async fn stop_task(&mut self) {
-        if let Some(task) = self.living_task().await {
-            self.world.stop_task(&task).await;
-            self.task = Some(task);
-        }
-    }
-
-    async fn living_task(&self) -> Option<String> {
-        let run = RunId::parse(&self.run_id().await).expect("an id");
-        let compute = self.world.cloud.compute().expect("settings");
-        let listed = compute.find_task(&self.org.id, &run).await;
-        listed.expect("a list")
-    }
-
-    /// Checks the rules on what the tables hold, and gives it.
-    async fn holds(&self, when: &str) -> Dump {
-        let dump = self.dump().await;
-        let broken = dump.broken_rules(MAX_CONCURRENT);
-        assert!(broken.is_empty(), "{when}: {broken:#?}\n{dump:#?}");
-        dump
-    }
-}
-
-/// The steps before `step`, then `step` with the fault.
+/// The steps before the one at `at`, then that one with the fault.
 async fn begin<'a>(
     world: &'a World,
-    step: Step,
+    plot: &Plot,
+    at: usize,
     nth: u32,
     fault: Fault,
-) -> (Story<'a>, String, bool) {
-    let mut story = Story {
-        world,
-        org: world.org(1_000).await,
-        first_answer: None,
-        task: None,
-    };
-    let mut nonce = String::new();
-    let before = STEPS.iter().take_while(|before| **before != step);
-    for earlier in before {
-        if *earlier == Step::Claim {
-            nonce = story.nonce().await;
-        }
-        story.insist(*earlier, &nonce).await;
+) -> (Story<'a>, bool) {
+    let mut story = Story::new(world).await;
+    for earlier in &plot.steps[..at] {
+        story.insist(*earlier).await;
     }
-    if step == Step::Claim {
-        nonce = story.nonce().await;
-    }
-    if step == Step::TaskStopped {
-        story.stop_task().await;
-    }
+    let step = plot.steps[at];
+    story.prepare(step).await;
     let faults = world.faults.clone();
     faults.arm(nth, fault);
     let faulty = &world.faulty;
-    faults.until_crash(story.once(step, faulty, &nonce)).await;
-    (story, nonce, faults.disarm())
+    faults.until_crash(story.once(step, faulty)).await;
+    (story, faults.disarm())
 }
 
 /// The caller comes back, and all that follows follows.
-async fn comes_back(mut story: Story<'_>, step: Step, mut nonce: String) {
-    let at = STEPS.iter().position(|s| *s == step).expect("a step");
-    for next in &STEPS[at..] {
-        if *next == Step::Claim && nonce.is_empty() {
-            // A runner is there to claim only if there is a task: a crash before `RunTask` is
-            // the sweep's to mend.
-            if story.living_task().await.is_none() {
-                story.world.sweep_after_a_minute().await;
-            }
+async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
+    for (i, next) in plot.steps.iter().enumerate().skip(at) {
+        // A runner is there to claim only if there is a task: a crash before `RunTask` is the
+        // sweep's to mend.
+        if *next == Claim && i > at && story.living_task().await.is_none() {
+            story.world.sweep_after_a_minute().await;
             assert!(
                 story.living_task().await.is_some(),
                 "nobody asked for the task"
             );
-            nonce = story.nonce().await;
         }
-        story.insist(*next, &nonce).await;
+        story.insist(*next).await;
         story.holds(&format!("after {next:?}")).await;
     }
-    let (run, dump) = (story.run().await.expect("a run"), story.dump().await);
-    assert_eq!(run["status"], "succeeded", "{dump:#?}");
+    let run = story.run().await.expect("a run");
+    // What a crash has left is the sweep's; without one there is nothing to be left.
+    for _ in 0..MINUTES {
+        if story.dump().await.is_at_rest() {
+            break;
+        }
+        story.world.sweep_after_a_minute().await;
+    }
+    let dump = story.holds("at the end").await;
+    assert_eq!(run["status"], plot.ends, "{dump:#?}");
     assert_eq!(
         dump.work_orders().len(),
         1,
         "one idempotency key made one work order"
     );
-    assert!(
-        dump.leases().is_empty() && dump.reserved() == 0,
-        "after {step:?}: {dump:#?}"
+    let starts = plot.steps.iter().filter(|step| **step == Start).count();
+    assert_eq!(
+        dump.runs().len(),
+        1 + starts,
+        "one idempotency key started one run"
     );
     assert!(
-        run["cost"]["creditsMicro"]
-            .as_i64()
-            .is_some_and(|cost| cost > 0),
-        "{run}"
+        dump.is_at_rest(),
+        "after {plot_step:?}: {dump:#?}",
+        plot_step = plot.steps[at]
     );
+    let run = story.run().await.expect("a run");
+    let cost = run["cost"]["creditsMicro"].as_i64();
+    assert_eq!(cost.is_some_and(|cost| cost > 0), plot.costs, "{run}");
 }
 
 /// Nobody comes back; time passes and the sweep goes on, until everything is at rest.
@@ -283,23 +193,26 @@ async fn never_comes_back(story: Story<'_>, step: Step) {
         dump = story.holds("while the sweep works").await;
     }
     assert!(dump.is_at_rest(), "after {step:?}: {dump:#?}");
-    let ended = |run: &&Value| run["status"] == "succeeded" || run["status"] == "failed";
+    let ended = |run: &&Value| {
+        ["succeeded", "failed", "canceled"].contains(&run["status"].as_str().unwrap_or_default())
+    };
     assert!(dump.runs().iter().all(ended), "{dump:#?}");
 }
 
 /// Every call of a step, with every fault, in both stories.
-async fn try_all(step: Step) {
+async fn try_all(plot: &Plot, step: Step) {
+    let at = plot.steps.iter().position(|s| *s == step).expect("a step");
     let world = World::new().await;
     let mut points = 0;
     for fault in Fault::ALL {
         for nth in 1..=MAX_CALLS {
-            let (story, nonce, fired) = begin(&world, step, nth, fault).await;
+            let (story, fired) = begin(&world, plot, at, nth, fault).await;
             if !fired {
                 never_comes_back(story, step).await;
                 break;
             }
-            comes_back(story, step, nonce).await;
-            let (story, _, _) = begin(&world, step, nth, fault).await;
+            comes_back(story, plot, at).await;
+            let (story, _) = begin(&world, plot, at, nth, fault).await;
             never_comes_back(story, step).await;
             points += 2;
         }
@@ -315,35 +228,67 @@ async fn try_all(step: Step) {
 
 #[tokio::test]
 async fn whatever_call_of_a_create_goes_wrong_the_rules_hold() {
-    try_all(Step::Create).await;
+    try_all(&SUCCESS, Create).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_dispatch_goes_wrong_the_rules_hold() {
-    try_all(Step::Dispatch).await;
+    try_all(&SUCCESS, Dispatch).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_claim_goes_wrong_the_rules_hold() {
-    try_all(Step::Claim).await;
+    try_all(&SUCCESS, Claim).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_report_goes_wrong_the_rules_hold() {
-    try_all(Step::Report).await;
+    try_all(&SUCCESS, Report).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_finish_goes_wrong_the_rules_hold() {
-    try_all(Step::Finish).await;
+    try_all(&SUCCESS, Finish).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_task_event_goes_wrong_the_rules_hold() {
-    try_all(Step::TaskStopped).await;
+    try_all(&SUCCESS, StaleEvent).await;
+    try_all(&SUCCESS, TaskStopped).await;
+    try_all(&SUCCESS, TaskStoppedAgain).await;
 }
 
 #[tokio::test]
 async fn whatever_call_of_a_sweep_goes_wrong_the_rules_hold() {
-    try_all(Step::Sweep).await;
+    try_all(&RUNG_BY_THE_SWEEP, Sweep).await;
+    try_all(&LOST, Sweep).await;
+    try_all(&CANCELED_AND_SWEPT, Sweep).await;
+}
+
+#[tokio::test]
+async fn whatever_call_of_a_cancel_goes_wrong_the_rules_hold() {
+    try_all(&CANCELED_WAITING, Cancel).await;
+    try_all(&CANCELED_BEFORE_ITS_RUNNER, Cancel).await;
+    try_all(&CANCELED, Cancel).await;
+}
+
+#[tokio::test]
+async fn whatever_call_of_a_canceled_runs_last_report_goes_wrong_the_rules_hold() {
+    try_all(&CANCELED, Stopped).await;
+}
+
+#[tokio::test]
+async fn whatever_call_of_a_canceled_runs_task_event_goes_wrong_the_rules_hold() {
+    try_all(&CANCELED, TaskStopped).await;
+}
+
+#[tokio::test]
+async fn whatever_call_of_a_kill_goes_wrong_the_rules_hold() {
+    try_all(&KILLED, Kill).await;
+}
+
+#[tokio::test]
+async fn whatever_call_of_a_start_goes_wrong_the_rules_hold() {
+    try_all(&STARTED_AGAIN, Start).await;
+    try_all(&REPLACED, Start).await;
 }

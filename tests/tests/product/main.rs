@@ -9,5 +9,6 @@
 mod crash_points;
 mod http_api;
 mod http_lists;
+mod story;
 mod template;
 mod whole_runs;

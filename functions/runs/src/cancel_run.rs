@@ -1,0 +1,53 @@
+//! `POST /v1/runs/{id}/cancel`: cancels the work order of its newest run.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::stop::{MAX_REASON, Stop, StopKind};
+use awo_domain::{Error, Resource, RunId};
+use awo_execution::stopper::Stopper;
+use awo_http::body::Object;
+use awo_http::shapes::RunShape;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::runs::Run;
+
+struct State {
+    store: Store,
+    stopper: Stopper,
+}
+
+/// The function `cancel-run`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        stopper: Stopper::new(cloud)?,
+    };
+    HttpFunction::keyed(cloud, &routes::CANCEL_RUN, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
+    let id = call.run_id()?;
+    call.query().finish()?;
+    let stop = Stop {
+        kind: StopKind::Cancel,
+        reason: reason(call.object_or_nothing()?)?,
+        requested_at: call.now,
+    };
+    let run = run(&state, &call, &id).await?;
+    state.stopper.cancel_run(call.org(), &run, &stop).await?;
+    Answer::ok(RunShape::from(&self::run(&state, &call, &id).await?))
+}
+
+fn reason(mut body: Object) -> Result<Option<String>, Error> {
+    let reason = body.optional("reason", |v| v.text(0..=MAX_REASON));
+    body.finish(Some(reason))
+}
+
+async fn run(state: &State, call: &Call, id: &RunId) -> Result<Run, Error> {
+    let run = state.store.run(call.org(), id).await?;
+    run.ok_or(Error::NotFound(Resource::Run))
+}

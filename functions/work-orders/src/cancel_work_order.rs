@@ -1,0 +1,46 @@
+//! `DELETE /api/v1/work-orders/{id}`: canceled when this answers; its processes die after it.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_execution::stopper::Stopper;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use serde_json::json;
+
+/// The function `cancel-work-order`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(
+        cloud,
+        &routes::CANCEL_WORK_ORDER,
+        Stopper::new(cloud)?,
+        handle,
+    )
+}
+
+async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
+    let id = call.work_order_id()?;
+    call.query().finish()?;
+    call.object_or_nothing()?.finish(Some(()))?;
+    let stop = Stop {
+        kind: StopKind::Cancel,
+        reason: None,
+        requested_at: call.now,
+    };
+    let canceled = stopper.cancel(call.org(), &id, &stop).await?;
+    let message = match canceled.was_running {
+        true => "the work order is canceled; its processes are being stopped",
+        false => "the work order is canceled; it had not started",
+    };
+    Answer::ok(json!({
+        "id": id,
+        "status": WorkOrderStatus::Canceled,
+        "message": message,
+        "wasRunning": canceled.was_running,
+    }))
+}

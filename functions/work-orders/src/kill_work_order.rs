@@ -1,0 +1,103 @@
+//! `POST /api/v1/work-orders/{id}/kill`: answers when the processes are known to be dead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::control::Wish;
+use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON, Stop, StopKind};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, Timestamp, WorkOrderId};
+use awo_execution::stopper::{Killed, Stopper};
+use awo_http::body::Object;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use serde_json::{Value, json};
+
+/// The function `kill-work-order`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(
+        cloud,
+        &routes::KILL_WORK_ORDER,
+        Stopper::new(cloud)?,
+        handle,
+    )
+}
+
+async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
+    let id = call.work_order_id()?;
+    call.query().finish()?;
+    let (wish, stop) = read(call.object_or_nothing()?, call.now)?;
+    let killed = stopper.kill(call.org(), &id, wish, &stop).await?;
+    Answer::ok(shape(&id, &killed))
+}
+
+fn read(mut body: Object, now: Timestamp) -> Result<(Wish, Stop), Error> {
+    let grace_period_ms = body.optional("gracePeriodMs", |v| v.whole(0..=MAX_GRACE_MS));
+    let immediate = body.optional("immediate", |v| v.flag());
+    let reason = body.optional("reason", |v| v.text(0..=MAX_REASON));
+    let wish = Wish::Kill {
+        grace_period_ms: grace_period_ms.unwrap_or(DEFAULT_GRACE_MS),
+        immediate: immediate.unwrap_or(false),
+    };
+    let stop = Stop {
+        kind: StopKind::Kill,
+        reason,
+        requested_at: now,
+    };
+    body.finish(Some((wish, stop)))
+}
+
+fn shape(id: &WorkOrderId, killed: &Killed) -> Value {
+    let ms = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let answer = |forced: bool, duration_ms: u64, status: WorkOrderStatus, message: &str| {
+        json!({
+            "id": id,
+            "success": true,
+            "forcedKill": forced,
+            "durationMs": duration_ms,
+            "status": status,
+            "message": message,
+        })
+    };
+    match killed {
+        Killed::NothingRan => answer(
+            false,
+            0,
+            WorkOrderStatus::Canceled,
+            "no process was running; the work order is canceled",
+        ),
+        Killed::HadEnded(status) => answer(
+            false,
+            0,
+            *status,
+            &format!("the work order was already terminal: {}", status.as_str()),
+        ),
+        Killed::Dead {
+            forced: false,
+            took,
+        } => answer(
+            false,
+            ms(took),
+            WorkOrderStatus::Canceled,
+            "the processes ended within the grace period",
+        ),
+        Killed::Dead { forced: true, took } => answer(
+            true,
+            ms(took),
+            WorkOrderStatus::Failed,
+            "the processes were killed",
+        ),
+        Killed::NotConfirmed { took } => json!({
+            "id": id,
+            "success": false,
+            "forcedKill": true,
+            "durationMs": ms(took),
+            "status": WorkOrderStatus::Failed,
+            "message": "the kill could not be confirmed; the slot stays taken until it is",
+            "error": "the compute did not report its end in time",
+        }),
+    }
+}

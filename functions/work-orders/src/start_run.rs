@@ -1,0 +1,170 @@
+//! `POST /api/v1/work-orders/{id}/runs`: a new run of a work order that waits or has failed; on a
+//! slot at once, if one is free and it is its turn.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError, settings};
+use awo_domain::money::MicroCredits;
+use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, Resource, RunId, Timestamp};
+use awo_execution::dispatcher::Dispatcher;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::dispatch::{EntryItem, QueueState};
+use awo_store::idempotency::IdempotentRequest;
+use awo_store::lease::Lease;
+use awo_store::starts::{NewRun, Place, Started};
+use awo_store::work_orders::WorkOrder;
+use serde_json::json;
+
+/// How often a start is tried that meets another change of work order or queue.
+const START_TRIES: u32 = 6;
+
+struct State {
+    dispatcher: Dispatcher,
+    hold: MicroCredits,
+}
+
+/// The function `start-run`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        dispatcher: Dispatcher::new(cloud)?,
+        hold: settings::default_hold(&cloud.environment)?,
+    };
+    HttpFunction::keyed(cloud, &routes::START_RUN, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
+    let (id, idempotent) = (call.work_order_id()?, call.idempotency()?);
+    call.query().finish()?;
+    call.object_or_nothing()?.finish(Some(()))?;
+    let run_id = RunId::new(call.now, state.dispatcher.mint.random(call.now));
+    for attempt in 0..START_TRIES {
+        let store = &state.dispatcher.store;
+        let order = store.work_order(call.org(), &id).await?;
+        let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
+        if order.status.after(WorkOrderEvent::RunStarted).is_none() {
+            return answered_before(&state, &call, idempotent.as_ref(), &order).await;
+        }
+        // Boxed: the calls below are deep, and the compiler lays out futures whole.
+        let started = Box::pin(state.start(&call, &order, &run_id, idempotent.as_ref(), attempt));
+        if let Some(answer) = started.await? {
+            return Ok(answer);
+        }
+    }
+    Err(Error::internal("start: the work order kept changing"))
+}
+
+/// A replay of the start that made the work order what it is now, or a conflict.
+async fn answered_before(
+    state: &State,
+    call: &Call,
+    request: Option<&IdempotentRequest>,
+    order: &WorkOrder,
+) -> Result<Answer, Error> {
+    if let Some(request) = request {
+        let store = &state.dispatcher.store;
+        if let Some(first) = store.first_answer(call.org(), request, call.now).await? {
+            return Ok(Answer::replayed(first.status, first.body));
+        }
+    }
+    Err(Error::Conflict(format!(
+        "this work order is {}: a run can be started only while it is queued or failed",
+        order.status.as_str()
+    )))
+}
+
+impl State {
+    /// None if work order or queue were not as they were read.
+    async fn start(
+        &self,
+        call: &Call,
+        order: &WorkOrder,
+        run_id: &RunId,
+        request: Option<&IdempotentRequest>,
+        attempt: u32,
+    ) -> Result<Option<Answer>, Error> {
+        let (org, dispatcher) = (call.org(), &self.dispatcher);
+        let old = dispatcher.store.run(org, &order.run_id);
+        let (old, queue) = tokio::try_join!(old, dispatcher.store.queue(org))?;
+        let old = old.ok_or_else(|| Error::internal("the newest run is missing"))?;
+        let enqueued_at = enqueued_at(&queue, order).unwrap_or(call.now);
+        let free = queue.tally.free_slots(dispatcher.limits) > 0;
+        let first = free && is_first(&queue, order, enqueued_at);
+        if free && !first && attempt == 0 {
+            // Whoever is before it goes first; then there may still be a slot.
+            dispatcher.fill_slots(org).await?;
+            return Ok(None);
+        }
+        let secret = dispatcher.mint.secret();
+        let lease = Lease::new(org, run_id, &order.id, secret, enqueued_at, call.now);
+        let (place, status) = match first {
+            true => (
+                Place::Slot {
+                    lease: &lease,
+                    queue: &queue,
+                },
+                RunStatus::Building,
+            ),
+            false => (Place::Queue, RunStatus::Queued),
+        };
+        let answer = Answer::created(json!({
+            "runId": run_id, "status": status, "startedAt": call.now,
+        }))?;
+        let new = NewRun {
+            org,
+            order,
+            old: &old,
+            run_id: run_id.clone(),
+            hold: order.limits.max_credits.unwrap_or(self.hold),
+            now: call.now,
+        };
+        let remembered = request.map(|request| (request, call.rendered(&answer)));
+        let started = dispatcher
+            .store
+            .start_run(&new, &place, dispatcher.limits, remembered)
+            .await?;
+        match (started, first) {
+            (Started::Changed, _) => Ok(None),
+            (Started::Replayed(first), _) => Ok(Some(Answer::replayed(first.status, first.body))),
+            (Started::New, true) => {
+                dispatcher.start_or_leave_to_sweep(&lease, call.now).await;
+                Ok(Some(answer))
+            }
+            (Started::New, false) => {
+                dispatcher.queue.ring_or_leave_to_sweep(org).await;
+                Ok(Some(answer))
+            }
+        }
+    }
+}
+
+/// When its entry came, if it waits.
+fn enqueued_at(queue: &QueueState, order: &WorkOrder) -> Option<Timestamp> {
+    let ours = |entry: &&EntryItem| entry.work_order_id == order.id;
+    let waits = order.status == WorkOrderStatus::Queued;
+    let entry = queue.entries.iter().find(ours).filter(|_| waits);
+    entry.map(|entry| entry.enqueued_at)
+}
+
+/// True if it is the work order's turn, with its own entry in the queue.
+fn is_first(queue: &QueueState, order: &WorkOrder, enqueued_at: Timestamp) -> bool {
+    let others = queue
+        .entries
+        .iter()
+        .filter(|entry| entry.work_order_id != order.id);
+    let mut waiting: Vec<Waiting> = others.map(EntryItem::waiting).collect();
+    waiting.push(Waiting {
+        work_order_id: order.id.clone(),
+        tenant: order.tenant().to_owned(),
+        enqueued_at,
+    });
+    let order_of_turns = fair_order(&waiting, queue.tally.last_served.as_deref());
+    order_of_turns
+        .first()
+        .is_some_and(|first| first.work_order_id == order.id)
+}

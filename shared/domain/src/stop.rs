@@ -1,0 +1,70 @@
+//! How clients stop runs. A cancel is answered at once: the run is `canceled`, and its processes
+//! die after that. A kill is answered when they are dead, and how they died decides how the run
+//! ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+use crate::run::{RunEnd, RunError, RunErrorCode};
+
+/// Longest reason of a stop, in characters.
+pub const MAX_REASON: usize = 1_000;
+/// Grace of a kill that does not say.
+pub const DEFAULT_GRACE_MS: u64 = 5_000;
+/// Longest grace of a kill.
+pub const MAX_GRACE_MS: u64 = 30_000;
+/// How long after its grace a kill may still be confirmed.
+pub const CONFIRM_MS: u64 = 60_000;
+
+/// What a client asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopKind {
+    /// A cancel.
+    Cancel,
+    /// A kill.
+    Kill,
+}
+
+/// A client's request to stop a run, kept for its audit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stop {
+    /// What was asked for.
+    pub kind: StopKind,
+    /// In the client's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When.
+    pub requested_at: Timestamp,
+}
+
+/// How a run ends that was killed: by force, or because it was asked to.
+#[must_use]
+pub fn end_of_kill(forced: bool, reason: Option<&str>) -> RunEnd {
+    if !forced {
+        return RunEnd::Canceled;
+    }
+    let why = reason
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    RunEnd::Failed(RunError::new(
+        RunErrorCode::Killed,
+        &format!("the run was killed by force{why}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_that_forced_is_failed_and_one_that_only_asked_is_canceled() {
+        assert_eq!(end_of_kill(false, Some("why")), RunEnd::Canceled);
+        let RunEnd::Failed(error) = end_of_kill(true, Some("it hangs")) else {
+            panic!("not failed");
+        };
+        assert_eq!(error.code, RunErrorCode::Killed);
+        assert!(error.message.contains("it hangs"), "{}", error.message);
+    }
+}

@@ -1,0 +1,99 @@
+//! Slots for waiting entries: while an organization has a free slot, the next entry in fair order
+//! takes it. What must not be lost is in the tables: an entry waits until it is dispatched, a
+//! dispatched run has a lease, and a lease without a task is asked for again.
+
+use awo_cloud::compute::Compute;
+use awo_cloud::queue::RunQueue;
+use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
+use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::{Error, OrgId, Timestamp};
+use awo_store::Store;
+use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
+use awo_store::lease::Lease;
+use awo_store::tally::QueueLimits;
+
+use crate::start_task::start_task;
+
+/// Most dispatches for one bell; what is left gets a new one.
+const MAX_DISPATCHES: u32 = 25;
+
+/// Gives slots away.
+#[derive(Debug, Clone)]
+pub struct Dispatcher {
+    pub store: Store,
+    pub compute: Compute,
+    pub queue: RunQueue,
+    pub clock: Clock,
+    pub mint: Mint,
+    pub limits: QueueLimits,
+}
+
+impl Dispatcher {
+    /// A dispatcher as the environment says.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn new(cloud: &Cloud) -> Result<Dispatcher, SetupError> {
+        Ok(Dispatcher {
+            store: cloud.store()?,
+            compute: cloud.compute()?,
+            queue: cloud.run_queue()?,
+            clock: cloud.clock.clone(),
+            mint: cloud.mint.clone(),
+            limits: settings::queue_limits(&cloud.environment)?,
+        })
+    }
+
+    /// Gives free slots to waiting entries until one of both runs out.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn fill_slots(&self, org: &OrgId) -> Result<(), Error> {
+        for _ in 0..MAX_DISPATCHES {
+            let queue = self.store.queue(org).await?;
+            let Some(entry) = next(&queue, self.limits) else {
+                return Ok(());
+            };
+            let now = self.clock.now();
+            let lease = Lease::new(
+                org,
+                &entry.run_id,
+                &entry.work_order_id,
+                self.mint.secret(),
+                entry.enqueued_at,
+                now,
+            );
+            if self
+                .store
+                .dispatch(&queue, entry, &lease, self.limits, now)
+                .await?
+                == Dispatched::Yes
+            {
+                tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
+                start_task(&self.store, &self.compute, &lease, now).await?;
+            }
+        }
+        self.queue.ring(org).await
+    }
+
+    /// Asks for the task of a run that has its slot, and is content if that fails: the sweep
+    /// asks again.
+    pub async fn start_or_leave_to_sweep(&self, lease: &Lease, now: Timestamp) {
+        if let Err(error) = start_task(&self.store, &self.compute, lease, now).await {
+            tracing::warn!(run = %lease.run_id, ?error, "no task was asked for; the sweep asks");
+        }
+    }
+}
+
+/// The entry whose turn it is, if there is a slot for it.
+fn next(queue: &QueueState, limits: QueueLimits) -> Option<&EntryItem> {
+    if queue.tally.free_slots(limits) <= 0 {
+        return None;
+    }
+    let waiting: Vec<Waiting> = queue.entries.iter().map(EntryItem::waiting).collect();
+    let head = *fair_order(&waiting, queue.tally.last_served.as_deref()).first()?;
+    queue
+        .entries
+        .iter()
+        .find(|entry| entry.work_order_id == head.work_order_id)
+}

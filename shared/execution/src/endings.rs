@@ -1,0 +1,179 @@
+//! Runs whose compute is gone, or does not answer: each is brought to its one end, charged once,
+//! and its slot comes back when its compute is known to be gone, not before.
+
+use awo_cloud::compute::Gone;
+use awo_cloud::{Cloud, Mint, SetupError, settings};
+use awo_domain::control::Wish;
+use awo_domain::ledger::Rates;
+use awo_domain::money::MicroCredits;
+use awo_domain::run::{RunEnd, RunError, RunErrorCode};
+use awo_domain::stop::end_of_kill;
+use awo_domain::{Error, Timestamp, TransactionId};
+use awo_store::Store;
+use awo_store::endings::Ending;
+use awo_store::lease::Lease;
+use awo_store::runs::{PricedUsage, Run};
+use awo_store::settlement::Charge;
+
+/// How often an end is tried that meets a report of the run.
+const END_TRIES: u32 = 4;
+/// Exit code of a runner that ended everything by SIGTERM and could not say so.
+const EXIT_TERMINATED: i32 = 143;
+
+/// Ends runs that cannot end themselves.
+#[derive(Debug, Clone)]
+pub struct Endings {
+    pub store: Store,
+    pub mint: Mint,
+    pub rates: Rates,
+}
+
+impl Endings {
+    /// As the environment says.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn new(cloud: &Cloud) -> Result<Endings, SetupError> {
+        Ok(Endings {
+            store: cloud.store()?,
+            mint: cloud.mint.clone(),
+            rates: settings::rates(&cloud.environment)?,
+        })
+    }
+
+    /// Settles what is left when compute is known to be gone: ends the run if it was not over,
+    /// charges it if that was still to be done, and gives the slot back. Doing it again changes
+    /// nothing. True if a slot came back.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn compute_gone(
+        &self,
+        lease: &Lease,
+        gone: &Gone,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        self.end(lease, &|lease, run| end_of_gone(gone, lease, run), now)
+            .await?;
+        for _ in 0..END_TRIES {
+            let (run, lease) = self.read(lease).await?;
+            let Some(lease) = lease else {
+                return Ok(false);
+            };
+            let charge = self.charge(&run, &run.usage, now);
+            if self.store.return_slot(&lease, &run, &charge, now).await? {
+                return Ok(true);
+            }
+        }
+        Err(Error::internal(
+            "a slot could not be returned: run or lease kept changing",
+        ))
+    }
+
+    /// Ends a run whose compute does not answer. The slot stays taken until it is known gone.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn silent(&self, lease: &Lease, message: &str, now: Timestamp) -> Result<(), Error> {
+        let error = RunError::new(RunErrorCode::ComputeLost, message);
+        self.end(lease, &|_, _| RunEnd::Failed(error.clone()), now)
+            .await
+    }
+
+    /// Ends a run that was to be killed and whose death could not be confirmed in time.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn kill_not_confirmed(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        self.end(lease, &|_, run| end_of_kill(true, reason(run)), now)
+            .await
+    }
+
+    /// The end of a run that has had this much, with its price.
+    #[must_use]
+    pub fn ending(&self, run: &Run, end: RunEnd, now: Timestamp) -> Ending {
+        let charge = match end.error() {
+            Some(error) if error.code.is_free_of_charge() => Charge {
+                cost: MicroCredits::ZERO,
+                ..self.charge(run, &[], now)
+            },
+            _ => self.charge(run, &run.usage, now),
+        };
+        Ending {
+            end,
+            iterations: run.iteration,
+            commit: None,
+            branch: None,
+            usage: run.usage.clone(),
+            charge,
+        }
+    }
+
+    fn charge(&self, run: &Run, usage: &[PricedUsage], now: Timestamp) -> Charge {
+        Charge {
+            cost: self
+                .rates
+                .cost(PricedUsage::total(usage), run.compute_ms(now)),
+            transaction_id: TransactionId::new(now, self.mint.random(now)),
+        }
+    }
+
+    async fn read(&self, lease: &Lease) -> Result<(Run, Option<Lease>), Error> {
+        let (org, id) = (&lease.org_id, &lease.run_id);
+        let (run, lease) = tokio::try_join!(self.store.run(org, id), self.store.lease(org, id))?;
+        let run =
+            run.ok_or_else(|| Error::internal(format!("the run {id} of a lease is missing")))?;
+        Ok((run, lease))
+    }
+
+    async fn end(
+        &self,
+        lease: &Lease,
+        how: &(dyn Fn(&Lease, &Run) -> RunEnd + Sync),
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        for _ in 0..END_TRIES {
+            let (run, lease) = self.read(lease).await?;
+            let Some(lease) = lease.filter(|_| !run.status.is_terminal()) else {
+                return Ok(());
+            };
+            let ending = self.ending(&run, how(&lease, &run), now);
+            if self
+                .store
+                .end_run(&lease.org_id, &run, &ending, now)
+                .await?
+            {
+                tracing::warn!(run = %run.run_id, end = ?ending.end, "ended a run that could not end itself");
+                return Ok(());
+            }
+        }
+        Err(Error::internal("a run kept changing while it was ended"))
+    }
+}
+
+fn reason(run: &Run) -> Option<&str> {
+    run.stop.as_ref().and_then(|stop| stop.reason.as_deref())
+}
+
+/// A task that was to be killed was; one that its own content killed has failed and pays; any
+/// other loss is ours and is free.
+fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
+    if let Some(Wish::Kill { immediate, .. }) = lease.wish {
+        let forced = immediate || gone.exit_code != Some(EXIT_TERMINATED);
+        return end_of_kill(forced, reason(run));
+    }
+    if gone.was_out_of_memory() {
+        let message =
+            "the run used more memory than its task has: use less, or ask for a larger task";
+        return RunEnd::Failed(RunError::new(RunErrorCode::AgentFailed, message));
+    }
+    let exit = gone
+        .exit_code
+        .map(|code| format!(", exit code {code}"))
+        .unwrap_or_default();
+    let message = format!(
+        "the compute of this run was lost ({}{exit}); it costs nothing: start a new run",
+        gone.reason
+    );
+    RunEnd::Failed(RunError::new(RunErrorCode::ComputeLost, &message))
+}

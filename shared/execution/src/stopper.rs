@@ -1,0 +1,339 @@
+//! Stopping runs for clients. What the client wants is written down first, in one transaction
+//! with what it means for the run; then the task is told to stop, which only wakes the runner up.
+//! Whatever is lost between the two, the sweep does again.
+
+use std::time::{Duration, Instant};
+
+use awo_cloud::compute::{Compute, TaskState};
+use awo_cloud::queue::RunQueue;
+use awo_cloud::{Clock, Cloud, SetupError};
+use awo_domain::control::Wish;
+use awo_domain::run::{RunEnd, RunErrorCode, RunStatus};
+use awo_domain::stop::{CONFIRM_MS, Stop};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, OrgId, Resource, WorkOrderId};
+use awo_store::Store;
+use awo_store::lease::Lease;
+use awo_store::runs::Run;
+use awo_store::work_orders::WorkOrder;
+
+use crate::endings::Endings;
+
+/// How often a stop is tried that meets another change of the run.
+const STOP_TRIES: u32 = 6;
+/// First and longest pause between two looks at a task that is to die.
+const FIRST_LOOK: Duration = Duration::from_millis(4);
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
+
+/// Stops runs.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    store: Store,
+    compute: Compute,
+    queue: RunQueue,
+    clock: Clock,
+    endings: Endings,
+}
+
+/// A run that was canceled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Canceled {
+    /// True if it had a slot.
+    pub was_running: bool,
+}
+
+/// What came of a kill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Killed {
+    /// There was no process: it waited, or no runner had come.
+    NothingRan,
+    /// It had ended before, with this status of its work order.
+    HadEnded(WorkOrderStatus),
+    /// It is known to be dead.
+    Dead {
+        /// True if SIGKILL was needed.
+        forced: bool,
+        /// How long that took.
+        took: Duration,
+    },
+    /// Nobody knows whether it is dead.
+    NotConfirmed {
+        /// How long that was waited for.
+        took: Duration,
+    },
+}
+
+/// A work order, its newest run, and the run's lease while its slot is taken.
+struct Found {
+    order: WorkOrder,
+    run: Run,
+    lease: Option<Lease>,
+}
+
+impl Stopper {
+    /// As the environment says.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn new(cloud: &Cloud) -> Result<Stopper, SetupError> {
+        Ok(Stopper {
+            store: cloud.store()?,
+            compute: cloud.compute()?,
+            queue: cloud.run_queue()?,
+            clock: cloud.clock.clone(),
+            endings: Endings::new(cloud)?,
+        })
+    }
+
+    /// Cancels a work order with its newest run: terminal when this returns, and its processes
+    /// are being stopped.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Conflict`] if it is terminal, or internal.
+    pub async fn cancel(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        stop: &Stop,
+    ) -> Result<Canceled, Error> {
+        for _ in 0..STOP_TRIES {
+            let found = self.find(org, id).await?;
+            let status = found.order.status;
+            if status.is_terminal() {
+                return Err(is_over("work order", status.as_str()));
+            }
+            if self.try_cancel(org, &found, stop, false).await? {
+                return Ok(Canceled {
+                    was_running: found.lease.is_some(),
+                });
+            }
+        }
+        Err(Error::internal("cancel: the run kept changing"))
+    }
+
+    /// Cancels a run with its work order, whose newest it must be: an older one is over.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Conflict`] if it is terminal, or internal.
+    pub async fn cancel_run(&self, org: &OrgId, run: &Run, stop: &Stop) -> Result<(), Error> {
+        for _ in 0..STOP_TRIES {
+            let found = self.find(org, &run.work_order_id).await?;
+            let newest = found.run.run_id == run.run_id;
+            if !newest || found.run.status.is_terminal() {
+                let status = if newest {
+                    found.run.status.as_str()
+                } else {
+                    "over"
+                };
+                return Err(is_over("run", status));
+            }
+            if self.try_cancel(org, &found, stop, false).await? {
+                return Ok(());
+            }
+        }
+        Err(Error::internal("cancel: the run kept changing"))
+    }
+
+    /// Kills the processes of a work order, and returns when they are known to be dead, or when
+    /// that could not be known in time.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or internal.
+    pub async fn kill(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        wish: Wish,
+        stop: &Stop,
+    ) -> Result<Killed, Error> {
+        let began = Instant::now();
+        for _ in 0..STOP_TRIES {
+            let found = self.find(org, id).await?;
+            if found.order.status.is_terminal() {
+                self.escalate(&found).await?;
+                return Ok(Killed::HadEnded(found.order.status));
+            }
+            let claimed = |lease: &&Lease| lease.token_hash.is_some();
+            let Some(lease) = found.lease.as_ref().filter(claimed) else {
+                if self.try_cancel(org, &found, stop, true).await? {
+                    return Ok(Killed::NothingRan);
+                }
+                continue;
+            };
+            if self.wish_dead(lease, &found.run, wish, stop).await? {
+                self.ring_task(lease).await;
+                return self.see_dead(lease, wish, began).await;
+            }
+        }
+        Err(Error::internal("kill: the run kept changing"))
+    }
+
+    async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<Found, Error> {
+        let order = self.store.work_order(org, id).await?;
+        let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
+        let (run, lease) = tokio::try_join!(
+            self.store.run(org, &order.run_id),
+            self.store.lease(org, &order.run_id)
+        )?;
+        let run = run.ok_or_else(|| Error::internal("the newest run is missing"))?;
+        Ok(Found { order, run, lease })
+    }
+
+    /// False if it has changed meanwhile.
+    async fn try_cancel(
+        &self,
+        org: &OrgId,
+        found: &Found,
+        stop: &Stop,
+        unclaimed: bool,
+    ) -> Result<bool, Error> {
+        let (run, now) = (&found.run, self.clock.now());
+        let Some(lease) = &found.lease else {
+            return match run.status {
+                RunStatus::Queued => self.store.cancel_waiting(org, run, stop, now).await,
+                _ => Ok(false),
+            };
+        };
+        let ending = self.endings.ending(run, RunEnd::Canceled, now);
+        let canceled = self
+            .store
+            .cancel_leased(org, run, &ending, stop, unclaimed, now)
+            .await?;
+        if canceled {
+            self.ring_task(lease).await;
+        }
+        Ok(canceled)
+    }
+
+    /// A wish that is no stronger than one that stands is as good as granted.
+    async fn wish_dead(
+        &self,
+        lease: &Lease,
+        run: &Run,
+        wish: Wish,
+        stop: &Stop,
+    ) -> Result<bool, Error> {
+        if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
+            return Ok(true);
+        }
+        self.store
+            .wish_dead(lease, run, wish, stop, self.clock.now())
+            .await
+    }
+
+    /// A run that is over, and whose processes are still being stopped, is not waited for any
+    /// longer.
+    async fn escalate(&self, found: &Found) -> Result<(), Error> {
+        let stopped = found.run.stop.is_some();
+        if let Some(lease) = found.lease.as_ref().filter(|_| stopped) {
+            let now_dead = Wish::Kill {
+                grace_period_ms: 0,
+                immediate: true,
+            };
+            self.store.hasten(lease, now_dead, self.clock.now()).await?;
+            self.ring_task(lease).await;
+        }
+        Ok(())
+    }
+
+    /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
+    /// yet cannot be told; its runner's claim will be refused.
+    async fn ring_task(&self, lease: &Lease) {
+        let rung = async {
+            let task = match &lease.task_arn {
+                Some(task) => Some(task.clone()),
+                None => self.compute.find_task(&lease.org_id, &lease.run_id).await?,
+            };
+            match task {
+                Some(task) => self.compute.stop_task(&task, "stopped by a client").await,
+                None => Ok(()),
+            }
+        };
+        if let Err(error) = rung.await {
+            tracing::warn!(run = %lease.run_id, ?error, "the task was not told to stop; the sweep tells it");
+        }
+    }
+
+    /// Waits until the task is gone, and settles what that means.
+    async fn see_dead(&self, lease: &Lease, wish: Wish, began: Instant) -> Result<Killed, Error> {
+        let grace_ms = match wish {
+            Wish::Kill {
+                grace_period_ms,
+                immediate: false,
+            } => grace_period_ms,
+            _ => 0,
+        };
+        let limit = Duration::from_millis(grace_ms + CONFIRM_MS);
+        let mut pause = FIRST_LOOK;
+        while began.elapsed() < limit {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_LOOK);
+            let dead = match self.is_gone(lease).await {
+                Ok(dead) => dead,
+                Err(error) => {
+                    tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
+                    false
+                }
+            };
+            if dead {
+                return self.how_it_died(lease, began.elapsed()).await;
+            }
+        }
+        self.endings
+            .kill_not_confirmed(lease, self.clock.now())
+            .await?;
+        Ok(Killed::NotConfirmed {
+            took: began.elapsed(),
+        })
+    }
+
+    /// True once its compute is known to be gone and its slot is returned, by whomever.
+    async fn is_gone(&self, lease: &Lease) -> Result<bool, Error> {
+        let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
+            return Ok(true);
+        };
+        let task = match &lease.task_arn {
+            Some(task) => task.clone(),
+            None => {
+                let found = self.compute.find_task(&lease.org_id, &lease.run_id).await?;
+                match found {
+                    Some(task) => task,
+                    // Its start was not noted: its end will be told by its event, or the sweep.
+                    None => return Ok(false),
+                }
+            }
+        };
+        let TaskState::Gone(gone) = self.compute.describe_task(&task).await? else {
+            return Ok(false);
+        };
+        let now = self.clock.now();
+        if self.endings.compute_gone(&lease, &gone, now).await? {
+            self.queue.ring_or_leave_to_sweep(&lease.org_id).await;
+        }
+        Ok(true)
+    }
+
+    async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {
+        let run = self.store.run(&lease.org_id, &lease.run_id).await?;
+        let run = run.ok_or_else(|| Error::internal("the run of a lease is missing"))?;
+        let killed = run
+            .error
+            .as_ref()
+            .is_some_and(|error| error.code == RunErrorCode::Killed);
+        Ok(match run.status {
+            RunStatus::Canceled => Killed::Dead {
+                forced: false,
+                took,
+            },
+            RunStatus::Failed if killed => Killed::Dead { forced: true, took },
+            RunStatus::Succeeded => Killed::HadEnded(WorkOrderStatus::Succeeded),
+            _ => Killed::HadEnded(WorkOrderStatus::Failed),
+        })
+    }
+}
+
+fn is_over(what: &str, status: &str) -> Error {
+    Error::Conflict(format!(
+        "this {what} is {status}: only one that is not over can be canceled"
+    ))
+}

@@ -1,0 +1,282 @@
+//! A new run of a work order that waits or has failed, in one transaction. Where the old run
+//! still waits, the new one takes its place in the queue; where a slot is free and it is the
+//! work order's turn, the new one has it from the start.
+
+use awo_domain::event::Lifecycle;
+use awo_domain::money::MicroCredits;
+use awo_domain::run::{Phase, RunEvent, RunStatus};
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, RunId, Timestamp};
+
+use crate::Store;
+use crate::change::Change;
+use crate::credits::insufficient;
+use crate::dispatch::QueueState;
+use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::item::{Key, work_orders_with};
+use crate::lease::Lease;
+use crate::moves::{after_order, after_run};
+use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
+use crate::settlement::released;
+use crate::tally::QueueLimits;
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
+
+/// A run to be started.
+#[derive(Debug)]
+pub struct NewRun<'a> {
+    /// The owner.
+    pub org: &'a awo_domain::OrgId,
+    /// The work order as it was read.
+    pub order: &'a WorkOrder,
+    /// Its newest run as it was read.
+    pub old: &'a Run,
+    /// The new run's id.
+    pub run_id: RunId,
+    /// What is reserved for it.
+    pub hold: MicroCredits,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Where a new run begins.
+#[derive(Debug)]
+pub enum Place<'a> {
+    /// In the queue.
+    Queue,
+    /// On a slot that is free.
+    Slot {
+        /// Its lease.
+        lease: &'a Lease,
+        /// The queue as it was when it was this work order's turn.
+        queue: &'a QueueState,
+    },
+}
+
+/// What came of a start.
+#[derive(Debug)]
+pub enum Started {
+    /// There is a new run.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+    /// Work order, queue or slots are not as they were read: look again.
+    Changed,
+}
+
+impl Store {
+    /// Starts a new run. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
+    /// [`Error::Conflict`] if the work order neither waits nor has failed, or internal; in every
+    /// case nothing was written.
+    pub async fn start_run(
+        &self,
+        new: &NewRun<'_>,
+        place: &Place<'_>,
+        limits: QueueLimits,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<Started, Error> {
+        let (org, now, work) = (new.org, new.now, &self.tables.work);
+        let waits = new.order.status == WorkOrderStatus::Queued;
+        let run = new.run(place)?;
+        let mut transaction = Transaction::new()
+            .update(
+                Guard::WorkOrder,
+                work,
+                &Key::work_order(org, &new.order.id),
+                new.order_change(place)?,
+            )?
+            .put(
+                Guard::Run,
+                work,
+                &Key::run(org, &run.run_id),
+                &RunItem::of(org, &run),
+            )?
+            .update(
+                Guard::Tally,
+                work,
+                &Key::tally(org),
+                new.tally_change(place, run.status, limits)?,
+            )?
+            .update(
+                Guard::Balance,
+                &self.tables.ledger,
+                &Key::balance(org),
+                new.balance_change(waits),
+            )?
+            .keep_hold(self, org, &run.run_id, new.hold, now)?
+            .tell(
+                self,
+                &run.subject(org),
+                CREATED_SEQUENCE,
+                Lifecycle::Created.to_parts(),
+                now,
+            )?;
+        if waits {
+            transaction =
+                transaction.cancel_queued_run(self, org, new.old, &new.replaced(), now)?;
+        }
+        transaction = new.place(transaction, self, place, &run)?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            transaction = transaction.remember(self, org, request, answer, now)?;
+        }
+        match transaction.commit(self).await? {
+            Committed::Yes => Ok(Started::New),
+            Committed::No(refusals) => new.refused(place, request, refusals),
+        }
+    }
+}
+
+impl NewRun<'_> {
+    fn order_status(&self, place: &Place<'_>) -> Result<WorkOrderStatus, Error> {
+        let queued = after_order(self.order.status, WorkOrderEvent::RunStarted)?;
+        match place {
+            Place::Queue => Ok(queued),
+            Place::Slot { .. } => after_order(queued, WorkOrderEvent::SlotTaken),
+        }
+    }
+
+    /// The run as it begins.
+    fn run(&self, place: &Place<'_>) -> Result<Run, Error> {
+        let queued = queued_run(self.order, &self.run_id, self.hold, self.now);
+        Ok(match place {
+            Place::Queue => queued,
+            Place::Slot { .. } => Run {
+                status: after_run(queued.status, RunEvent::SlotTaken)?,
+                phase: Some(Phase::Building),
+                started_at: Some(self.now),
+                last_sequence: CREATED_SEQUENCE + 1,
+                ..queued
+            },
+        })
+    }
+
+    fn order_change(&self, place: &Place<'_>) -> Result<Change, Error> {
+        let status = self.order_status(place)?;
+        Ok(Change::new()
+            .set("status", status)
+            .set("statusKey", work_orders_with(self.org, status))
+            .set("runId", &self.run_id)
+            .when("status", self.order.status)
+            .when("runId", &self.old.run_id))
+    }
+
+    fn tally_change(
+        &self,
+        place: &Place<'_>,
+        run: RunStatus,
+        limits: QueueLimits,
+    ) -> Result<Change, Error> {
+        let counted = Change::new()
+            .count_work_order(Some(self.order.status), self.order_status(place)?)
+            .count_run(None, run);
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let counted = if waits {
+            counted.count_run(Some(RunStatus::Queued), RunStatus::Canceled)
+        } else {
+            counted
+        };
+        Ok(match place {
+            Place::Queue if waits => counted,
+            Place::Queue => counted.entry_came(self.org, limits, self.now),
+            Place::Slot { queue, .. } => {
+                let last_served = queue.tally.last_served.as_deref();
+                let taken = counted.slot_taken(self.order.tenant(), last_served, limits);
+                if waits { taken.entry_left() } else { taken }
+            }
+        })
+    }
+
+    /// Where the old run waits, its hold is released in the same breath.
+    fn balance_change(&self, waits: bool) -> Change {
+        let freed = if waits { self.old.hold_micro } else { 0 };
+        Change::new().reserve(self.hold.micro() - freed, self.now)
+    }
+
+    /// Why the old run is over that still waited.
+    fn replaced(&self) -> Stop {
+        Stop {
+            kind: StopKind::Cancel,
+            reason: Some(format!("replaced by {}", self.run_id)),
+            requested_at: self.now,
+        }
+    }
+
+    /// Entry and lease.
+    fn place(
+        &self,
+        transaction: Transaction,
+        store: &Store,
+        place: &Place<'_>,
+        run: &Run,
+    ) -> Result<Transaction, Error> {
+        let (work, entry) = (&store.tables.work, Key::entry(self.org, &self.order.id));
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let old = Change::new().when("runId", &self.old.run_id);
+        match place {
+            Place::Queue if waits => {
+                transaction.update(Guard::Entry, work, &entry, old.set("runId", &self.run_id))
+            }
+            Place::Queue => {
+                let item = queue_entry(self.order, &self.run_id, self.now);
+                transaction.put(Guard::Entry, work, &entry, &item)
+            }
+            Place::Slot { lease, .. } => {
+                let transaction = if waits {
+                    transaction.delete(Guard::Entry, work, &entry, old)?
+                } else {
+                    transaction
+                };
+                let key = Key::lease(self.org, &self.run_id);
+                transaction.put(Guard::Lease, work, &key, lease)?.tell(
+                    store,
+                    &run.subject(self.org),
+                    CREATED_SEQUENCE + 1,
+                    Lifecycle::Building.to_parts(),
+                    self.now,
+                )
+            }
+        }
+    }
+
+    /// What a refused start tells: a replay before all else, then what has changed since, then
+    /// what the caller can do something about.
+    fn refused(
+        &self,
+        place: &Place<'_>,
+        request: Option<&IdempotentRequest>,
+        mut refusals: Vec<Refusal>,
+    ) -> Result<Started, Error> {
+        refusals.sort_by_key(|refusal| match refusal.guard {
+            Guard::Idempotency => 0,
+            Guard::Tally => 2,
+            Guard::Balance => 3,
+            _ => 1,
+        });
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let Some(Refusal { guard, item }) = refusals.into_iter().next() else {
+            return Err(Error::internal("a start was refused without a reason"));
+        };
+        match (guard, request, place) {
+            (Guard::Idempotency, Some(request), _) => {
+                first_answer(request, item).map(Started::Replayed)
+            }
+            (Guard::Tally, _, Place::Queue) if !waits => Err(Error::QueueFull {
+                retry_after_s: QUEUE_RETRY_S,
+            }),
+            (Guard::Balance, _, _) => {
+                let freed = if waits {
+                    released(self.old).release
+                } else {
+                    MicroCredits::ZERO
+                };
+                Err(insufficient(self.hold.minus(freed), item)?)
+            }
+            _ => Ok(Started::Changed),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Runs that clients stop. A waiting run is over and settled at once. A run with a slot is over
+//! at once when it is canceled, and when its processes are dead when it is killed; what the
+//! client wants stands on the lease, and its runner reads it in the answer to its next report.
+
+use awo_domain::control::Wish;
+use awo_domain::event::Lifecycle;
+use awo_domain::money::MicroCredits;
+use awo_domain::run::{RunEvent, RunStatus};
+use awo_domain::stop::Stop;
+use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, OrgId, Timestamp};
+
+use crate::Store;
+use crate::change::Change;
+use crate::endings::{Ender, Ending};
+use crate::item::{Key, runs_with, work_orders_with};
+use crate::lease::{Lease, STOPPING_MS};
+use crate::moves::{after_order, after_run};
+use crate::runs::Run;
+use crate::settlement::released;
+use crate::table::Updated;
+use crate::transaction::{Guard, Transaction};
+
+impl Store {
+    /// Cancels a run that waits: out of the queue, terminal, its hold released. False if it does
+    /// not wait any more: then look again.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn cancel_waiting(
+        &self,
+        org: &OrgId,
+        run: &Run,
+        stop: &Stop,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let (from, work) = (WorkOrderStatus::Queued, &self.tables.work);
+        let order_status = after_order(from, WorkOrderEvent::Canceled)?;
+        let order = Change::new()
+            .set("status", order_status)
+            .set("statusKey", work_orders_with(org, order_status))
+            .when("status", from)
+            .when("runId", &run.run_id);
+        let tally = Change::new()
+            .entry_left()
+            .count_work_order(Some(from), order_status)
+            .count_run(Some(RunStatus::Queued), RunStatus::Canceled);
+        let balance = Change::new().resolve(run.hold_micro, released(run), now);
+        let committed = Transaction::new()
+            .delete(
+                Guard::Entry,
+                work,
+                &Key::entry(org, &run.work_order_id),
+                Change::new().when("runId", &run.run_id),
+            )?
+            .update(
+                Guard::WorkOrder,
+                work,
+                &Key::work_order(org, &run.work_order_id),
+                order,
+            )?
+            .update(Guard::Tally, work, &Key::tally(org), tally)?
+            .cancel_queued_run(self, org, run, stop, now)?
+            .update(
+                Guard::Balance,
+                &self.tables.ledger,
+                &Key::balance(org),
+                balance,
+            )?
+            .commit(self)
+            .await?;
+        Ok(committed.is_yes())
+    }
+
+    /// Cancels a run that has a slot; with `unclaimed`, only while no runner has come. What it
+    /// used is settled when its compute is gone. False if it has changed: then look again.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn cancel_leased(
+        &self,
+        org: &OrgId,
+        run: &Run,
+        ending: &Ending,
+        stop: &Stop,
+        unclaimed: bool,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let ender = Ender::Client { stop, unclaimed };
+        self.end(org, run, ending, &ender, now).await
+    }
+
+    /// Asks the runner of a run for its processes' death. False if run or lease have changed:
+    /// then look again.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn wish_dead(
+        &self,
+        lease: &Lease,
+        run: &Run,
+        wish: Wish,
+        stop: &Stop,
+        now: Timestamp,
+    ) -> Result<bool, Error> {
+        let (org, work) = (&lease.org_id, &self.tables.work);
+        let asked = Lifecycle::KillRequested {
+            grace_period_ms: grace_ms(wish),
+            immediate: matches!(
+                wish,
+                Wish::Kill {
+                    immediate: true,
+                    ..
+                }
+            ),
+            reason: stop.reason.clone(),
+        };
+        let run_change = Change::new()
+            .set("stop", stop)
+            .set("lastSequence", run.last_sequence + 1)
+            .when("status", run.status)
+            .when("lastSequence", run.last_sequence);
+        let lease_change = wished(lease, wish, now)
+            .when_present("tokenHash")
+            .when_missing("closedAt");
+        let committed = Transaction::new()
+            .update(
+                Guard::Lease,
+                work,
+                &Key::lease(org, &run.run_id),
+                lease_change,
+            )?
+            .update(Guard::Run, work, &Key::run(org, &run.run_id), run_change)?
+            .tell(
+                self,
+                &run.subject(org),
+                run.last_sequence + 1,
+                asked.to_parts(),
+                now,
+            )?
+            .commit(self)
+            .await?;
+        Ok(committed.is_yes())
+    }
+
+    /// Makes the wish on the lease of a run stronger that is over and whose processes still live.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn hasten(&self, lease: &Lease, wish: Wish, now: Timestamp) -> Result<(), Error> {
+        if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
+            return Ok(());
+        }
+        let key = Key::lease(&lease.org_id, &lease.run_id);
+        let change = wished(lease, wish, now).when_present("runId");
+        // Refused, the lease is gone, or somebody else wishes: the one was strong enough.
+        let (Updated::New(_) | Updated::Refused(_)) =
+            self.update(&self.tables.work, &key, change).await?;
+        Ok(())
+    }
+}
+
+/// A lease whose runner is to act on a wish. It is due when the processes should be gone.
+fn wished(lease: &Lease, wish: Wish, now: Timestamp) -> Change {
+    let grace = i64::try_from(grace_ms(wish)).unwrap_or(i64::MAX);
+    Change::new()
+        .set("wish", wish)
+        .set("wishedAt", now)
+        .set("dueAt", now.plus_ms(grace + STOPPING_MS).epoch_ms())
+        .when_option("wish", lease.wish)
+}
+
+fn grace_ms(wish: Wish) -> u64 {
+    match wish {
+        Wish::Kill {
+            grace_period_ms,
+            immediate: false,
+        } => grace_period_ms,
+        Wish::Kill { .. } | Wish::Cancel => 0,
+    }
+}
+
+impl Transaction {
+    /// The end of a run that never had a slot: canceled, told and settled. Entry, work order,
+    /// tally and balance are the caller's.
+    pub(crate) fn cancel_queued_run(
+        self,
+        store: &Store,
+        org: &OrgId,
+        run: &Run,
+        stop: &Stop,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let status = after_run(RunStatus::Queued, RunEvent::Canceled)?;
+        let sequence = run.last_sequence + 1;
+        // There never was compute, and never will be: it is as good as gone.
+        let over = Change::new()
+            .set("status", status)
+            .set("statusKey", runs_with(org, status))
+            .set("completedAt", now)
+            .set("computeStoppedAt", now)
+            .set("stop", stop)
+            .set("lastSequence", sequence)
+            .settled(released(run), &run.usage, now)
+            .when("status", RunStatus::Queued)
+            .when("lastSequence", run.last_sequence);
+        let ended = Lifecycle::Ended {
+            status,
+            iterations: 0,
+            error: None,
+            started_at: run.created_at,
+            completed_at: now,
+            credits: MicroCredits::ZERO,
+            reason: stop.reason.clone(),
+        };
+        self.update(
+            Guard::Run,
+            &store.tables.work,
+            &Key::run(org, &run.run_id),
+            over,
+        )?
+        .tell(store, &run.subject(org), sequence, ended.to_parts(), now)?
+        .mark_settled(store, org, run, released(run), now)
+    }
+}

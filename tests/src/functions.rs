@@ -1,0 +1,169 @@
+//! The product's functions over one client, called by hand as AWS would call them.
+
+use std::sync::Arc;
+
+use awo_cloud::Cloud;
+use awo_domain::OrgId;
+use awo_local::function::{Function, event_function, http_function};
+use serde_json::{Value, json};
+
+use crate::invoke::{Reply, context, http};
+use crate::world::Org;
+
+/// The product's functions over one client.
+pub struct Functions {
+    create: Function,
+    start: Function,
+    cancel: Function,
+    kill: Function,
+    control: Function,
+    dispatch: Function,
+    task_stopped: Function,
+    sweep: Function,
+}
+
+fn bearer(org: &Org) -> (&'static str, String) {
+    ("Authorization", format!("Bearer {}", org.key))
+}
+
+impl Functions {
+    pub(crate) fn new(cloud: &Cloud) -> Functions {
+        let dispatch = Arc::new(awo_workers::dispatch::state(cloud).expect("settings"));
+        let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud).expect("settings"));
+        let sweep = Arc::new(awo_workers::sweep::state(cloud).expect("settings"));
+        let http = |function: Result<_, _>| http_function(function.expect("settings"));
+        Functions {
+            create: http(awo_work_orders::create_work_order::function(cloud)),
+            start: http(awo_work_orders::start_run::function(cloud)),
+            cancel: http(awo_work_orders::cancel_work_order::function(cloud)),
+            kill: http(awo_work_orders::kill_work_order::function(cloud)),
+            control: http(awo_control::function(cloud)),
+            dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+                awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
+            }),
+            task_stopped: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+                awo_workers::task_stopped::handle(Arc::clone(&task_stopped), e.payload)
+            }),
+            sweep: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
+                awo_workers::sweep::handle(Arc::clone(&sweep), e.payload)
+            }),
+        }
+    }
+
+    /// `POST /v1/work-orders`.
+    pub async fn create(&self, org: &Org, body: &Value, idempotency_key: Option<&str>) -> Reply {
+        let mut headers = vec![("Content-Type", "application/json".to_owned()), bearer(org)];
+        headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
+        let path = "/v1/work-orders";
+        http(&self.create, "POST", path, path, &[], &headers, Some(body)).await
+    }
+
+    /// `POST /api/v1/work-orders/{id}/runs`.
+    pub async fn start(&self, org: &Org, id: &str, idempotency_key: Option<&str>) -> Reply {
+        let mut headers = vec![bearer(org)];
+        headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
+        let (resource, path) = of_order(id, "/runs");
+        let parameters = [("id", id)];
+        http(
+            &self.start,
+            "POST",
+            &resource,
+            &path,
+            &parameters,
+            &headers,
+            None,
+        )
+        .await
+    }
+
+    /// `DELETE /api/v1/work-orders/{id}`.
+    pub async fn cancel(&self, org: &Org, id: &str) -> Reply {
+        let (resource, path) = of_order(id, "");
+        let (parameters, headers) = ([("id", id)], [bearer(org)]);
+        http(
+            &self.cancel,
+            "DELETE",
+            &resource,
+            &path,
+            &parameters,
+            &headers,
+            None,
+        )
+        .await
+    }
+
+    /// `POST /api/v1/work-orders/{id}/kill`.
+    pub async fn kill(&self, org: &Org, id: &str, body: &Value) -> Reply {
+        let (resource, path) = of_order(id, "/kill");
+        let json = ("Content-Type", "application/json".to_owned());
+        let (parameters, headers) = ([("id", id)], [json, bearer(org)]);
+        http(
+            &self.kill,
+            "POST",
+            &resource,
+            &path,
+            &parameters,
+            &headers,
+            Some(body),
+        )
+        .await
+    }
+
+    /// `POST /control/claim`.
+    pub async fn claim(&self, nonce: &str, token: &str) -> Reply {
+        let body = json!({ "nonce": nonce, "token": token });
+        let path = "/control/claim";
+        http(&self.control, "POST", path, path, &[], &[], Some(&body)).await
+    }
+
+    /// `POST /control/{orgId}/runs/{runId}/{what}`.
+    pub async fn control(
+        &self,
+        org: &OrgId,
+        run: &str,
+        what: &str,
+        token: &str,
+        body: &Value,
+    ) -> Reply {
+        let path = format!("/control/{org}/runs/{run}/{what}");
+        let resource = format!("/control/{{orgId}}/runs/{{runId}}/{what}");
+        let parameters = [("orgId", org.as_str()), ("runId", run)];
+        let headers = [("Authorization", format!("Bearer {token}"))];
+        let function = &self.control;
+        http(
+            function,
+            "POST",
+            &resource,
+            &path,
+            &parameters,
+            &headers,
+            Some(body),
+        )
+        .await
+    }
+
+    /// One message of the run queue.
+    pub async fn bell(&self, body: &str) -> Result<Value, String> {
+        let event =
+            json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
+        (self.dispatch)(event, context()).await
+    }
+
+    /// A task event.
+    pub async fn task_stopped(&self, task_arn: &str, started_by: &str) -> Result<Value, String> {
+        let detail =
+            json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
+        (self.task_stopped)(json!({ "detail": detail }), context()).await
+    }
+
+    /// The schedule's tick.
+    pub async fn sweep(&self) -> Result<Value, String> {
+        (self.sweep)(json!({}), context()).await
+    }
+}
+
+/// Resource and path below a work order.
+fn of_order(id: &str, rest: &str) -> (String, String) {
+    let of = |id: &str| format!("/api/v1/work-orders/{id}{rest}");
+    (of("{id}"), of(id))
+}

@@ -1,0 +1,260 @@
+//! One work order's story in one organization, told step by step by hand.
+
+use awo_domain::RunId;
+use awo_tests::functions::Functions;
+use awo_tests::invoke::Reply;
+use awo_tests::rules::Dump;
+use awo_tests::world::{Org, World};
+use serde_json::{Value, json};
+
+pub const MAX_CONCURRENT: i64 = 5;
+/// How often a caller comes back.
+const INSISTENCE: u32 = 5;
+const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/// What can happen next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A client creates the work order.
+    Create,
+    /// The bell reaches the dispatcher.
+    Dispatch,
+    /// The runner trades its nonce.
+    Claim,
+    /// The runner reports.
+    Report,
+    /// The runner ends with success.
+    Finish,
+    /// The runner ends without.
+    Fail,
+    /// The runner says that it was stopped.
+    Stopped,
+    /// An event says that the task has stopped while it lives.
+    StaleEvent,
+    /// The task ends, and its event comes.
+    TaskStopped,
+    /// The same event again.
+    TaskStoppedAgain,
+    /// A client starts a run.
+    Start,
+    /// A client cancels.
+    Cancel,
+    /// A client kills.
+    Kill,
+    /// The schedule ticks.
+    Sweep,
+}
+
+/// The story so far.
+pub struct Story<'a> {
+    pub world: &'a World,
+    pub org: Org,
+    /// Of the newest run, until it is claimed.
+    nonce: String,
+    /// First answers by idempotency key.
+    first_answers: [Option<String>; 2],
+    /// The task that has ended.
+    task: Option<String>,
+}
+
+fn order() -> Value {
+    json!({
+        "taskPrompt": "mend it",
+        "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
+        "limits": { "maxCredits": 10 },
+    })
+}
+
+fn events() -> Value {
+    json!([
+        { "number": 1, "at": "2026-11-20T08:00:00.000Z", "event": { "type": "workspaceReady", "commit": "c0", "branch": "main", "workDir": "/w" } },
+        { "number": 2, "at": "2026-11-20T08:00:01.000Z", "event": { "type": "iterationStarted", "iteration": 1 } },
+    ])
+}
+
+fn finish(outcome: &Value) -> Value {
+    json!({
+        "events": [{ "number": 3, "at": "2026-11-20T08:00:02.000Z", "event": { "type": "deliverySkipped", "reason": "test" } }],
+        "outcome": outcome,
+        "iterations": 1,
+        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
+    })
+}
+
+impl<'a> Story<'a> {
+    pub async fn new(world: &'a World) -> Story<'a> {
+        Story {
+            world,
+            org: world.org(1_000).await,
+            nonce: String::new(),
+            first_answers: [None, None],
+            task: None,
+        }
+    }
+
+    pub async fn dump(&self) -> Dump {
+        Dump::of(&self.world.cloud, &self.org.id).await
+    }
+
+    /// The newest run.
+    pub async fn run(&self) -> Option<Value> {
+        let dump = self.dump().await;
+        let order = dump.work_orders().first().map(|order| (*order).clone())?;
+        let newest = |run: &&&Value| run["runId"] == order["runId"];
+        dump.runs().iter().find(newest).map(|run| (*run).clone())
+    }
+
+    async fn run_id(&self) -> String {
+        let run = self.run().await.expect("a run");
+        run["runId"].as_str().expect("an id").to_owned()
+    }
+
+    async fn work_order_id(&self) -> String {
+        let dump = self.dump().await;
+        let order = dump.work_orders().first().copied().cloned();
+        order.expect("a work order")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    }
+
+    /// Notes the nonce of the newest run, as its task has it, before somebody claims it.
+    pub async fn look_for_nonce(&mut self) {
+        let (run, dump) = (self.run_id().await, self.dump().await);
+        let lease = dump
+            .leases()
+            .into_iter()
+            .find(|l| l["runId"] == run.as_str());
+        let secret = lease.and_then(|lease| lease["nonce"].as_str());
+        if let Some(secret) = secret {
+            self.nonce = format!("{}.{run}.{secret}", self.org.id);
+        }
+    }
+
+    /// Does a step once. The answer is true if the caller has no reason to come back.
+    pub async fn once(&mut self, step: Step, functions: &Functions) -> bool {
+        let org = self.org.id.clone();
+        match step {
+            Step::Create => {
+                let reply = functions.create(&self.org, &order(), Some("the-key")).await;
+                self.note_answer(0, &reply);
+                reply.status == 201
+            }
+            Step::Start => {
+                let id = self.work_order_id().await;
+                let reply = functions.start(&self.org, &id, Some("the-key")).await;
+                self.note_answer(1, &reply);
+                reply.status == 201
+            }
+            // Whoever asks again may be told that it is over.
+            Step::Cancel => {
+                let id = self.work_order_id().await;
+                [200, 409].contains(&functions.cancel(&self.org, &id).await.status)
+            }
+            Step::Kill => {
+                let (id, body) = (self.work_order_id().await, json!({ "reason": "test" }));
+                functions.kill(&self.org, &id, &body).await.status == 200
+            }
+            Step::Dispatch => {
+                let answer = functions.bell(&json!({ "orgId": org }).to_string()).await;
+                answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
+            }
+            Step::Claim => functions.claim(&self.nonce, TOKEN).await.status == 200,
+            Step::Report => {
+                self.says(functions, "report", &json!({ "events": events() }))
+                    .await
+            }
+            Step::Finish => {
+                let outcome = json!({ "type": "succeeded", "commit": "c1" });
+                self.says(functions, "finish", &finish(&outcome)).await
+            }
+            Step::Fail => {
+                let outcome =
+                    json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" });
+                self.says(functions, "finish", &finish(&outcome)).await
+            }
+            Step::Stopped => {
+                let outcome = json!({ "type": "stopped", "forced": false });
+                self.says(functions, "finish", &finish(&outcome)).await
+            }
+            Step::StaleEvent => match self.living_task().await {
+                Some(task) => self.task_event(functions, &task).await,
+                None => true,
+            },
+            Step::TaskStopped | Step::TaskStoppedAgain => match self.task.clone() {
+                Some(task) => self.task_event(functions, &task).await,
+                None => true,
+            },
+            Step::Sweep => functions
+                .sweep()
+                .await
+                .is_ok_and(|swept| swept["failed"] == 0),
+        }
+    }
+
+    async fn says(&self, functions: &Functions, what: &str, body: &Value) -> bool {
+        let run = self.run_id().await;
+        let reply = functions.control(&self.org.id, &run, what, TOKEN, body);
+        reply.await.status == 200
+    }
+
+    async fn task_event(&self, functions: &Functions, task: &str) -> bool {
+        let started_by = format!("{}/{}", self.org.id, self.run_id().await);
+        functions.task_stopped(task, &started_by).await.is_ok()
+    }
+
+    fn note_answer(&mut self, of: usize, reply: &Reply) {
+        if reply.status == 201 {
+            let first = self.first_answers[of].get_or_insert_with(|| reply.text.clone());
+            assert_eq!(
+                *first, reply.text,
+                "a replay is the first answer, byte for byte"
+            );
+        }
+    }
+
+    /// Does a step as a caller does that comes back until it is content.
+    pub async fn insist(&mut self, step: Step) {
+        self.prepare(step).await;
+        for _ in 0..INSISTENCE {
+            if self.once(step, &self.world.sound).await {
+                return;
+            }
+        }
+        panic!("{step:?} does not come to an end: {:#?}", self.dump().await);
+    }
+
+    /// What happens before the step: to the task, or with time.
+    pub async fn prepare(&mut self, step: Step) {
+        match step {
+            Step::Claim => self.look_for_nonce().await,
+            Step::TaskStopped => self.stop_task().await,
+            Step::Sweep => self.world.cloud.clock.advance(61_000),
+            _ => {}
+        }
+    }
+
+    /// The task ends, as the runner's program would after its last report. ECS knows it, whatever
+    /// the product has noted.
+    async fn stop_task(&mut self) {
+        if let Some(task) = self.living_task().await {
+            self.world.stop_task(&task).await;
+            self.task = Some(task);
+        }
+    }
+
+    pub async fn living_task(&self) -> Option<String> {
+        let run = RunId::parse(&self.run_id().await).expect("an id");
+        let compute = self.world.cloud.compute().expect("settings");
+        let listed = compute.find_task(&self.org.id, &run).await;
+        listed.expect("a list")
+    }
+
+    /// Checks the rules on what the tables hold, and gives it.
+    pub async fn holds(&self, when: &str) -> Dump {
+        let dump = self.dump().await;
+        let broken = dump.broken_rules(MAX_CONCURRENT);
+        assert!(broken.is_empty(), "{when}: {broken:#?}\n{dump:#?}");
+        dump
+    }
+}
