@@ -23,7 +23,9 @@ const PARTITIONS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-fn client(cloud: &Cloud) -> Client {
+/// A client of its own, past all faults.
+#[must_use]
+pub fn client(cloud: &Cloud) -> Client {
     let setting = |name| cloud.environment.required(name).expect("a setting");
     let credentials = Credentials::new(setting("AWS_ACCESS_KEY_ID"), "local", None, None, "test");
     let config = aws_sdk_dynamodb::config::Builder::new()
@@ -76,12 +78,16 @@ pub struct Dump {
 impl Dump {
     /// Everything that the tables hold of an organization.
     pub async fn of(cloud: &Cloud, org: &OrgId) -> Dump {
-        let client = client(cloud);
+        Dump::read(&client(cloud), cloud, org).await
+    }
+
+    /// As [`Dump::of`], with a client that was made before.
+    pub async fn read(client: &Client, cloud: &Cloud, org: &OrgId) -> Dump {
         let mut items = Vec::new();
         for (table, partitions) in PARTITIONS {
             let table = cloud.environment.required(table).expect("a table");
             for partition in partitions {
-                items.extend(query(&client, &table, org, partition).await);
+                items.extend(query(client, &table, org, partition).await);
             }
         }
         let work = cloud
@@ -94,7 +100,7 @@ impl Dump {
             .map(|(_, sk, _)| sk.clone())
             .collect();
         for run in runs {
-            items.extend(query(&client, &work, org, &format!("#{run}#event")).await);
+            items.extend(query(client, &work, org, &format!("#{run}#event")).await);
         }
         Dump { items }
     }

@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::faults::Faults;
 use crate::functions::Functions;
+use crate::rules::Dump;
 
 const QUEUE: &str = "runs";
 
@@ -36,6 +37,7 @@ pub struct World {
     pub faulty: Functions,
     /// Functions that do not.
     pub sound: Functions,
+    tables: aws_sdk_dynamodb::Client,
     queues: Queues,
     ecs: Ecs,
     shutdown: Shutdown,
@@ -114,6 +116,7 @@ impl World {
             faulty: Functions::new(&faulty),
             sound: Functions::new(&cloud),
             store,
+            tables: crate::rules::client(&cloud),
             cloud,
             faults,
             queues,
@@ -145,6 +148,11 @@ impl World {
             id,
             key: key.reveal().to_owned(),
         }
+    }
+
+    /// Everything that the tables hold of an organization.
+    pub async fn dump(&self, org: &OrgId) -> Dump {
+        Dump::read(&self.tables, &self.cloud, org).await
     }
 
     /// Delivers every message of the run queue to the dispatcher, and those that this brings.

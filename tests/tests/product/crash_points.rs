@@ -150,7 +150,6 @@ async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
         story.insist(*next).await;
         story.holds(&format!("after {next:?}")).await;
     }
-    let run = story.run().await.expect("a run");
     // What a crash has left is the sweep's; without one there is nothing to be left.
     for _ in 0..MINUTES {
         if story.dump().await.is_at_rest() {
@@ -158,8 +157,8 @@ async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
         }
         story.world.sweep_after_a_minute().await;
     }
-    let dump = story.holds("at the end").await;
-    assert_eq!(run["status"], plot.ends, "{dump:#?}");
+    let (dump, run) = (story.holds("at the end").await, story.run().await);
+    assert_eq!(run.status.as_str(), plot.ends, "{dump:#?}");
     assert_eq!(
         dump.work_orders().len(),
         1,
@@ -176,9 +175,8 @@ async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
         "after {plot_step:?}: {dump:#?}",
         plot_step = plot.steps[at]
     );
-    let run = story.run().await.expect("a run");
-    let cost = run["cost"]["creditsMicro"].as_i64();
-    assert_eq!(cost.is_some_and(|cost| cost > 0), plot.costs, "{run}");
+    let cost = run.cost.map(|cost| cost.credits_micro);
+    assert_eq!(cost.is_some_and(|cost| cost > 0), plot.costs, "{dump:#?}");
 }
 
 /// Nobody comes back; time passes and the sweep goes on, until everything is at rest.

@@ -1,6 +1,8 @@
 //! One work order's story in one organization, told step by step by hand.
 
 use awo_domain::RunId;
+use awo_store::runs::Run;
+use awo_store::work_orders::{WorkOrder, WorkOrderFilter};
 use awo_tests::functions::Functions;
 use awo_tests::invoke::Reply;
 use awo_tests::rules::Dump;
@@ -93,39 +95,37 @@ impl<'a> Story<'a> {
     }
 
     pub async fn dump(&self) -> Dump {
-        Dump::of(&self.world.cloud, &self.org.id).await
+        self.world.dump(&self.org.id).await
+    }
+
+    async fn work_order(&self) -> WorkOrder {
+        let filter = WorkOrderFilter::default();
+        let store = &self.world.store;
+        let listed = store.work_orders(&self.org.id, &filter, (1, 0), None).await;
+        let mut orders = listed.expect("a list").0.items;
+        orders.pop().expect("a work order")
     }
 
     /// The newest run.
-    pub async fn run(&self) -> Option<Value> {
-        let dump = self.dump().await;
-        let order = dump.work_orders().first().map(|order| (*order).clone())?;
-        let newest = |run: &&&Value| run["runId"] == order["runId"];
-        dump.runs().iter().find(newest).map(|run| (*run).clone())
+    pub async fn run(&self) -> Run {
+        let id = self.work_order().await.run_id;
+        let run = self.world.store.run(&self.org.id, &id).await;
+        run.expect("an answer").expect("a run")
     }
 
-    async fn run_id(&self) -> String {
-        let run = self.run().await.expect("a run");
-        run["runId"].as_str().expect("an id").to_owned()
+    async fn run_id(&self) -> RunId {
+        self.work_order().await.run_id
     }
 
     async fn work_order_id(&self) -> String {
-        let dump = self.dump().await;
-        let order = dump.work_orders().first().copied().cloned();
-        order.expect("a work order")["id"]
-            .as_str()
-            .expect("an id")
-            .to_owned()
+        self.work_order().await.id.as_str().to_owned()
     }
 
     /// Notes the nonce of the newest run, as its task has it, before somebody claims it.
     pub async fn look_for_nonce(&mut self) {
-        let (run, dump) = (self.run_id().await, self.dump().await);
-        let lease = dump
-            .leases()
-            .into_iter()
-            .find(|l| l["runId"] == run.as_str());
-        let secret = lease.and_then(|lease| lease["nonce"].as_str());
+        let run = self.run_id().await;
+        let lease = self.world.store.lease(&self.org.id, &run).await;
+        let secret = lease.expect("an answer").and_then(|lease| lease.nonce);
         if let Some(secret) = secret {
             self.nonce = format!("{}.{run}.{secret}", self.org.id);
         }
@@ -194,7 +194,7 @@ impl<'a> Story<'a> {
 
     async fn says(&self, functions: &Functions, what: &str, body: &Value) -> bool {
         let run = self.run_id().await;
-        let reply = functions.control(&self.org.id, &run, what, TOKEN, body);
+        let reply = functions.control(&self.org.id, run.as_str(), what, TOKEN, body);
         reply.await.status == 200
     }
 
@@ -244,7 +244,7 @@ impl<'a> Story<'a> {
     }
 
     pub async fn living_task(&self) -> Option<String> {
-        let run = RunId::parse(&self.run_id().await).expect("an id");
+        let run = self.run_id().await;
         let compute = self.world.cloud.compute().expect("settings");
         let listed = compute.find_task(&self.org.id, &run).await;
         listed.expect("a list")
