@@ -203,6 +203,12 @@ impl World {
     pub async fn stop_task(&self, task_arn: &str) {
         let compute = self.cloud.compute().expect("settings");
         compute.stop_task(task_arn, "test").await.expect("a stop");
+        self.task_ends(task_arn).await;
+    }
+
+    /// Waits until a task is gone that somebody has told to stop.
+    pub async fn task_ends(&self, task_arn: &str) {
+        let compute = self.cloud.compute().expect("settings");
         for _ in 0..1_000 {
             let state = compute
                 .describe_task(task_arn)

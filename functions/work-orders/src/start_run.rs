@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
-use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::queue::Waiting;
 use awo_domain::run::RunStatus;
-use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, Resource, RunId, Timestamp};
-use awo_execution::dispatcher::Dispatcher;
+use awo_execution::dispatcher::{Dispatcher, first_in_turn};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::dispatch::{EntryItem, QueueState};
 use awo_store::idempotency::IdempotentRequest;
@@ -92,16 +92,16 @@ impl State {
         let old = dispatcher.store.run(org, &order.run_id);
         let (old, queue) = tokio::try_join!(old, dispatcher.store.queue(org))?;
         let old = old.ok_or_else(|| Error::internal("the newest run is missing"))?;
-        let enqueued_at = enqueued_at(&queue, order).unwrap_or(call.now);
+        let ours = waiting(&queue, order, call.now);
         let free = queue.tally.free_slots(dispatcher.limits) > 0;
-        let first = free && is_first(&queue, order, enqueued_at);
+        let first = free && first_in_turn(&queue, Some(&ours)).as_ref() == Some(&order.id);
         if free && !first && attempt == 0 {
             // Whoever is before it goes first; then there may still be a slot.
-            dispatcher.fill_slots(org).await?;
+            dispatcher.fill_slots_before(org, &ours).await?;
             return Ok(None);
         }
         let secret = dispatcher.mint.secret();
-        let lease = Lease::new(org, run_id, &order.id, secret, enqueued_at, call.now);
+        let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
         let (place, status) = match first {
             true => (
                 Place::Slot {
@@ -143,28 +143,13 @@ impl State {
     }
 }
 
-/// When its entry came, if it waits.
-fn enqueued_at(queue: &QueueState, order: &WorkOrder) -> Option<Timestamp> {
+/// The work order as it waits, or would if it came now.
+fn waiting(queue: &QueueState, order: &WorkOrder, now: Timestamp) -> Waiting {
     let ours = |entry: &&EntryItem| entry.work_order_id == order.id;
-    let waits = order.status == WorkOrderStatus::Queued;
-    let entry = queue.entries.iter().find(ours).filter(|_| waits);
-    entry.map(|entry| entry.enqueued_at)
-}
-
-/// True if it is the work order's turn, with its own entry in the queue.
-fn is_first(queue: &QueueState, order: &WorkOrder, enqueued_at: Timestamp) -> bool {
-    let others = queue
-        .entries
-        .iter()
-        .filter(|entry| entry.work_order_id != order.id);
-    let mut waiting: Vec<Waiting> = others.map(EntryItem::waiting).collect();
-    waiting.push(Waiting {
+    let entry = queue.entries.iter().find(ours);
+    Waiting {
         work_order_id: order.id.clone(),
         tenant: order.tenant().to_owned(),
-        enqueued_at,
-    });
-    let order_of_turns = fair_order(&waiting, queue.tally.last_served.as_deref());
-    order_of_turns
-        .first()
-        .is_some_and(|first| first.work_order_id == order.id)
+        enqueued_at: entry.map_or(now, |entry| entry.enqueued_at),
+    }
 }

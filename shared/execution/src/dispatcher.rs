@@ -6,7 +6,7 @@ use awo_cloud::compute::Compute;
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
-use awo_domain::{Error, OrgId, Timestamp};
+use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
 use awo_store::lease::Lease;
@@ -49,10 +49,27 @@ impl Dispatcher {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn fill_slots(&self, org: &OrgId) -> Result<(), Error> {
+        if self.fill(org, None).await? {
+            return Ok(());
+        }
+        self.queue.ring(org).await
+    }
+
+    /// Gives free slots to the entries that come before this one. The entry itself, whether it
+    /// waits already or not, is left to the caller.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn fill_slots_before(&self, org: &OrgId, last: &Waiting) -> Result<(), Error> {
+        self.fill(org, Some(last)).await.map(|_| ())
+    }
+
+    /// False if there may be more to give away.
+    async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<bool, Error> {
         for _ in 0..MAX_DISPATCHES {
             let queue = self.store.queue(org).await?;
-            let Some(entry) = next(&queue, self.limits) else {
-                return Ok(());
+            let Some(entry) = next(&queue, self.limits, last) else {
+                return Ok(true);
             };
             let now = self.clock.now();
             let lease = Lease::new(
@@ -73,7 +90,7 @@ impl Dispatcher {
                 start_task(&self.store, &self.compute, &lease, now).await?;
             }
         }
-        self.queue.ring(org).await
+        Ok(false)
     }
 
     /// Asks for the task of a run that has its slot, and is content if that fails: the sweep
@@ -85,15 +102,30 @@ impl Dispatcher {
     }
 }
 
-/// The entry whose turn it is, if there is a slot for it.
-fn next(queue: &QueueState, limits: QueueLimits) -> Option<&EntryItem> {
+/// The entry whose turn it is, if there is a slot for it and it comes before `last`.
+fn next<'a>(
+    queue: &'a QueueState,
+    limits: QueueLimits,
+    last: Option<&Waiting>,
+) -> Option<&'a EntryItem> {
     if queue.tally.free_slots(limits) <= 0 {
         return None;
     }
-    let waiting: Vec<Waiting> = queue.entries.iter().map(EntryItem::waiting).collect();
-    let head = *fair_order(&waiting, queue.tally.last_served.as_deref()).first()?;
-    queue
+    let first = first_in_turn(queue, last)?;
+    let is_first = |entry: &&EntryItem| entry.work_order_id == first;
+    let is_last = last.is_some_and(|last| last.work_order_id == first);
+    queue.entries.iter().find(is_first).filter(|_| !is_last)
+}
+
+/// The work order whose turn it is; `with` takes part, whether it waits already or not.
+#[must_use]
+pub fn first_in_turn(queue: &QueueState, with: Option<&Waiting>) -> Option<WorkOrderId> {
+    let others = queue
         .entries
         .iter()
-        .find(|entry| entry.work_order_id == head.work_order_id)
+        .filter(|entry| with.is_none_or(|with| with.work_order_id != entry.work_order_id));
+    let mut waiting: Vec<Waiting> = others.map(EntryItem::waiting).collect();
+    waiting.extend(with.cloned());
+    let turns = fair_order(&waiting, queue.tally.last_served.as_deref());
+    turns.first().map(|first| first.work_order_id.clone())
 }

@@ -9,6 +9,7 @@
 mod crash_points;
 mod http_api;
 mod http_lists;
+mod model;
 mod story;
 mod template;
 mod whole_runs;

@@ -1,0 +1,228 @@
+//! Random sequences of everything that can happen to work orders, with faults, against a small
+//! model: after each step, what the tables hold is what the model says, and the rules hold.
+//!
+//! `AWO_MODEL_SEQUENCES` says how many sequences, `AWO_MODEL_SEED` which; the seed is printed.
+
+mod reference;
+mod system;
+
+use awo_tests::faults::Fault;
+use proptest::prelude::*;
+use proptest::strategy::Union;
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
+use proptest_state_machine::{ReferenceStateMachine, StateMachineTest};
+
+use reference::{Model, SECOND_SWEEP_MS, SWEEP_MS};
+use system::System;
+
+/// Sequences where nothing else is asked for.
+const SEQUENCES: u32 = 1_000;
+/// Steps of a sequence.
+const STEPS: std::ops::Range<usize> = 8..24;
+/// Most work orders in a sequence.
+const ORDERS: usize = 6;
+/// The call of a step that goes wrong is one of so many.
+const CALLS: u32 = 12;
+
+/// Events of a report.
+#[derive(Debug, Clone, Copy)]
+pub enum Events {
+    /// So many that are new, in order.
+    Next(u64),
+    /// All that were said before.
+    Again,
+    /// One that comes too early.
+    AfterAGap,
+    /// Two in the wrong order.
+    Backwards,
+}
+
+/// What happens.
+#[derive(Debug, Clone, Copy)]
+pub enum Move {
+    Create { tenant: u8 },
+    Start { order: usize },
+    Cancel { order: usize },
+    Kill { order: usize, immediate: bool },
+    Bell,
+    Claim { order: usize },
+    Report { order: usize, events: Events },
+    Finish { order: usize, success: bool },
+    TaskDies { order: usize },
+    TaskEvent { order: usize },
+    Sweep { beats: bool },
+    LoseMessages,
+}
+
+/// What happens, and what goes wrong with it: the nth call to AWS, in this way.
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub what: Move,
+    pub fault: Option<(u32, Fault)>,
+}
+
+impl Move {
+    fn order(&self) -> Option<usize> {
+        match self {
+            Move::Start { order }
+            | Move::Cancel { order }
+            | Move::Kill { order, .. }
+            | Move::Claim { order }
+            | Move::Report { order, .. }
+            | Move::Finish { order, .. }
+            | Move::TaskDies { order }
+            | Move::TaskEvent { order } => Some(*order),
+            Move::Create { .. } | Move::Bell | Move::Sweep { .. } | Move::LoseMessages => None,
+        }
+    }
+}
+
+struct Reference;
+
+fn events() -> impl Strategy<Value = Events> {
+    prop_oneof![
+        4 => (1u64..4).prop_map(Events::Next),
+        1 => Just(Events::Again),
+        1 => Just(Events::AfterAGap),
+        1 => Just(Events::Backwards),
+    ]
+}
+
+fn of_order(order: usize) -> impl Strategy<Value = Move> {
+    prop_oneof![
+        3 => Just(Move::Start { order }),
+        2 => Just(Move::Cancel { order }),
+        2 => any::<bool>().prop_map(move |immediate| Move::Kill { order, immediate }),
+        6 => Just(Move::Claim { order }),
+        6 => events().prop_map(move |events| Move::Report { order, events }),
+        4 => any::<bool>().prop_map(move |success| Move::Finish { order, success }),
+        2 => Just(Move::TaskDies { order }),
+        4 => Just(Move::TaskEvent { order }),
+    ]
+}
+
+impl ReferenceStateMachine for Reference {
+    type State = Model;
+    type Transition = Step;
+
+    fn init_state() -> BoxedStrategy<Model> {
+        Just(Model::default()).boxed()
+    }
+
+    fn transitions(model: &Model) -> BoxedStrategy<Step> {
+        let mut moves = vec![
+            (4, Just(Move::Bell).boxed()),
+            (
+                3,
+                any::<bool>()
+                    .prop_map(|beats| Move::Sweep { beats })
+                    .boxed(),
+            ),
+            (1, Just(Move::LoseMessages).boxed()),
+        ];
+        if model.orders.len() < ORDERS {
+            let create = (0u8..3).prop_map(|tenant| Move::Create { tenant });
+            moves.push((6, create.boxed()));
+        }
+        if !model.orders.is_empty() {
+            let of_an_order = (0..model.orders.len()).prop_flat_map(of_order);
+            moves.push((30, of_an_order.boxed()));
+        }
+        let what = Union::new_weighted(moves);
+        let fault = proptest::option::weighted(
+            0.3,
+            (1..=CALLS, proptest::sample::select(Fault::ALL.to_vec())),
+        );
+        (what, fault)
+            .prop_map(|(what, fault)| Step { what, fault })
+            .boxed()
+    }
+
+    fn preconditions(model: &Model, step: &Step) -> bool {
+        step.what
+            .order()
+            .is_none_or(|order| order < model.orders.len())
+    }
+
+    fn apply(mut model: Model, step: &Step) -> Model {
+        match step.what {
+            Move::Create { tenant } => model.create(tenant),
+            Move::Start { order } => model.start(order),
+            Move::Cancel { order } => model.cancel(order),
+            Move::Kill { order, immediate } => model.kill(order, immediate),
+            Move::Bell => model.fill(None),
+            Move::Claim { order } => model.claim(order),
+            Move::Report { order, events } => model.report(
+                order,
+                match events {
+                    Events::Next(more) => more,
+                    Events::Backwards => 1,
+                    Events::Again | Events::AfterAGap => 0,
+                },
+            ),
+            Move::Finish { order, success } => model.finish(order, success),
+            Move::TaskDies { order } => model.task_dies(order),
+            Move::TaskEvent { order } => model.task_event(order),
+            Move::Sweep { beats } => {
+                model.sweep(SWEEP_MS, beats);
+                // A sweep that may have gone wrong is followed by another one.
+                if step.fault.is_some() {
+                    model.sweep(SECOND_SWEEP_MS, true);
+                }
+            }
+            Move::LoseMessages => {}
+        }
+        model
+    }
+}
+
+struct Comparison;
+
+impl StateMachineTest for Comparison {
+    type SystemUnderTest = System;
+    type Reference = Reference;
+
+    fn init_test(_: &Model) -> System {
+        System::new()
+    }
+
+    fn apply(mut system: System, model: &Model, step: Step) -> System {
+        system.apply(&step, model);
+        system
+    }
+
+    fn check_invariants(system: &System, model: &Model) {
+        system.check(model);
+    }
+}
+
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name)
+        .ok()
+        .and_then(|value| value.parse().ok())
+}
+
+#[test]
+fn whatever_happens_in_whatever_order_the_tables_are_as_the_model_says() {
+    let sequences = setting("AWO_MODEL_SEQUENCES").and_then(|n| u32::try_from(n).ok());
+    let seed = setting("AWO_MODEL_SEED").unwrap_or_else(|| {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        now.map_or(0, |now| now.as_micros() as u64)
+    });
+    let config = Config {
+        cases: sequences.unwrap_or(SEQUENCES),
+        rng_seed: RngSeed::Fixed(seed),
+        failure_persistence: None,
+        max_shrink_iters: 300,
+        ..Config::default()
+    };
+    println!("{} sequences with AWO_MODEL_SEED={seed}", config.cases);
+    let strategy = Reference::sequential_strategy(STEPS);
+    let outcome = TestRunner::new(config.clone()).run(&strategy, |(model, steps, seen)| {
+        Comparison::test_sequential(config.clone(), model, steps, seen);
+        Ok::<(), TestCaseError>(())
+    });
+    if let Err(failure) = outcome {
+        panic!("AWO_MODEL_SEED={seed}: {failure}");
+    }
+}

@@ -1,0 +1,327 @@
+//! The small model: what should have become of every work order, in a few lines a move.
+
+use awo_domain::queue::{Waiting, fair_order};
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Timestamp, WorkOrderId};
+
+pub const MAX_CONCURRENT: usize = 2;
+pub const MAX_QUEUE: usize = 4;
+/// A minute and a bit: past every deadline but the first word's.
+pub const SWEEP_MS: i64 = 61_000;
+/// The pause before the second sweep that mends a sweep that went wrong.
+pub const SECOND_SWEEP_MS: i64 = 31_000;
+/// How long a task may take to its first word.
+const START_MS: i64 = 600_000;
+/// What the runner of these tests has to say.
+pub const SCRIPT: u64 = 4;
+/// The event by which a run is running.
+const STARTED: u64 = 2;
+
+/// What is known of a run's task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    None,
+    Alive,
+    Dead,
+}
+
+#[derive(Debug, Clone)]
+pub struct RunModel {
+    pub status: RunStatus,
+    pub lease: bool,
+    pub settled: bool,
+    pub claimed: bool,
+    pub reported: u64,
+    pub task: Task,
+    stopped_by_client: bool,
+    leased_at: i64,
+}
+
+impl RunModel {
+    fn waiting() -> RunModel {
+        RunModel {
+            status: RunStatus::Queued,
+            lease: false,
+            settled: false,
+            claimed: false,
+            reported: 0,
+            task: Task::None,
+            stopped_by_client: false,
+            leased_at: 0,
+        }
+    }
+
+    fn end(&mut self, status: RunStatus, settled: bool) {
+        self.status = status;
+        self.settled = settled;
+    }
+
+    /// The task is told to stop.
+    fn stop(&mut self) {
+        if self.task == Task::Alive {
+            self.task = Task::Dead;
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct OrderModel {
+    pub status: WorkOrderStatus,
+    pub tenant: u8,
+    pub runs: Vec<RunModel>,
+    enqueued: i64,
+}
+
+impl OrderModel {
+    pub fn run(&self) -> &RunModel {
+        self.runs.last().expect("a run")
+    }
+
+    fn run_mut(&mut self) -> &mut RunModel {
+        self.runs.last_mut().expect("a run")
+    }
+
+    fn end(&mut self, order: WorkOrderStatus, run: RunStatus, settled: bool) {
+        self.status = order;
+        self.run_mut().end(run, settled);
+    }
+
+    fn is_over(&self) -> bool {
+        self.status.is_terminal()
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Model {
+    pub orders: Vec<OrderModel>,
+    /// Indexes of the orders that wait.
+    queue: Vec<usize>,
+    last_served: Option<u8>,
+    clock: i64,
+    came: i64,
+}
+
+pub fn tenant_name(tenant: u8) -> Option<String> {
+    (tenant > 0).then(|| format!("t{tenant}"))
+}
+
+impl Model {
+    fn slots(&self) -> usize {
+        let runs = self.orders.iter().flat_map(|order| &order.runs);
+        runs.filter(|run| run.lease).count()
+    }
+
+    /// The order whose turn it is; `with` takes part, whether it waits already or not.
+    fn first(&self, with: Option<usize>) -> Option<usize> {
+        let late = with.filter(|i| !self.queue.contains(i));
+        let entries: Vec<(usize, Waiting)> = self
+            .queue
+            .iter()
+            .chain(&late)
+            .map(|i| {
+                let order = &self.orders[*i];
+                let came = if late == Some(*i) {
+                    i64::MAX / 2
+                } else {
+                    order.enqueued
+                };
+                let waiting = Waiting {
+                    work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(1), *i as u128),
+                    tenant: tenant_name(order.tenant).unwrap_or_default(),
+                    enqueued_at: Timestamp::from_epoch_ms(came),
+                };
+                (*i, waiting)
+            })
+            .collect();
+        let waiting: Vec<Waiting> = entries.iter().map(|(_, w)| w.clone()).collect();
+        let last = self.last_served.map(|t| tenant_name(t).unwrap_or_default());
+        let first = fair_order(&waiting, last.as_deref())
+            .first()
+            .copied()?
+            .clone();
+        entries.iter().find(|(_, w)| *w == first).map(|(i, _)| *i)
+    }
+
+    fn take_slot(&mut self, i: usize) {
+        self.queue.retain(|waiting| *waiting != i);
+        self.last_served = Some(self.orders[i].tenant);
+        let clock = self.clock;
+        let order = &mut self.orders[i];
+        order.status = WorkOrderStatus::Running;
+        let run = order.run_mut();
+        run.status = RunStatus::Building;
+        run.lease = true;
+        run.task = Task::Alive;
+        run.leased_at = clock;
+    }
+
+    pub fn fill(&mut self, before: Option<usize>) {
+        while self.slots() < MAX_CONCURRENT {
+            match self.first(before) {
+                Some(i) if before != Some(i) => self.take_slot(i),
+                _ => return,
+            }
+        }
+    }
+
+    fn enqueue(&mut self, i: usize) {
+        self.came += 1;
+        self.orders[i].enqueued = self.came;
+        self.queue.push(i);
+    }
+
+    pub fn create(&mut self, tenant: u8) {
+        if self.queue.len() >= MAX_QUEUE {
+            return;
+        }
+        self.orders.push(OrderModel {
+            status: WorkOrderStatus::Queued,
+            tenant,
+            runs: vec![RunModel::waiting()],
+            enqueued: 0,
+        });
+        self.enqueue(self.orders.len() - 1);
+    }
+
+    pub fn start(&mut self, i: usize) {
+        let waits = match self.orders[i].status {
+            WorkOrderStatus::Queued => true,
+            WorkOrderStatus::Failed => false,
+            _ => return,
+        };
+        if self.slots() < MAX_CONCURRENT && self.first(Some(i)) != Some(i) {
+            self.fill(Some(i));
+        }
+        let at_once = self.slots() < MAX_CONCURRENT && self.first(Some(i)) == Some(i);
+        if !at_once && !waits && self.queue.len() >= MAX_QUEUE {
+            return;
+        }
+        if waits {
+            self.orders[i].run_mut().end(RunStatus::Canceled, true);
+        } else if !at_once {
+            self.enqueue(i);
+        }
+        self.orders[i].runs.push(RunModel::waiting());
+        self.orders[i].status = WorkOrderStatus::Queued;
+        if at_once {
+            self.take_slot(i);
+        }
+    }
+
+    pub fn claim(&mut self, i: usize) {
+        let order = &mut self.orders[i];
+        let open = !order.is_over();
+        let run = order.run_mut();
+        run.claimed |= run.lease && open;
+    }
+
+    /// Says so many events that are new.
+    pub fn report(&mut self, i: usize, more: u64) {
+        let order = &mut self.orders[i];
+        let open = !order.is_over();
+        let run = order.run_mut();
+        if run.claimed && run.lease && open {
+            run.reported = (run.reported + more).min(SCRIPT);
+            if run.reported >= STARTED {
+                run.status = RunStatus::Running;
+            }
+        }
+    }
+
+    pub fn finish(&mut self, i: usize, success: bool) {
+        let order = &mut self.orders[i];
+        let (run, open) = (order.run(), !order.is_over());
+        let possible = !success || run.status == RunStatus::Running;
+        if run.claimed && run.lease && open && possible {
+            let ends = match success {
+                true => (WorkOrderStatus::Succeeded, RunStatus::Succeeded),
+                false => (WorkOrderStatus::Failed, RunStatus::Failed),
+            };
+            order.end(ends.0, ends.1, true);
+        }
+    }
+
+    pub fn cancel(&mut self, i: usize) {
+        let order = &mut self.orders[i];
+        if order.is_over() {
+            return;
+        }
+        let waits = order.status == WorkOrderStatus::Queued;
+        order.end(WorkOrderStatus::Canceled, RunStatus::Canceled, waits);
+        let run = order.run_mut();
+        run.stopped_by_client = true;
+        run.stop();
+        self.queue.retain(|waiting| *waiting != i);
+    }
+
+    pub fn kill(&mut self, i: usize, immediate: bool) {
+        let order = &mut self.orders[i];
+        if order.is_over() {
+            let run = order.run_mut();
+            if run.stopped_by_client && run.lease {
+                run.stop();
+            }
+            return;
+        }
+        if !order.run().claimed {
+            return self.cancel(i);
+        }
+        match immediate {
+            true => order.end(WorkOrderStatus::Failed, RunStatus::Failed, true),
+            false => order.end(WorkOrderStatus::Canceled, RunStatus::Canceled, true),
+        }
+        let run = order.run_mut();
+        run.stopped_by_client = true;
+        run.stop();
+        run.lease = false;
+    }
+
+    pub fn task_dies(&mut self, i: usize) {
+        self.orders[i].run_mut().stop();
+    }
+
+    pub fn task_event(&mut self, i: usize) {
+        let order = &mut self.orders[i];
+        let run = order.run();
+        if run.lease && run.task == Task::Dead {
+            if !order.is_over() {
+                order.end(WorkOrderStatus::Failed, RunStatus::Failed, true);
+            }
+            let run = order.run_mut();
+            run.settled = true;
+            run.lease = false;
+        }
+    }
+
+    /// Time passes, and the sweep looks after what is due; with `beats`, living runners said so
+    /// right before it.
+    pub fn sweep(&mut self, ms: i64, beats: bool) {
+        self.clock += ms;
+        for i in 0..self.orders.len() {
+            let (clock, order) = (self.clock, &mut self.orders[i]);
+            let (open, newest) = (!order.is_over(), order.runs.len() - 1);
+            for (at, run) in order.runs.iter_mut().enumerate() {
+                let open = open && at == newest;
+                let due = match (open, run.claimed) {
+                    (false, _) => true,
+                    (true, true) => !beats,
+                    (true, false) => clock - run.leased_at >= START_MS,
+                };
+                if !run.lease || !due {
+                    continue;
+                }
+                if open {
+                    order.status = WorkOrderStatus::Failed;
+                    run.end(RunStatus::Failed, true);
+                }
+                if run.task == Task::Dead {
+                    run.settled = true;
+                    run.lease = false;
+                }
+                run.stop();
+            }
+        }
+        self.fill(None);
+    }
+}

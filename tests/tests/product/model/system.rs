@@ -1,0 +1,402 @@
+//! The real thing that the model is compared with: functions, tables, queue and tasks.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use awo_domain::run::RunStatus;
+use awo_domain::{RunId, WorkOrderId};
+use awo_store::runs::{Run, RunFilter};
+use awo_tests::faults::Fault;
+use awo_tests::functions::Functions;
+use awo_tests::world::{Org, World};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::reference::{MAX_CONCURRENT, MAX_QUEUE, Model, SCRIPT, SECOND_SWEEP_MS, SWEEP_MS, Task};
+use super::{Events, Move, Step};
+
+/// How often a caller comes back after a fault.
+const INSISTENCE: u32 = 5;
+const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
+static WORLD: LazyLock<Arc<World>> = LazyLock::new(|| Arc::new(RUNTIME.block_on(World::new())));
+
+/// One organization of its own in a world that all sequences share.
+pub struct System {
+    world: Arc<World>,
+    org: Org,
+    orders: Vec<WorkOrderId>,
+    /// Nonces by run, as they were seen before they were claimed.
+    nonces: HashMap<RunId, String>,
+    /// The report that is being made.
+    said: Value,
+    steps: u32,
+}
+
+impl System {
+    pub fn new() -> System {
+        let world = Arc::clone(&WORLD);
+        let org = RUNTIME.block_on(async {
+            let org = world.org(100_000).await;
+            let (slots, queue) = (MAX_CONCURRENT as u32, MAX_QUEUE as u32);
+            let limited = world
+                .store
+                .set_limits(&org.id, Some(slots), Some(queue))
+                .await;
+            limited.expect("limits");
+            org
+        });
+        System {
+            world,
+            org,
+            orders: Vec::new(),
+            nonces: HashMap::new(),
+            said: Value::Null,
+            steps: 0,
+        }
+    }
+
+    /// Does a step, with its fault, and whatever callers do after one.
+    pub fn apply(&mut self, step: &Step, model: &Model) {
+        self.steps += 1;
+        RUNTIME.block_on(async {
+            self.pass_time(step).await;
+            self.say(step).await;
+            let fired = match step.fault {
+                None => true,
+                Some((nth, fault)) => self.go_wrong(step, nth, fault).await,
+            };
+            if fired {
+                self.insist(step).await;
+            }
+            if let (Move::Sweep { .. }, Some(_)) = (step.what, step.fault) {
+                self.sweep_again(model).await;
+            }
+            self.settle_tasks(model, step.fault.is_some()).await;
+            // A kill that crashed once the run was over leaves its slot to the task's event.
+            if let (Move::Kill { order, .. }, Some(_)) = (step.what, step.fault)
+                && !model.orders[order].run().lease
+            {
+                let world = Arc::clone(&self.world);
+                assert!(
+                    self.task_event(order, &world.sound).await,
+                    "a task event fails"
+                );
+            }
+            self.learn().await;
+        });
+    }
+
+    async fn pass_time(&self, step: &Step) {
+        if let Move::Sweep { beats } = step.what {
+            self.world.cloud.clock.advance(SWEEP_MS);
+            if beats {
+                self.beat().await;
+            }
+        }
+        if let Move::TaskDies { order } = step.what
+            && let Some(task) = self.task(&self.newest(order).await.run_id).await
+        {
+            self.world.stop_task(&task).await;
+        }
+    }
+
+    /// Runners that live say so.
+    async fn beat(&self) {
+        for run in self.runs().await {
+            let body = json!({ "events": [] });
+            let control = &self.world.sound;
+            drop(
+                control
+                    .control(&self.org.id, run.run_id.as_str(), "report", TOKEN, &body)
+                    .await,
+            );
+        }
+    }
+
+    /// True if something went wrong.
+    async fn go_wrong(&mut self, step: &Step, nth: u32, fault: Fault) -> bool {
+        let (world, faults) = (Arc::clone(&self.world), self.world.faults.clone());
+        faults.arm(nth, fault);
+        faults.until_crash(self.once(step, &world.faulty)).await;
+        faults.disarm()
+    }
+
+    async fn insist(&mut self, step: &Step) {
+        let world = Arc::clone(&self.world);
+        for _ in 0..INSISTENCE {
+            if self.once(step, &world.sound).await {
+                return;
+            }
+        }
+        panic!("{step:?} does not come to an end");
+    }
+
+    /// What a sweep that went wrong has left half done.
+    async fn sweep_again(&mut self, model: &Model) {
+        self.settle_closed().await;
+        self.world.cloud.clock.advance(SECOND_SWEEP_MS);
+        self.beat().await;
+        let swept = self.world.sound.sweep().await.expect("a sweep");
+        assert_eq!(swept["failed"], 0, "{swept} {model:?}");
+        self.world.deliver_bells(&self.world.sound).await;
+    }
+
+    /// True if the caller has no reason to come back.
+    async fn once(&mut self, step: &Step, functions: &Functions) -> bool {
+        let key = format!("step-{}", self.steps);
+        match step.what {
+            Move::Create { tenant } => self.create(tenant, &key, functions).await,
+            Move::Start { order } => {
+                let id = self.orders[order].clone();
+                let reply = functions.start(&self.org, id.as_str(), Some(&key)).await;
+                [201, 409, 503].contains(&reply.status)
+            }
+            Move::Cancel { order } => {
+                let reply = functions
+                    .cancel(&self.org, self.orders[order].as_str())
+                    .await;
+                [200, 409].contains(&reply.status)
+            }
+            Move::Kill { order, immediate } => {
+                let (id, body) = (&self.orders[order], json!({ "immediate": immediate }));
+                functions.kill(&self.org, id.as_str(), &body).await.status == 200
+            }
+            Move::Bell => {
+                let bell = json!({ "orgId": self.org.id }).to_string();
+                let answer = functions.bell(&bell).await;
+                answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
+            }
+            Move::Claim { order } => {
+                let run = self.newest(order).await.run_id;
+                let Some(nonce) = self.nonces.get(&run) else {
+                    return true;
+                };
+                [200, 401].contains(&functions.claim(nonce, TOKEN).await.status)
+            }
+            Move::Report { order, .. } => self.says(order, functions, "report", &self.said).await,
+            Move::Finish { order, success } => {
+                self.says(order, functions, "finish", &finish(success))
+                    .await
+            }
+            Move::TaskDies { .. } => true,
+            Move::TaskEvent { order } => self.task_event(order, functions).await,
+            Move::Sweep { .. } => {
+                let swept = functions.sweep().await;
+                self.world.deliver_bells(&self.world.sound).await;
+                swept.is_ok_and(|swept| swept["failed"] == 0)
+            }
+            Move::LoseMessages => {
+                self.world.lose_bells().await;
+                true
+            }
+        }
+    }
+
+    async fn create(&mut self, tenant: u8, key: &str, functions: &Functions) -> bool {
+        let mut body = json!({
+            "taskPrompt": "mend it",
+            "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
+            "limits": { "maxCredits": 10 },
+        });
+        if let Some(tenant) = super::reference::tenant_name(tenant) {
+            body["tenantContext"] = json!({ "tenantId": tenant });
+        }
+        let reply = functions.create(&self.org, &body, Some(key)).await;
+        if reply.status == 201 {
+            let id = WorkOrderId::parse(reply.body["id"].as_str().expect("an id")).expect("an id");
+            if self.orders.last() != Some(&id) {
+                self.orders.push(id);
+            }
+        }
+        [201, 503].contains(&reply.status)
+    }
+
+    async fn says(&self, order: usize, functions: &Functions, what: &str, body: &Value) -> bool {
+        let run = self.newest(order).await.run_id;
+        let reply = functions
+            .control(&self.org.id, run.as_str(), what, TOKEN, body)
+            .await;
+        [200, 409].contains(&reply.status)
+    }
+
+    async fn task_event(&self, order: usize, functions: &Functions) -> bool {
+        let run = self.newest(order).await.run_id;
+        let Some(task) = self.task(&run).await else {
+            return true;
+        };
+        let started_by = format!("{}/{run}", self.org.id);
+        functions.task_stopped(&task, &started_by).await.is_ok()
+    }
+
+    /// Events as a runner sends them, or as a network brings them: the same however often.
+    async fn say(&mut self, step: &Step) {
+        let Move::Report { order, events } = step.what else {
+            return;
+        };
+        let run = self.newest(order).await.run_id;
+        let lease = self
+            .world
+            .store
+            .lease(&self.org.id, &run)
+            .await
+            .expect("an answer");
+        let said = lease.map_or(0, |lease| lease.reported);
+        let numbers: Vec<u64> = match events {
+            Events::Next(more) => (said + 1..=said + more).collect(),
+            Events::Again => (1..=said).collect(),
+            Events::AfterAGap => vec![said + 2],
+            Events::Backwards => vec![said + 2, said + 1],
+        };
+        let known = numbers.into_iter().filter(|number| *number <= SCRIPT);
+        self.said = json!({ "events": known.map(event).collect::<Vec<_>>() });
+    }
+
+    async fn runs(&self) -> Vec<Run> {
+        let (store, filter) = (&self.world.store, RunFilter::default());
+        let listed = store.runs(&self.org.id, &filter, (100, 0), None).await;
+        let mut runs = listed.expect("a list").0.items;
+        runs.reverse();
+        runs
+    }
+
+    async fn newest(&self, order: usize) -> Run {
+        let store = &self.world.store;
+        let order = store.work_order(&self.org.id, &self.orders[order]).await;
+        let run = order.expect("an answer").expect("a work order").run_id;
+        let run = store.run(&self.org.id, &run).await;
+        run.expect("an answer").expect("a run")
+    }
+
+    /// The task of a run, dead or alive.
+    async fn task(&self, run: &RunId) -> Option<String> {
+        let compute = self.world.cloud.compute().expect("settings");
+        compute.find_task(&self.org.id, run).await.expect("a list")
+    }
+
+    /// Sees that tasks are as the model says. Without a fault the product has seen to that; after
+    /// one, a sweep would, in time.
+    async fn settle_tasks(&self, model: &Model, after_a_fault: bool) {
+        let compute = self.world.cloud.compute().expect("settings");
+        let all = self.runs().await;
+        for (id, order) in self.orders.iter().zip(&model.orders) {
+            let runs = all.iter().filter(|run| run.work_order_id == *id);
+            for (run, expected) in runs.zip(&order.runs) {
+                let task = self.task(&run.run_id).await;
+                match (task, expected.task) {
+                    (Some(task), Task::Dead) if after_a_fault => self.world.stop_task(&task).await,
+                    (Some(task), Task::Dead) => self.world.task_ends(&task).await,
+                    (None, Task::Alive) if after_a_fault => {
+                        let lease = self.world.store.lease(&self.org.id, &run.run_id).await;
+                        let lease = lease.expect("an answer").expect("a lease");
+                        let now = self.world.cloud.clock.now();
+                        let start = awo_execution::start_task::start_task;
+                        start(&self.world.store, &compute, &lease, now)
+                            .await
+                            .expect("a task");
+                    }
+                    (Some(_), Task::Alive) | (None, Task::None | Task::Dead) => {}
+                    other => panic!("{}: the task is {other:?}", run.run_id),
+                }
+            }
+        }
+    }
+
+    /// The tasks of runs that are over end.
+    async fn settle_closed(&self) {
+        for run in self.runs().await {
+            if run.status.is_terminal()
+                && let Some(task) = self.task(&run.run_id).await
+            {
+                self.world.stop_task(&task).await;
+            }
+        }
+    }
+
+    /// Looks at nonces before they are claimed.
+    async fn learn(&mut self) {
+        let leases = self.world.store.leases(&self.org.id, 100).await;
+        for lease in leases.expect("a list").items {
+            if let Some(secret) = &lease.nonce {
+                let nonce = format!("{}.{}.{secret}", self.org.id, lease.run_id);
+                self.nonces.insert(lease.run_id, nonce);
+            }
+        }
+    }
+
+    /// Compares all that there is with the model, and checks the rules.
+    pub fn check(&self, model: &Model) {
+        RUNTIME.block_on(async {
+            let dump = self.world.dump(&self.org.id).await;
+            let broken = dump.broken_rules(MAX_CONCURRENT as i64);
+            assert!(broken.is_empty(), "{broken:#?}\n{dump:#?}");
+            let runs = self.runs().await;
+            assert_eq!(self.orders.len(), model.orders.len(), "work orders");
+            for (id, expected) in self.orders.iter().zip(&model.orders) {
+                let order = self.world.store.work_order(&self.org.id, id).await;
+                let order = order.expect("an answer").expect("a work order");
+                let leased = |run: &Run| {
+                    let leases = dump.leases();
+                    leases
+                        .iter()
+                        .any(|lease| lease["runId"] == run.run_id.as_str())
+                };
+                let of_order = runs.iter().filter(|run| run.work_order_id == *id);
+                let are: Vec<(RunStatus, bool, bool)> = of_order
+                    .map(|run| (run.status, leased(run), run.settled_at.is_some()))
+                    .collect();
+                let wanted: Vec<(RunStatus, bool, bool)> = expected
+                    .runs
+                    .iter()
+                    .map(|run| (run.status, run.lease, run.settled))
+                    .collect();
+                assert_eq!(
+                    (order.status, are),
+                    (expected.status, wanted),
+                    "{id}: {dump:#?}"
+                );
+            }
+        });
+    }
+}
+
+impl Drop for System {
+    /// Every sequence leaves the world without tasks.
+    fn drop(&mut self) {
+        RUNTIME.block_on(async {
+            let compute = self.world.cloud.compute().expect("settings");
+            for run in self.runs().await {
+                if let Some(task) = self.task(&run.run_id).await {
+                    drop(compute.stop_task(&task, "the test is over").await);
+                }
+            }
+        });
+    }
+}
+
+fn event(number: u64) -> Value {
+    let event = match number {
+        1 => json!({ "type": "workspaceReady", "commit": "c0", "branch": "main", "workDir": "/w" }),
+        2 => json!({ "type": "iterationStarted", "iteration": 1 }),
+        3 => json!({
+            "type": "agentFinished", "iteration": 1, "completed": true, "durationMs": 5,
+            "usage": [{ "model": "gpt-4o", "inputTokens": 10, "outputTokens": 5 }],
+        }),
+        _ => json!({ "type": "committed", "iteration": 1, "commit": "c1", "filesChanged": 1 }),
+    };
+    json!({ "number": number, "at": "2026-11-20T08:00:00.000Z", "event": event })
+}
+
+fn finish(success: bool) -> Value {
+    let outcome = match success {
+        true => json!({ "type": "succeeded", "commit": "c1" }),
+        false => json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" }),
+    };
+    json!({
+        "events": [],
+        "outcome": outcome,
+        "iterations": 1,
+        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
+    })
+}
