@@ -19,23 +19,42 @@ const PAUSE: Duration = Duration::from_micros(300);
 /// Quick looks between two looks at the whole tree.
 const QUICK_LOOKS: usize = 16;
 
+/// What killing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Killed {
+    /// True if a process died of SIGKILL meanwhile; false if all had ended before, or were about
+    /// to for another reason.
+    pub forced: bool,
+    /// How many were left when the limit was over.
+    pub survivors: usize,
+}
+
 /// A child that was waited for, and how it ended.
 pub type Reaped = (Pid, WaitStatus);
 
-/// Kills everything below this process and waits until it is gone; returns how many were left
-/// when `limit` was over.
+/// Kills everything below this process and waits until it is gone, at most until `limit`.
 ///
 /// The process must be a subreaper, and nothing else in it may be waiting for a child: every
 /// child is waited for here, and shown to `reaped`.
-pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> usize {
+pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> Killed {
     let deadline = Instant::now() + limit;
-    loop {
+    let mut killed = Killed::default();
+    // Whatever has ended by now ended without us.
+    if !reap(&mut reaped) {
+        return killed;
+    }
+    // An orphan comes to us, so whatever dies of our signal is seen here, or its parent is.
+    let mut reaped = |child: Reaped| {
+        killed.forced |= matches!(child.1, WaitStatus::Signaled(_, Signal::SIGKILL, _));
+        reaped(child);
+    };
+    let survivors = loop {
         for _ in 0..QUICK_LOOKS {
-            if !reap(&mut reaped) {
-                return 0;
-            }
             for child in children() {
                 end(child);
+            }
+            if !reap(&mut reaped) {
+                return killed;
             }
         }
         let all = descendants();
@@ -47,13 +66,17 @@ pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> usiz
             end(*process);
         }
         if Instant::now() > deadline {
-            return if reap(&mut reaped) {
+            break if reap(&mut reaped) {
                 descendants().len()
             } else {
                 0
             };
         }
         std::thread::sleep(PAUSE);
+    };
+    Killed {
+        survivors,
+        ..killed
     }
 }
 

@@ -117,6 +117,7 @@ fn marked(mark: &str) -> Vec<String> {
 fn exited(code: i32) -> Report {
     Report {
         end: Ended::Exited { code },
+        forced: false,
         survivors: 0,
     }
 }
@@ -124,7 +125,16 @@ fn exited(code: i32) -> Report {
 fn signaled(signal: i32) -> Report {
     Report {
         end: Ended::Signaled { signal },
+        forced: false,
         survivors: 0,
+    }
+}
+
+/// Something had to be killed.
+fn forced(report: Report) -> Report {
+    Report {
+        forced: true,
+        ..report
     }
 }
 
@@ -157,7 +167,7 @@ fn a_grandchild_in_its_own_session_does_not_outlive_the_command() {
     let script = "setsid sh -c 'sleep 300; :' & exit 3";
     assert_eq!(
         Supervised::start(script, &[]).finish(),
-        (exited(3), Vec::new())
+        (forced(exited(3)), Vec::new())
     );
 }
 
@@ -166,7 +176,7 @@ fn a_daemon_that_forked_twice_does_not_outlive_the_command() {
     let script = "(setsid sh -c '(trap \"\" TERM HUP INT; sleep 300 & wait) &' &) ; exit 0";
     assert_eq!(
         Supervised::start(script, &[]).finish(),
-        (exited(0), Vec::new())
+        (forced(exited(0)), Vec::new())
     );
 }
 
@@ -179,7 +189,7 @@ fn a_chain_of_successors_is_caught() {
     for _ in 0..5 {
         assert_eq!(
             Supervised::start(&script, &[]).finish(),
-            (exited(0), Vec::new())
+            (forced(exited(0)), Vec::new())
         );
     }
 }
@@ -190,7 +200,7 @@ fn a_fan_out_is_caught_while_it_grows() {
                   i=$((i+1)); done; exit 0";
     assert_eq!(
         Supervised::start(script, &[]).finish(),
-        (exited(0), Vec::new())
+        (forced(exited(0)), Vec::new())
     );
 }
 
@@ -218,7 +228,7 @@ fn a_tree_that_ignores_term_is_killed_after_the_grace() {
     supervised.ready();
     let start = Instant::now();
     supervised.wish("term\n");
-    assert_eq!(supervised.finish(), (signaled(KILL), Vec::new()));
+    assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
     assert!(start.elapsed() >= Duration::from_millis(150));
 }
 
@@ -228,7 +238,7 @@ fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
     supervised.wish("int\n");
-    assert_eq!(supervised.finish(), (signaled(INT), Vec::new()));
+    assert_eq!(supervised.finish(), (forced(signaled(INT)), Vec::new()));
 }
 
 #[test]
@@ -237,7 +247,68 @@ fn kill_needs_no_grace() {
     let mut supervised = Supervised::start(script, &["--term-grace-ms", "600000"]);
     supervised.ready();
     supervised.wish("kill\n");
-    assert_eq!(supervised.finish(), (signaled(KILL), Vec::new()));
+    assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
+}
+
+#[test]
+fn a_tree_that_was_asked_to_end_may_take_longer_than_its_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let said = dir.path().join("said");
+    let script = format!(
+        "setsid sh -c 'trap \"sleep 0.3; echo goodbye > {}; exit 0\" TERM; echo ready; \
+         while :; do sleep 0.01; done' & wait",
+        said.display()
+    );
+    let mut supervised = Supervised::start(&script, &[]);
+    supervised.ready();
+    supervised.wish("term 20000\n");
+    assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
+    assert_eq!(fs::read_to_string(said).unwrap(), "goodbye\n");
+}
+
+#[test]
+fn a_second_wish_takes_time_away_and_never_gives_any() {
+    let script = "trap '' TERM INT; echo ready; while :; do sleep 0.01; done";
+    for wishes in [
+        &["term 150\n", "term 600000\n", "int 600000\n"][..],
+        &["int 600000\n", "term 600000\n", "term 150\n"],
+        &["int 600000\nterm 600000\nterm 150\n"],
+    ] {
+        let mut supervised = Supervised::start(script, &[]);
+        supervised.ready();
+        let start = Instant::now();
+        for wish in wishes {
+            supervised.wish(wish);
+        }
+        assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
+        assert!(start.elapsed() >= Duration::from_millis(150));
+    }
+}
+
+#[test]
+fn a_stopped_command_hears_int_all_the_same() {
+    let script = "trap 'exit 4' INT; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
+    let mut supervised = Supervised::start(script, &[]);
+    supervised.ready();
+    supervised.wish("int 20000\n");
+    assert_eq!(supervised.finish(), (exited(4), Vec::new()));
+}
+
+#[test]
+fn stop_is_for_the_command_alone_and_sets_no_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let seen = dir.path().join("seen");
+    let script = format!(
+        "setsid sh -c 'trap \"echo seen > {}; exit 0\" TERM; echo ready; \
+         while :; do sleep 0.01; done' & trap 'sleep 0.3; exit 5' TERM; \
+         while :; do sleep 0.01; done",
+        seen.display()
+    );
+    let mut supervised = Supervised::start(&script, &["--term-grace-ms", "1"]);
+    supervised.ready();
+    supervised.wish("stop\n");
+    assert_eq!(supervised.finish(), (forced(exited(5)), Vec::new()));
+    assert!(!seen.exists());
 }
 
 #[test]
@@ -254,7 +325,7 @@ fn everything_dies_with_the_one_who_started_the_supervisor() {
     let mut supervised = Supervised::start(script, &["--term-grace-ms", "600000"]);
     supervised.ready();
     drop(supervised.child.stdin.take());
-    assert_eq!(supervised.finish(), (signaled(KILL), Vec::new()));
+    assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
 }
 
 #[test]
