@@ -14,6 +14,7 @@ use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
 use crate::order::MAX_GRACE_MS;
+use crate::tree::{LOOK_AGAIN, Terminated};
 use crate::{Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
 /// Bytes of standard input that are read at once; all wishes that can wait there are shorter.
@@ -127,6 +128,7 @@ fn start(order: &Order) -> io::Result<Pid> {
 fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnMut(Reaped)) {
     let mut deadline: Option<Instant> = None;
     let mut told = Told::Nothing;
+    let mut terminated = Terminated::default();
     let mut main_ended = false;
     let stdin = io::stdin();
     loop {
@@ -138,7 +140,14 @@ fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnM
         if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
             return;
         }
-        for wish in next_wishes(order, &stdin, signals, deadline) {
+        if told == Told::Terminated {
+            terminated.orphans();
+        }
+        let look_again = deadline.map(|at| match told {
+            Told::Terminated => at.min(Instant::now() + LOOK_AGAIN),
+            _ => at,
+        });
+        for wish in next_wishes(order, &stdin, signals, look_again) {
             let grace = match wish {
                 Wish::Kill => return,
                 Wish::Stop => {
@@ -156,7 +165,7 @@ fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnM
                 }
                 Wish::Terminate(grace) => {
                     if told < Told::Terminated {
-                        tree::send_all(Signal::SIGTERM);
+                        terminated.all();
                         told = Told::Terminated;
                     }
                     grace
@@ -177,14 +186,14 @@ fn interrupt(main_child: Pid) {
     let _ = killpg(main_child, Signal::SIGCONT);
 }
 
-/// Waits for wishes, the death of a child, or the deadline; the last two are no wish.
+/// Waits for wishes or the death of a child, at most until `until`.
 fn next_wishes(
     order: &Order,
     stdin: &io::Stdin,
     signals: &SignalFd,
-    deadline: Option<Instant>,
+    until: Option<Instant>,
 ) -> Vec<Wish> {
-    let timeout = deadline.map_or(PollTimeout::NONE, |at| {
+    let timeout = until.map_or(PollTimeout::NONE, |at| {
         let left = at.saturating_duration_since(Instant::now());
         // Rounded up: woken a little early, it would spin until the deadline.
         PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)

@@ -234,7 +234,7 @@ fn a_tree_that_ignores_term_is_killed_after_the_grace() {
 
 #[test]
 fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
-    let script = "setsid sh -c 'sleep 300; :' & echo ready; while :; do sleep 0.01; done";
+    let script = "setsid sh -c 'echo ready; sleep 300; :' & while :; do sleep 0.01; done";
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
     supervised.wish("int\n");
@@ -264,6 +264,17 @@ fn a_tree_that_was_asked_to_end_may_take_longer_than_its_command() {
     supervised.wish("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
     assert_eq!(fs::read_to_string(said).unwrap(), "goodbye\n");
+}
+
+#[test]
+fn an_orphan_of_a_tree_that_was_asked_to_end_is_asked_too() {
+    // A child that is forked in answer to the request, and left behind.
+    let script = "setsid sh -c 'trap \"setsid sleep 300 & exit 0\" TERM; echo ready; \
+                  while :; do sleep 0.01; done' & wait";
+    let mut supervised = Supervised::start(script, &[]);
+    supervised.ready();
+    supervised.wish("term 20000\n");
+    assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
 }
 
 #[test]
