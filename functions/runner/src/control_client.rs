@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use awo_domain::control::{
-    CLAIM_PATH, Claim, Finish, Report, ReportAnswer, RunSpec, finish_path, report_path,
+    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, finish_path, logs_path,
+    report_path,
 };
 use reqwest::{Client, StatusCode, redirect};
 use serde::Serialize;
@@ -37,6 +38,17 @@ pub(crate) enum CallError {
     Refused { status: u16, message: String },
 }
 
+/// Why there is no run to do; nothing was started.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum NotClaimed {
+    /// The control API does not hand it out: it was canceled before, or another runner has it.
+    #[error("the claim was refused: {0}")]
+    Refused(CallError),
+    /// A sentence for the operator.
+    #[error("{0}")]
+    Failed(String),
+}
+
 /// Pauses that double, with a limit.
 #[derive(Debug)]
 pub(crate) struct Backoff(Duration);
@@ -55,11 +67,13 @@ impl Backoff {
 }
 
 /// A runner's line to the control API, for one run.
+#[derive(Clone)]
 pub(crate) struct ControlClient {
     http: Client,
     base: String,
     token: String,
     report_path: String,
+    logs_path: String,
     finish_path: String,
 }
 
@@ -68,14 +82,15 @@ impl ControlClient {
     /// that a lost reply does no harm.
     ///
     /// # Errors
-    /// A sentence for the operator.
-    pub(crate) async fn claim(settings: &Settings) -> Result<(ControlClient, RunSpec), String> {
+    /// If there is no run to do.
+    pub(crate) async fn claim(settings: &Settings) -> Result<(ControlClient, RunSpec), NotClaimed> {
         let nonce = &settings.nonce;
         let client = ControlClient {
-            http: http_client(settings.plain_http)?,
+            http: http_client(settings.plain_http).map_err(NotClaimed::Failed)?,
             base: settings.control_url.clone(),
-            token: new_token()?,
+            token: new_token().map_err(NotClaimed::Failed)?,
             report_path: report_path(&nonce.org, &nonce.run),
+            logs_path: logs_path(&nonce.org, &nonce.run),
             finish_path: finish_path(&nonce.org, &nonce.run),
         };
         let claim = Claim {
@@ -88,38 +103,42 @@ impl ControlClient {
             let why = match client.post(CLAIM_PATH, &claim, false).await {
                 Ok(spec) => return client.checked(spec, settings),
                 Err(CallError::TryAgain(why)) => why,
-                Err(refused) => return Err(format!("the claim was refused: {refused}")),
+                Err(refused) => return Err(NotClaimed::Refused(refused)),
             };
             tracing::warn!(why, "the claim brought no answer; trying again");
             let pause = backoff.pause();
             if Instant::now() + pause > deadline {
-                return Err(format!(
+                return Err(NotClaimed::Failed(format!(
                     "the control API could not be reached within {} s: {why}",
                     CLAIM_LIMIT.as_secs()
-                ));
+                )));
             }
             sleep(pause).await;
         }
     }
 
-    fn checked(self, spec: RunSpec, settings: &Settings) -> Result<(Self, RunSpec), String> {
+    fn checked(self, spec: RunSpec, settings: &Settings) -> Result<(Self, RunSpec), NotClaimed> {
         if spec.org_id == settings.nonce.org && spec.run_id == settings.nonce.run {
             Ok((self, spec))
         } else {
-            Err("the control API answered with the spec of another run".to_owned())
+            let why = "the control API answered with the spec of another run";
+            Err(NotClaimed::Failed(why.to_owned()))
         }
     }
 
-    /// Sends events, or a heartbeat; returns the highest number that is kept.
-    pub(crate) async fn report(&self, report: &Report) -> Result<u64, CallError> {
-        let answer: ReportAnswer = self.post(&self.report_path, report, true).await?;
-        Ok(answer.acknowledged)
+    /// Sends events, or a heartbeat.
+    pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
+        self.post(&self.report_path, report, true).await
+    }
+
+    /// Sends what an agent wrote.
+    pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
+        self.post(&self.logs_path, log, true).await
     }
 
     /// Sends the last report.
-    pub(crate) async fn finish(&self, finish: &Finish) -> Result<u64, CallError> {
-        let answer: ReportAnswer = self.post(&self.finish_path, finish, true).await?;
-        Ok(answer.acknowledged)
+    pub(crate) async fn finish(&self, finish: &Finish) -> Result<ReportAnswer, CallError> {
+        self.post(&self.finish_path, finish, true).await
     }
 
     async fn post<T: DeserializeOwned>(

@@ -4,11 +4,9 @@
 use std::time::Duration;
 
 use awo_domain::source::GitSource;
-use tokio::time::sleep;
 
 use crate::git::{Answer, GitError};
 use crate::repository::Repository;
-use crate::stop::StopReason;
 use crate::workspace::needs_credential;
 
 /// Longest time of one push.
@@ -26,7 +24,7 @@ pub(crate) enum Delivery {
     NotAllowed(String),
     /// Allowed and rejected; why.
     Rejected(String),
-    Stopped(StopReason),
+    Stopped,
 }
 
 enum Verdict {
@@ -56,14 +54,16 @@ pub(crate) async fn deliver(
             ));
         }
         tracing::warn!(why, tries, "a push failed; trying again");
-        sleep(PAUSE).await;
+        if repository.pause(PAUSE).await.is_err() {
+            return Delivery::Stopped;
+        }
     }
 }
 
 fn judge(pushed: Result<Answer, GitError>, source: &GitSource) -> Verdict {
     let answer = match pushed {
         Ok(answer) => answer,
-        Err(GitError::Stopped(reason)) => return Verdict::Final(Delivery::Stopped(reason)),
+        Err(GitError::Stopped) => return Verdict::Final(Delivery::Stopped),
         Err(why) => return Verdict::Again(why.to_string()),
     };
     if answer.success {

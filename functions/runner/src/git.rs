@@ -20,7 +20,7 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::output::Tail;
-use crate::stop::{StopReason, StopSignal};
+use crate::stop::StopSignal;
 
 /// For a call that talks to nobody.
 pub(crate) const LOCAL_LIMIT: Duration = Duration::from_secs(120);
@@ -66,7 +66,7 @@ pub(crate) enum GitError {
     #[error("{0}")]
     Failed(String),
     #[error("the run was stopped")]
-    Stopped(StopReason),
+    Stopped,
 }
 
 /// One call.
@@ -152,8 +152,8 @@ impl Git {
     /// # Errors
     /// If there was no answer at all.
     pub(crate) async fn answer(&self, call: Call<'_>) -> Result<Answer, GitError> {
-        if let Some(reason) = self.stop.reason() {
-            return Err(GitError::Stopped(reason));
+        if self.stop.reason().is_some() {
+            return Err(GitError::Stopped);
         }
         let limit = call.limit.unwrap_or(LOCAL_LIMIT);
         let mut command = self.command(&call);
@@ -164,7 +164,7 @@ impl Git {
         let result = tokio::select! {
             answer = converse(&mut child, call.input) => answer,
             () = sleep(limit) => Err(GitError::TimedOut(limit)),
-            reason = self.stop.stopped() => Err(GitError::Stopped(reason)),
+            () = self.stop.stopped() => Err(GitError::Stopped),
         };
         if result.is_err() {
             // Its helpers are in its group; none of them makes a session of its own.
@@ -174,6 +174,17 @@ impl Git {
             let _ = child.wait().await;
         }
         result
+    }
+
+    /// Waits between two calls.
+    ///
+    /// # Errors
+    /// If the run is stopped meanwhile.
+    pub(crate) async fn pause(&self, pause: Duration) -> Result<(), GitError> {
+        tokio::select! {
+            () = sleep(pause) => Ok(()),
+            () = self.stop.stopped() => Err(GitError::Stopped),
+        }
     }
 
     fn command(&self, call: &Call<'_>) -> Command {

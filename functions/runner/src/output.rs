@@ -1,5 +1,8 @@
 //! The end of what a process wrote: never more than a fixed number of bytes, however much it was.
 
+/// Longest rest of a character that was cut in two.
+const MAX_TORN_BYTES: usize = 3;
+
 /// The last bytes of a stream.
 #[derive(Debug)]
 pub(crate) struct Tail {
@@ -38,6 +41,27 @@ impl Tail {
         self.total > self.keep as u64
     }
 
+    /// How many bytes there were in all.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The last bytes as valid UTF-8 of at most as many bytes; what was not is replaced.
+    pub(crate) fn utf8(&self) -> String {
+        let bytes = self.bytes();
+        // A character that was cut in two is no fault of whoever wrote it.
+        let torn = bytes
+            .iter()
+            .take(MAX_TORN_BYTES)
+            .take_while(|byte| self.was_cut() && is_continuation(**byte));
+        let mut text = String::from_utf8_lossy(&bytes[torn.count()..]).into_owned();
+        let mut from = text.len().saturating_sub(self.keep);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        text.split_off(from)
+    }
+
     /// The last bytes as text for people, and whether something was cut.
     pub(crate) fn text(&self) -> String {
         let text = printable(&String::from_utf8_lossy(self.bytes()));
@@ -47,6 +71,10 @@ impl Tail {
             text
         }
     }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
 }
 
 /// Text without what would steer a terminal: escape sequences and control characters.
@@ -91,6 +119,19 @@ mod tests {
         assert_eq!(tail.bytes(), b"lmno");
         assert!(tail.text().starts_with("[15 bytes in all"));
         assert!(tail.bytes.capacity() < 64);
+    }
+
+    #[test]
+    fn utf8_is_valid_and_no_longer_than_what_is_kept() {
+        let utf8 = |bytes: &[u8]| {
+            let mut tail = Tail::new(7);
+            tail.push(bytes);
+            tail.utf8()
+        };
+        assert_eq!(utf8("\u{1b}[1mü".as_bytes()), "\u{1b}[1mü");
+        assert_eq!(utf8("xüüüü".as_bytes()), "üüü");
+        assert_eq!(utf8(b"a\xffb"), "a\u{fffd}b");
+        assert_eq!(utf8(b"\xff\xff\xff\xff"), "\u{fffd}\u{fffd}");
     }
 
     #[test]

@@ -212,6 +212,11 @@ impl Repository {
         self.git.answer(call).await
     }
 
+    /// Waits before the next try, unless the run is stopped.
+    pub(crate) async fn pause(&self, pause: Duration) -> Result<(), GitError> {
+        self.git.pause(pause).await
+    }
+
     fn here<'a>(&'a self, mut call: Call<'a>) -> Call<'a> {
         call.git_dir = Some(&self.dir);
         call

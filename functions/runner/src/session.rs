@@ -3,16 +3,18 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use awo_domain::control::{Outcome, RunSpec, Wish};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use crate::control_client::ControlClient;
+use crate::control_client::{ControlClient, NotClaimed};
+use crate::desk::is_immediate;
+use crate::hearing::{ASK_LIMIT, Doorbell, hear};
 use crate::layout::Layout;
 use crate::reporter::{NotFinished, Reporter};
-use crate::run_loop::{self, Halted};
+use crate::run_loop::{self, Halted, Progress};
 use crate::settings::Settings;
-use crate::stop::{self, StopReason, StopSwitch};
+use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
 
 /// The command line.
 pub const USAGE: &str = "\
@@ -26,18 +28,32 @@ Without arguments: does the one run whose nonce stands in the environment.
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
 
-Exit codes: 0 the end of the run is reported, 1 it could not begin or be reported,
-3 fenced (the control API took the run away), 143 stopped by SIGTERM.
+On SIGTERM it asks the control API why. If a client canceled or killed the run, it stops as
+wished and reports what was used; otherwise the platform ends the task: SIGTERM to the agent,
+5 s later SIGKILL, no report.
+
+Exit codes:
+    0  the end of the run is reported, also one that a client wished
+    1  it could not begin or be reported
+    3  fenced: the control API did not hand the run out, or took it away
+  137  stopped as a client wished, with SIGKILL, and that could not be reported
+  143  the same without SIGKILL; or stopped by SIGTERM alone
 
 supervise: runs a command and kills everything that is left of it when it is over.";
 
-/// The run was taken away.
+/// The run is not ours.
 const EXIT_FENCED: u8 = 3;
+/// 128 + SIGKILL.
+const EXIT_KILLED: u8 = 137;
 /// 128 + SIGTERM.
 const EXIT_TERMINATED: u8 = 143;
-/// Longest time from the wish to stop to the end: the supervisor's grace and kill, and some more.
-const STOP_LIMIT: Duration = Duration::from_secs(25);
 
+/// From the moment that everything should be killed until the run is given up as it is.
+const STOP_SLACK: Duration = Duration::from_secs(20);
+/// How long the last report of a run is tried that came to its own end.
+const FINISH_LIMIT: Duration = Duration::from_secs(300);
+/// How long it is tried when the run is to stop.
+const STOPPED_FINISH_LIMIT: Duration = Duration::from_secs(15);
 /// How long work on folders in the background is awaited.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
 
@@ -64,7 +80,7 @@ pub fn run() -> ExitCode {
     let (code, layout) = runtime.block_on(live(&settings));
     runtime.shutdown_timeout(SWEEP_LIMIT);
     // Whatever way it ended: we are the last subreaper.
-    let survivors = kill_descendants(KILL_LIMIT, |_| ());
+    let survivors = kill_descendants(KILL_LIMIT, |_| ()).survivors;
     if survivors > 0 {
         tracing::error!(survivors, "processes survived");
     }
@@ -90,69 +106,121 @@ fn refuse(why: &str) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Returns the folders to sweep, where the run came to its own end.
+/// Returns the folders to sweep, where the end of the run is a matter of record.
 async fn live(settings: &Settings) -> (ExitCode, Option<Layout>) {
-    let (switch, stop) = stop::channel();
-    if let Err(why) = listen(&switch) {
-        return (refuse(&format!("cannot listen for signals: {why}")), None);
-    }
+    let mut bell = match Doorbell::new() {
+        Ok(bell) => bell,
+        Err(why) => return (refuse(&format!("cannot listen for signals: {why}")), None),
+    };
     let began = Instant::now();
     let claimed = tokio::select! {
         claimed = ControlClient::claim(settings) => claimed,
-        _ = stop.stopped() => return (ExitCode::from(EXIT_TERMINATED), None),
+        // Without a token nobody can be asked; a claim that is under way may still bring one.
+        () = long_since_rung(&mut bell, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
-        Err(why) => return (refuse(&why), None),
+        Err(why @ NotClaimed::Refused(_)) => {
+            tracing::info!(%why, "there is nothing to do");
+            return (ExitCode::from(EXIT_FENCED), None);
+        }
+        Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
     tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
-    let reporter = Reporter::start(client, switch);
-    let too_late = async {
-        let reason = stop.stopped().await;
-        tokio::time::sleep(STOP_LIMIT).await;
-        reason
+    let (switch, stop) = stop::channel();
+    let reporter = Reporter::start(client.clone(), switch.clone(), stop.clone());
+    let session = Session {
+        settings,
+        spec: &spec,
+        client,
+        reporter,
+        switch,
+        stop,
     };
-    let halted = tokio::select! {
-        halted = run_loop::run(settings, &spec, &reporter, &stop) => halted,
-        reason = too_late => Halted::Stopped(reason),
-    };
-    let (ending, layout) = match halted {
-        Halted::Ended(ending, layout) => (ending, layout),
-        Halted::Stopped(reason) => return (stopped(reason), None),
-    };
-    tracing::info!(outcome = ?ending.outcome, "the run ended");
-    let reported = tokio::select! {
-        reported = reporter.finish(ending) => reported,
-        reason = stop.stopped() => return (stopped(reason), layout),
-    };
-    let code = match reported {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(NotFinished::Fenced) => stopped(StopReason::Fenced),
-        Err(why @ NotFinished::TimedOut) => refuse(&why.to_string()),
-    };
-    (code, layout)
+    session.work(bell).await
 }
 
-fn stopped(reason: StopReason) -> ExitCode {
-    ExitCode::from(match reason {
-        StopReason::Fenced => EXIT_FENCED,
-        StopReason::Terminated => EXIT_TERMINATED,
-    })
+/// Waits until the doorbell has rung, and then for `limit`.
+async fn long_since_rung(bell: &mut Doorbell, limit: Duration) {
+    bell.rung().await;
+    sleep(limit).await;
 }
 
-/// SIGTERM and SIGINT stop the run.
-fn listen(switch: &StopSwitch) -> std::io::Result<()> {
-    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
-        let signals = signal(kind)?;
-        tokio::spawn(stop_at(signals, switch.clone()));
+/// A runner that has a run to do.
+struct Session<'a> {
+    settings: &'a Settings,
+    spec: &'a RunSpec,
+    client: ControlClient,
+    reporter: Reporter,
+    switch: StopSwitch,
+    stop: StopSignal,
+}
+
+impl Session<'_> {
+    async fn work(&self, mut bell: Doorbell) -> (ExitCode, Option<Layout>) {
+        let mut progress = Progress::default();
+        let halted = tokio::select! {
+            halted = run_loop::run(
+                self.settings, self.spec, &self.reporter, &self.stop, &mut progress,
+            ) => halted,
+            never = hear(&mut bell, &self.client, &self.switch, &self.stop) => match never {},
+            // What is still alive then is killed below.
+            () = self.stop.overdue(STOP_SLACK) => Halted::Stopped(Stopped { forced: true }),
+        };
+        match (halted, self.stop.reason()) {
+            (Halted::Ended(outcome), _) => {
+                let code = self.ended(outcome, &progress, bell).await;
+                (code, progress.into_layout())
+            }
+            (Halted::Stopped(stopped), Some(StopReason::Wished(wish))) => {
+                let code = self.stopped(stopped, wish, &progress).await;
+                (code, progress.into_layout())
+            }
+            (Halted::Stopped(_), Some(StopReason::Fenced)) => (ExitCode::from(EXIT_FENCED), None),
+            (Halted::Stopped(_), _) => (ExitCode::from(EXIT_TERMINATED), None),
+        }
     }
-    Ok(())
-}
 
-async fn stop_at(mut signals: Signal, switch: StopSwitch) {
-    if signals.recv().await.is_some() {
-        tracing::info!("told to stop");
-        switch.stop(StopReason::Terminated);
+    /// The run came to its own end. If somebody wants to stop it now, the service says who was
+    /// first.
+    async fn ended(&self, outcome: Outcome, progress: &Progress, mut bell: Doorbell) -> ExitCode {
+        tracing::info!(?outcome, "the run ended");
+        let ending = progress.ending(outcome);
+        let reported = tokio::select! {
+            reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
+            () = long_since_rung(&mut bell, STOPPED_FINISH_LIMIT) => {
+                tracing::error!("the end of the run could not be reported before the task's own");
+                return ExitCode::from(EXIT_TERMINATED);
+            }
+        };
+        match reported {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
+            Err(why @ NotFinished::TimedOut) => refuse(&why.to_string()),
+        }
+    }
+
+    /// A client wished the end. It is reported once nothing is alive.
+    async fn stopped(&self, stopped: Stopped, wish: Wish, progress: &Progress) -> ExitCode {
+        let forced = stopped.forced || is_immediate(wish);
+        let not_reported = ExitCode::from(if forced { EXIT_KILLED } else { EXIT_TERMINATED });
+        // Nothing waits for children any more; without any this is the proof, and quick.
+        let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
+        if killed.map_or(true, |killed| killed.survivors > 0) {
+            tracing::error!("the run was to stop, and not all of it could be killed");
+            return not_reported;
+        }
+        let commit = progress.commit();
+        let ending = progress.ending(Outcome::Stopped { forced, commit });
+        tracing::info!(?wish, forced, "the run was stopped");
+        match self.reporter.finish(ending, STOPPED_FINISH_LIMIT).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
+            Err(why @ NotFinished::TimedOut) => {
+                tracing::error!(%why, "the service will see it by the end of this task");
+                not_reported
+            }
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use awo_supervisor::{Ended, KILL_LIMIT, Order, Report, kill_descendants};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
@@ -18,10 +20,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::output::Tail;
 use crate::settings::{AgentUser, Settings};
-use crate::stop::{StopReason, StopSignal};
+use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
 
-/// From the wish that a process ends until its tree is killed.
-pub(crate) const TERM_GRACE: Duration = Duration::from_secs(5);
 /// What the supervisor may take beyond grace and kill limit before it counts as lost.
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(5);
 /// How long output is awaited that is already in a pipe, once all writers are dead.
@@ -38,6 +38,15 @@ pub(crate) enum AtTimeout {
     Ask,
     /// It is killed.
     Kill,
+}
+
+impl AtTimeout {
+    fn grace(self) -> Duration {
+        match self {
+            AtTimeout::Ask => TERM_GRACE,
+            AtTimeout::Kill => Duration::ZERO,
+        }
+    }
 }
 
 /// A hostile command.
@@ -79,6 +88,31 @@ pub(crate) struct Finished {
     pub(crate) took: Duration,
 }
 
+/// A command that a stop ended, or kept from beginning. It is dead all the same.
+#[derive(Debug)]
+pub(crate) struct Interrupted {
+    pub(crate) stopped: Stopped,
+    /// Standard output and standard error as they came; absent if it never began.
+    pub(crate) output: Option<Tail>,
+    pub(crate) took: Duration,
+}
+
+/// Why a command was asked to end, if it was.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    by_time: bool,
+    by_stop: bool,
+}
+
+/// How a command and its supervisor were seen to their end.
+struct Attended {
+    end: End,
+    /// Whether a stop ended it.
+    stopped: bool,
+    /// Whether something of it had to be killed.
+    forced: bool,
+}
+
 /// Runs hostile commands.
 #[derive(Debug, Clone)]
 pub(crate) struct Supervised {
@@ -118,10 +152,14 @@ impl Supervised {
     /// Runs a command to its end and beyond: nothing of it is alive afterwards.
     ///
     /// # Errors
-    /// The reason, when everything is to stop; the command is dead then, too.
-    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Finished, StopReason> {
-        if let Some(reason) = self.stop.reason() {
-            return Err(reason);
+    /// When everything is to stop; the command is dead then, too.
+    pub(crate) async fn run(&self, job: Job<'_>) -> Result<Finished, Interrupted> {
+        if self.stop.reason().is_some() {
+            return Err(Interrupted {
+                stopped: Stopped::default(),
+                output: None,
+                took: Duration::ZERO,
+            });
         }
         let began = Instant::now();
         let mut finished = Finished {
@@ -130,17 +168,26 @@ impl Supervised {
             stdout: Tail::new(job.keep_bytes),
             took: Duration::ZERO,
         };
-        match self.spawn(&job) {
-            Ok((child, pipes)) => {
-                finished.end = self.attend(&job, began, child, pipes, &mut finished).await;
-            }
-            Err(why) => finished.end = End::NotStarted(why.to_string()),
-        }
+        let attended = match self.spawn(&job) {
+            Ok((child, pipes)) => self.attend(&job, began, child, pipes, &mut finished).await,
+            Err(why) => Attended {
+                end: End::NotStarted(why.to_string()),
+                stopped: false,
+                forced: false,
+            },
+        };
         finished.took = began.elapsed();
-        match self.stop.reason() {
-            Some(reason) => Err(reason),
-            None => Ok(finished),
+        if attended.stopped {
+            return Err(Interrupted {
+                stopped: Stopped {
+                    forced: attended.forced,
+                },
+                output: Some(finished.output),
+                took: finished.took,
+            });
         }
+        finished.end = attended.end;
+        Ok(finished)
     }
 
     fn spawn(&self, job: &Job<'_>) -> io::Result<(Child, Pipes)> {
@@ -187,18 +234,17 @@ impl Supervised {
         mut child: Child,
         mut pipes: Pipes,
         finished: &mut Finished,
-    ) -> End {
-        let stdin = child.stdin.take();
+    ) -> Attended {
         let (over, is_over) = oneshot::channel::<()>();
         let ending = async {
-            let timed_out = self.see_to_the_end(&mut child, stdin, job, began).await;
+            let asked = self.see_to_the_end(&mut child, job, began).await;
             let report = timeout(DRAIN_LIMIT, read_report(&mut pipes.report)).await;
             let report = report.ok().flatten();
             if report.as_ref().is_none_or(|report| report.survivors > 0) {
                 finish_the_job().await;
             }
             drop(over);
-            (timed_out, report)
+            (asked, report)
         };
         let reading = async {
             let drained = async {
@@ -211,68 +257,95 @@ impl Supervised {
                 () = drained => {}
             }
         };
-        let ((timed_out, report), ()) = tokio::join!(ending, reading);
-        match report {
-            _ if timed_out => End::TimedOut,
-            None => End::SupervisorLost,
-            Some(report) => match report.end {
-                Ended::Exited { code } => End::Exited(code),
-                Ended::Signaled { signal } => End::Signaled(signal),
-                Ended::NotStarted { reason } => End::NotStarted(reason),
+        let ((asked, report), ()) = tokio::join!(ending, reading);
+        Attended {
+            stopped: asked.by_stop,
+            forced: report.as_ref().is_none_or(|report| report.forced),
+            end: match report {
+                _ if asked.by_time => End::TimedOut,
+                None => End::SupervisorLost,
+                Some(report) => match report.end {
+                    Ended::Exited { code } => End::Exited(code),
+                    Ended::Signaled { signal } => End::Signaled(signal),
+                    Ended::NotStarted { reason } => End::NotStarted(reason),
+                },
             },
         }
     }
 
-    /// Waits for the supervisor, at most until it must be gone; true if the command's time was up.
-    async fn see_to_the_end(
-        &self,
-        child: &mut Child,
-        mut stdin: Option<ChildStdin>,
-        job: &Job<'_>,
-        began: Instant,
-    ) -> bool {
-        let (wish, timed_out) = tokio::select! {
-            _ = child.wait() => return false,
-            () = sleep_until(began + job.limit) => match job.at_timeout {
-                AtTimeout::Ask => ("term\n", true),
-                AtTimeout::Kill => ("kill\n", true),
-            },
-            reason = self.stop.stopped() => match reason {
-                StopReason::Terminated => ("term\n", false),
-                StopReason::Fenced => ("kill\n", false),
-            },
-        };
-        tell(&mut stdin, wish).await;
-        let grace_over = sleep(TERM_GRACE + KILL_LIMIT + SUPERVISOR_SLACK);
-        tokio::select! {
-            _ = child.wait() => return timed_out,
-            () = grace_over => {}
-            () = self.stop.fenced() => {
-                tell(&mut stdin, "kill\n").await;
-                if timeout(KILL_LIMIT + SUPERVISOR_SLACK, child.wait()).await.is_ok() {
-                    return timed_out;
-                }
+    /// Waits for the supervisor, at most until it must be gone. A command whose time is up, or
+    /// that a stop ends, is told so step by step.
+    async fn see_to_the_end(&self, child: &mut Child, job: &Job<'_>, began: Instant) -> Asked {
+        let mut stdin = child.stdin.take();
+        let mut asked = Asked::default();
+        let mut timetable: Option<Timetable> = None;
+        let mut from_stop = None;
+        loop {
+            let step = timetable.map(|timetable| timetable.step(Instant::now()));
+            if let (Some(timetable), Some(step)) = (timetable, step) {
+                tell(child, &mut stdin, step, timetable).await;
             }
+            let next = match (timetable, step) {
+                (Some(timetable), Some(step)) => timetable
+                    .next(step)
+                    .unwrap_or(timetable.kill_at() + KILL_LIMIT + SUPERVISOR_SLACK),
+                _ => began + job.limit,
+            };
+            let earlier = tokio::select! {
+                biased;
+                _ = child.wait() => return asked,
+                new = self.stop.timetable(from_stop) => {
+                    asked.by_stop = true;
+                    from_stop = Some(new);
+                    Some(new)
+                }
+                () = sleep_until(next) => match step {
+                    None => {
+                        asked.by_time = true;
+                        Some(Timetable::terminate(Instant::now(), job.at_timeout.grace()))
+                    }
+                    Some(Step::Kill) => break,
+                    Some(_) => None,
+                }
+            };
+            timetable = match (timetable, earlier) {
+                (Some(now), Some(earlier)) => Some(now.or_earlier(earlier)),
+                (now, earlier) => now.or(earlier),
+            };
         }
         // A supervisor that does not end in time is lost; we are the next subreaper.
         let _ = child.kill().await;
-        timed_out
+        asked
     }
 }
 
-/// A supervisor that is gone reads nothing, and needs to hear nothing.
-async fn tell(stdin: &mut Option<ChildStdin>, wish: &str) {
+/// Tells a supervisor what is due, and how long its tree has from now. One that is gone reads
+/// nothing and needs to hear nothing; one that was stopped by what it supervises goes on.
+async fn tell(child: &Child, stdin: &mut Option<ChildStdin>, step: Step, timetable: Timetable) {
+    let left = timetable
+        .kill_at()
+        .saturating_duration_since(Instant::now());
+    // Rounded up, so that no tree loses the end of its time.
+    let ms = left.as_millis() + 1;
+    let wish = match step {
+        Step::Interrupt => format!("int {ms}\n"),
+        Step::Terminate => format!("term {ms}\n"),
+        Step::Kill => "kill\n".to_owned(),
+    };
     if let Some(stdin) = stdin {
         let _ = stdin.write_all(wish.as_bytes()).await;
+    }
+    if let Some(id) = child.id() {
+        let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGCONT);
     }
 }
 
 /// Kills what a lost supervisor left. No child of this process is being waited for elsewhere
 /// meanwhile: git runs before or after a command, never beside it.
 async fn finish_the_job() {
-    let survivors = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
+    let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
     tracing::warn!(
-        survivors = survivors.unwrap_or_default(),
+        survivors = killed.unwrap_or_default().survivors,
         "a supervisor was lost; what it left was killed"
     );
 }

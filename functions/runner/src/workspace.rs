@@ -13,7 +13,6 @@ use crate::git::GitError;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Repository};
-use crate::stop::StopReason;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
@@ -27,7 +26,7 @@ const AGENT_CONFIG: &str = "[core]\n\tbare = false\n[user]\n\tname = Agent\n\
 pub(crate) enum NoWorkspace {
     /// For people.
     Failed(String),
-    Stopped(StopReason),
+    Stopped,
 }
 
 /// Checks what the spec says, since nothing did when it was read.
@@ -102,7 +101,7 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
     let url = spec.source.repository.as_str();
     let branch = spec.source.branch.as_ref().map_or("", Branch::as_str);
     NoWorkspace::Failed(match why {
-        GitError::Stopped(reason) => return NoWorkspace::Stopped(reason),
+        GitError::Stopped => return NoWorkspace::Stopped,
         GitError::TimedOut(limit) => format!(
             "cloning {url} timed out after {} s: check that the repository can be reached from \
              the runner and start again",

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
 pub use order::{Order, USAGE};
-pub use tree::{Reaped, kill_descendants};
+pub use tree::{Killed, Reaped, kill_descendants};
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the
 /// kernel lives that long.
@@ -67,6 +67,8 @@ pub struct Report {
     /// How the main child ended.
     #[serde(flatten)]
     pub end: Ended,
+    /// True if something was alive that only SIGKILL from here ended.
+    pub forced: bool,
     /// Processes that were still alive when [`KILL_LIMIT`] was over; 0 unless the kernel is stuck.
     pub survivors: usize,
 }

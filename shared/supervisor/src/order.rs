@@ -9,12 +9,16 @@ pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] 
 -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
-Standard input takes lines: `int`, `term`, `kill`; its end means `kill`.";
+Standard input takes lines; its end means `kill`:
+  int [ms]   SIGINT to the command's process group, kill after so many milliseconds
+  term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
+  stop       SIGTERM to the command alone, which sees to its own tree
+  kill       SIGKILL to the whole tree";
 
 /// How long a tree that was asked to stop may take, unless `--term-grace-ms` says otherwise.
 const DEFAULT_GRACE_MS: u64 = 5_000;
 /// Longest grace that can be asked for.
-const MAX_GRACE_MS: u64 = 600_000;
+pub(crate) const MAX_GRACE_MS: u64 = 600_000;
 /// The first descriptor that is not a standard stream.
 const FIRST_FREE_FD: RawFd = 3;
 
@@ -24,7 +28,7 @@ pub struct Order {
     /// User and group that the command runs as; the supervisor's own where absent. It counts
     /// only if the supervisor is root: nobody else can change.
     pub user: Option<(u32, u32)>,
-    /// From a request to stop until the tree is killed.
+    /// From a request to stop that names no time of its own until the tree is killed.
     pub term_grace: Duration,
     /// An inherited descriptor that takes the report.
     pub report_fd: Option<RawFd>,

@@ -4,26 +4,40 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
+use crate::order::MAX_GRACE_MS;
+use crate::tree::{LOOK_AGAIN, Terminated};
 use crate::{Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
-/// Bytes of standard input that are read at once; wishes are shorter than that.
-const WISH_BYTES: usize = 64;
+/// Bytes of standard input that are read at once; all wishes that can wait there are shorter.
+const WISH_BYTES: usize = 256;
 
-/// What somebody wants of the supervisor, or what happened.
+/// What somebody wants of the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wish {
-    Interrupt,
-    Terminate,
+    /// SIGTERM for the command alone, which sees to its own tree.
+    Stop,
+    /// SIGINT for the command's group; its time.
+    Interrupt(Duration),
+    /// SIGTERM for the whole tree; its time.
+    Terminate(Duration),
     Kill,
+}
+
+/// How far the tree was told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    Nothing,
+    Interrupted,
+    Terminated,
 }
 
 /// Runs the command of `order` until it and everything below it is gone.
@@ -36,6 +50,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
                 end: Ended::NotStarted {
                     reason: why.to_string(),
                 },
+                forced: false,
                 survivors: 0,
             };
         }
@@ -47,13 +62,14 @@ pub(crate) fn supervise(order: &Order) -> Report {
         }
     };
     watch(order, &signals, main_child, &mut note);
-    let survivors = tree::kill_descendants(KILL_LIMIT, &mut note);
+    let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
     Report {
         // Without a status the main child itself is among the survivors of SIGKILL.
         end: end.unwrap_or(Ended::Signaled {
             signal: Signal::SIGKILL as i32,
         }),
-        survivors,
+        forced: killed.forced,
+        survivors: killed.survivors,
     }
 }
 
@@ -107,43 +123,80 @@ fn start(order: &Order) -> io::Result<Pid> {
     Ok(Pid::from_raw(child.id().cast_signed()))
 }
 
-/// Returns when the main child has ended or everything is to be killed.
+/// Returns when it is over, or everything that is left is to be killed: when the command has
+/// ended, or, where the whole tree was asked to end, when all of it has or its time is up.
 fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnMut(Reaped)) {
     let mut deadline: Option<Instant> = None;
+    let mut told = Told::Nothing;
+    let mut terminated = Terminated::default();
+    let mut main_ended = false;
     let stdin = io::stdin();
     loop {
-        let mut main_ended = false;
         let children = tree::reap(&mut |reaped| {
             main_ended |= reaped.0 == main_child;
             note(reaped);
         });
-        if main_ended || !children || deadline.is_some_and(|at| at <= Instant::now()) {
+        let over = main_ended && told < Told::Terminated;
+        if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
             return;
         }
-        match next_wish(&stdin, signals, deadline) {
-            Some(Wish::Kill) => return,
-            Some(Wish::Interrupt) => {
-                // The command leads its own group; a tool that it started in another session
-                // is for the command to stop.
-                let _ = killpg(main_child, Signal::SIGINT);
-                deadline = Some(Instant::now() + order.term_grace);
-            }
-            Some(Wish::Terminate) => {
-                tree::send_all(Signal::SIGTERM);
-                deadline = Some(Instant::now() + order.term_grace);
-            }
-            None => {}
+        if told == Told::Terminated {
+            terminated.orphans();
+        }
+        let look_again = deadline.map(|at| match told {
+            Told::Terminated => at.min(Instant::now() + LOOK_AGAIN),
+            _ => at,
+        });
+        for wish in next_wishes(order, &stdin, signals, look_again) {
+            let grace = match wish {
+                Wish::Kill => return,
+                Wish::Stop => {
+                    if !main_ended {
+                        let _ = kill(main_child, Signal::SIGTERM);
+                    }
+                    continue;
+                }
+                Wish::Interrupt(grace) => {
+                    if told < Told::Interrupted {
+                        interrupt(main_child);
+                        told = Told::Interrupted;
+                    }
+                    grace
+                }
+                Wish::Terminate(grace) => {
+                    if told < Told::Terminated {
+                        terminated.all();
+                        told = Told::Terminated;
+                    }
+                    grace
+                }
+            };
+            // A second wish never gives more time.
+            let at = Instant::now() + grace;
+            deadline = Some(deadline.map_or(at, |deadline| deadline.min(at)));
         }
     }
 }
 
-/// Waits for a wish, the death of a child, or the deadline; the last two are no wish.
-fn next_wish(stdin: &io::Stdin, signals: &SignalFd, deadline: Option<Instant>) -> Option<Wish> {
-    let timeout = deadline.map_or(PollTimeout::NONE, |at| {
+/// The command leads its own group; a tool that it started in another session is for the command
+/// to stop.
+fn interrupt(main_child: Pid) {
+    let _ = killpg(main_child, Signal::SIGINT);
+    // A stopped process takes a signal only when it goes on.
+    let _ = killpg(main_child, Signal::SIGCONT);
+}
+
+/// Waits for wishes or the death of a child, at most until `until`.
+fn next_wishes(
+    order: &Order,
+    stdin: &io::Stdin,
+    signals: &SignalFd,
+    until: Option<Instant>,
+) -> Vec<Wish> {
+    let timeout = until.map_or(PollTimeout::NONE, |at| {
         let left = at.saturating_duration_since(Instant::now());
         // Rounded up: woken a little early, it would spin until the deadline.
-        PollTimeout::try_from(left + std::time::Duration::from_millis(1))
-            .unwrap_or(PollTimeout::MAX)
+        PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
     });
     let mut fds = [
         PollFd::new(signals.as_fd(), PollFlags::POLLIN),
@@ -151,47 +204,61 @@ fn next_wish(stdin: &io::Stdin, signals: &SignalFd, deadline: Option<Instant>) -
     ];
     match poll(&mut fds, timeout) {
         Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => return Some(Wish::Kill),
+        Err(_) => return vec![Wish::Kill],
     }
     let [by_signal, by_line] = fds.map(|fd| fd.any().unwrap_or(true));
-    if by_signal {
-        return signal_wish(signals);
+    let mut wishes = Vec::new();
+    if by_line {
+        wishes.extend(line_wishes(stdin, order.term_grace));
     }
-    by_line.then(|| line_wish(stdin)).flatten()
+    if by_signal {
+        wishes.extend(signal_wishes(signals, order.term_grace));
+    }
+    wishes
 }
 
-fn signal_wish(signals: &SignalFd) -> Option<Wish> {
-    let mut wish = None;
+fn signal_wishes(signals: &SignalFd, grace: Duration) -> Vec<Wish> {
+    let mut wishes = Vec::new();
     while let Ok(Some(info)) = signals.read_signal() {
         match Signal::try_from(info.ssi_signo.cast_signed()) {
             Ok(Signal::SIGCHLD) | Err(_) => {}
-            Ok(Signal::SIGINT) => wish = wish.or(Some(Wish::Interrupt)),
-            Ok(_) => wish = Some(Wish::Terminate),
+            Ok(Signal::SIGINT) => wishes.push(Wish::Interrupt(grace)),
+            Ok(_) => wishes.push(Wish::Terminate(grace)),
         }
     }
-    wish
+    wishes
 }
 
-/// The strongest wish of what stands on standard input. The end of input, or a word that is no
-/// wish, means that whoever started us is gone or broken.
-fn line_wish(stdin: &io::Stdin) -> Option<Wish> {
+/// The wishes that stand on standard input. The end of input, or a line that is no wish, means
+/// that whoever started us is gone or broken.
+fn line_wishes(stdin: &io::Stdin, grace: Duration) -> Vec<Wish> {
     let mut bytes = [0_u8; WISH_BYTES];
     // Past the buffer of `Stdin`: a line in there would not wake `poll`.
     let count = match nix::unistd::read(stdin.as_fd(), &mut bytes) {
         Ok(count) if count > 0 => count,
-        Err(Errno::EINTR) => return None,
-        Ok(_) | Err(_) => return Some(Wish::Kill),
+        Err(Errno::EINTR) => return Vec::new(),
+        Ok(_) | Err(_) => return vec![Wish::Kill],
     };
-    let mut wish = None;
-    for word in bytes[..count].split(|b| *b == b'\n') {
-        match word {
-            b"" => {}
-            b"int" => wish = wish.or(Some(Wish::Interrupt)),
-            b"term" => wish = Some(Wish::Terminate),
-            _ => return Some(Wish::Kill),
+    String::from_utf8_lossy(&bytes[..count])
+        .lines()
+        .map(|line| read_wish(line, grace).unwrap_or(Wish::Kill))
+        .collect()
+}
+
+fn read_wish(line: &str, grace: Duration) -> Option<Wish> {
+    let (word, grace) = match line.split_once(' ') {
+        None => (line, grace),
+        Some((word, ms)) => {
+            let ms = ms.parse().ok().filter(|ms| *ms <= MAX_GRACE_MS)?;
+            (word, Duration::from_millis(ms))
         }
+    };
+    match word {
+        "stop" => Some(Wish::Stop),
+        "int" => Some(Wish::Interrupt(grace)),
+        "term" => Some(Wish::Terminate(grace)),
+        _ => None,
     }
-    wish
 }
 
 fn how(status: WaitStatus) -> Option<Ended> {
@@ -201,5 +268,29 @@ fn how(status: WaitStatus) -> Option<Ended> {
             signal: signal as i32,
         }),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_wish_with_its_own_time_or_the_usual_one() {
+        let usual = Duration::from_secs(5);
+        let own = Duration::from_millis(20);
+        for (line, wish) in [
+            ("stop", Some(Wish::Stop)),
+            ("int", Some(Wish::Interrupt(usual))),
+            ("int 20", Some(Wish::Interrupt(own))),
+            ("term", Some(Wish::Terminate(usual))),
+            ("term 20", Some(Wish::Terminate(own))),
+            ("kill", None),
+            ("term -1", None),
+            ("term 99999999", None),
+            ("", None),
+        ] {
+            assert_eq!(read_wish(line, usual), wish, "{line}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! own children, which is quick enough to hit a process that replaces itself all the time, and at
 //! the whole tree, which keeps a busy tree from growing while its top is being killed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -19,23 +19,45 @@ const PAUSE: Duration = Duration::from_micros(300);
 /// Quick looks between two looks at the whole tree.
 const QUICK_LOOKS: usize = 16;
 
+/// What killing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Killed {
+    /// True if a process died of SIGKILL meanwhile; false if all had ended before, or were about
+    /// to for another reason.
+    pub forced: bool,
+    /// How many were left when the limit was over.
+    pub survivors: usize,
+}
+
+/// Between two looks for orphans in a tree that was asked to end.
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// A child that was waited for, and how it ended.
 pub type Reaped = (Pid, WaitStatus);
 
-/// Kills everything below this process and waits until it is gone; returns how many were left
-/// when `limit` was over.
+/// Kills everything below this process and waits until it is gone, at most until `limit`.
 ///
 /// The process must be a subreaper, and nothing else in it may be waiting for a child: every
 /// child is waited for here, and shown to `reaped`.
-pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> usize {
+pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> Killed {
     let deadline = Instant::now() + limit;
-    loop {
+    let mut killed = Killed::default();
+    // Whatever has ended by now ended without us.
+    if !reap(&mut reaped) {
+        return killed;
+    }
+    // An orphan comes to us, so whatever dies of our signal is seen here, or its parent is.
+    let mut reaped = |child: Reaped| {
+        killed.forced |= matches!(child.1, WaitStatus::Signaled(_, Signal::SIGKILL, _));
+        reaped(child);
+    };
+    let survivors = loop {
         for _ in 0..QUICK_LOOKS {
-            if !reap(&mut reaped) {
-                return 0;
-            }
             for child in children() {
                 end(child);
+            }
+            if !reap(&mut reaped) {
+                return killed;
             }
         }
         let all = descendants();
@@ -47,13 +69,17 @@ pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> usiz
             end(*process);
         }
         if Instant::now() > deadline {
-            return if reap(&mut reaped) {
+            break if reap(&mut reaped) {
                 descendants().len()
             } else {
                 0
             };
         }
         std::thread::sleep(PAUSE);
+    };
+    Killed {
+        survivors,
+        ..killed
     }
 }
 
@@ -74,13 +100,52 @@ pub(crate) fn reap(reaped: &mut impl FnMut(Reaped)) -> bool {
     }
 }
 
-/// Asks everything below this process to stop, once.
-pub(crate) fn send_all(signal: Signal) {
-    for process in descendants() {
-        send(process, signal);
-        // A stopped process takes a signal only when it goes on.
-        send(process, Signal::SIGCONT);
+/// A tree that is asked to end: SIGTERM once to everything in it.
+///
+/// A process that one of them forks later is left to it: it may be how it puts things in order.
+/// But one that comes to us because its parent is gone has nobody who sees to its end, and was
+/// perhaps forked between the look at the tree and the signal. It is asked at the second look, the
+/// fourth, the eighth and so on: between fork and exec a signal is lost on a handler that it has
+/// from its parent.
+#[derive(Debug, Default)]
+pub(crate) struct Terminated {
+    asked: HashSet<Pid>,
+    /// With the looks that saw them.
+    orphans: HashMap<Pid, u32>,
+    looked_at: Option<Instant>,
+}
+
+impl Terminated {
+    pub(crate) fn all(&mut self) {
+        for process in descendants() {
+            ask(process);
+            self.asked.insert(process);
+        }
     }
+
+    pub(crate) fn orphans(&mut self) {
+        let now = Instant::now();
+        if self.looked_at.is_some_and(|at| now < at + LOOK_AGAIN) {
+            return;
+        }
+        self.looked_at = Some(now);
+        for child in children() {
+            if self.asked.contains(&child) {
+                continue;
+            }
+            let looks = self.orphans.entry(child).or_default();
+            *looks += 1;
+            if *looks > 1 && looks.is_power_of_two() {
+                ask(child);
+            }
+        }
+    }
+}
+
+fn ask(process: Pid) {
+    send(process, Signal::SIGTERM);
+    // A stopped process takes a signal only when it goes on.
+    send(process, Signal::SIGCONT);
 }
 
 fn end(process: Pid) {

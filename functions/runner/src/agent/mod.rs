@@ -9,19 +9,18 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use awo_domain::agent::{AgentRequest, AgentResult, AgentStatus, MAX_RESULT_BYTES};
+use awo_domain::control::MAX_LOG_BYTES;
 use awo_domain::usage::ModelUsage;
 
 use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
-use crate::output::last_bytes;
+use crate::output::{Tail, last_bytes};
 use crate::prompt;
-use crate::stop::StopReason;
-use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
+use crate::stop::Stopped;
+use crate::supervised::{AtTimeout, End, Finished, Interrupted, Job, Supervised};
 
 pub(crate) use program::{check_type, program};
 
-/// What is kept of an agent's output in an iteration.
-const KEEP_OUTPUT_BYTES: usize = 262_144;
 /// What of it the next iteration is told when the agent failed; the run's error has room for it.
 const TOLD_OUTPUT_BYTES: usize = 1_536;
 
@@ -35,6 +34,10 @@ pub(crate) struct Attempt {
     pub(crate) session_id: Option<String>,
     pub(crate) usage: Vec<ModelUsage>,
     pub(crate) took: Duration,
+    /// What the agent wrote, if it ever began.
+    pub(crate) output: Option<Tail>,
+    /// Whether it was ended by a stop; then it has neither failed nor completed.
+    pub(crate) stopped: Option<Stopped>,
 }
 
 /// Why an attempt failed.
@@ -53,17 +56,14 @@ pub(crate) struct Agents<'a> {
 
 impl Agents<'_> {
     /// Lets the agent try once.
-    ///
-    /// # Errors
-    /// When everything is to stop.
     pub(crate) async fn attempt(
         &self,
         request: &AgentRequest,
         argv: &[OsString],
         limit: Duration,
-    ) -> Result<Attempt, StopReason> {
+    ) -> Attempt {
         if let Err(why) = self.hand_over(request) {
-            return Ok(not_made(format!("its request could not be written: {why}")));
+            return not_made(format!("its request could not be written: {why}"));
         }
         let layout = self.layout;
         let env = [
@@ -81,14 +81,18 @@ impl Agents<'_> {
             env: &env,
             limit,
             at_timeout: AtTimeout::Ask,
-            keep_bytes: KEEP_OUTPUT_BYTES,
+            keep_bytes: MAX_LOG_BYTES,
         };
-        let finished = self.supervised.run(job).await?;
+        let attempt = match self.supervised.run(job).await {
+            Ok(finished) => judge(finished, self.result(), limit),
+            Err(interrupted) => cut_short(interrupted, self.result()),
+        };
         let log = layout.log(request.iteration);
-        if let Err(why) = layout::write_anew(&log, finished.output.bytes()) {
+        let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
+        if let Err(why) = layout::write_anew(&log, output) {
             tracing::warn!(%why, "the agent's output could not be kept");
         }
-        Ok(judge(&finished, self.result(), limit))
+        attempt
     }
 
     fn hand_over(&self, request: &AgentRequest) -> std::io::Result<()> {
@@ -110,7 +114,7 @@ impl Agents<'_> {
 }
 
 fn judge(
-    finished: &Finished,
+    finished: Finished,
     result: Result<Option<AgentResult>, String>,
     limit: Duration,
 ) -> Attempt {
@@ -158,6 +162,23 @@ fn judge(
         session_id: said.session_id,
         usage: said.usage,
         took: finished.took,
+        output: Some(finished.output),
+        stopped: None,
+    }
+}
+
+/// What an interrupted agent managed to say counts as far as it was paid for.
+fn cut_short(interrupted: Interrupted, result: Result<Option<AgentResult>, String>) -> Attempt {
+    let said = result.ok().flatten().unwrap_or_else(nothing_said);
+    Attempt {
+        failure: None,
+        exit_code: None,
+        summary: said.summary,
+        session_id: said.session_id,
+        usage: said.usage,
+        took: interrupted.took,
+        output: interrupted.output,
+        stopped: Some(interrupted.stopped),
     }
 }
 
@@ -183,5 +204,7 @@ pub(crate) fn not_made(reason: String) -> Attempt {
         session_id: None,
         usage: Vec::new(),
         took: Duration::ZERO,
+        output: None,
+        stopped: None,
     }
 }

@@ -19,32 +19,59 @@ use crate::plan::FrozenPlan;
 use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
-use crate::stop::{StopReason, StopSignal};
+use crate::stop::{StopSignal, Stopped};
 use crate::supervised::Supervised;
 use crate::workspace::{self, NoWorkspace};
 
 /// How the loop came to its end.
 pub(crate) enum Halted {
-    /// With something to report, and the folders to sweep afterwards.
-    Ended(Ending, Option<Layout>),
-    /// Without: the run was stopped from outside.
-    Stopped(StopReason),
+    /// The run's own.
+    Ended(Outcome),
+    /// It was stopped from outside; nothing of what it had started is alive.
+    Stopped(Stopped),
 }
 
 /// Why a step leads nowhere.
 enum Abort {
     Failed(RunError),
-    Stopped(StopReason),
+    Stopped(Stopped),
 }
 
-impl From<StopReason> for Abort {
-    fn from(reason: StopReason) -> Abort {
-        Abort::Stopped(reason)
+impl From<Stopped> for Abort {
+    fn from(stopped: Stopped) -> Abort {
+        Abort::Stopped(stopped)
     }
 }
 
 fn fail(code: RunErrorCode, message: &str) -> Abort {
     Abort::Failed(RunError::new(code, message))
+}
+
+/// What there is to tell of a run at any moment, also when it is cut short.
+#[derive(Default)]
+pub(crate) struct Progress {
+    layout: Option<Layout>,
+    tally: Tally,
+}
+
+impl Progress {
+    /// The last commit that there is.
+    pub(crate) fn commit(&self) -> Option<String> {
+        self.tally.commit.clone()
+    }
+
+    pub(crate) fn ending(&self, outcome: Outcome) -> Ending {
+        Ending {
+            outcome,
+            iterations: self.tally.iterations,
+            usage: sum_by_model(&self.tally.usage),
+        }
+    }
+
+    /// The run's folders, if it has any.
+    pub(crate) fn into_layout(self) -> Option<Layout> {
+        self.layout
+    }
 }
 
 /// Does the run that `spec` describes.
@@ -53,11 +80,11 @@ pub(crate) async fn run(
     spec: &RunSpec,
     reporter: &Reporter,
     stop: &StopSignal,
+    progress: &mut Progress,
 ) -> Halted {
+    let Progress { layout, tally } = progress;
     let deadline = Instant::now() + Duration::from_millis(spec.max_duration_ms);
     let supervised = Supervised::new(settings, stop.clone());
-    let mut tally = Tally::default();
-    let mut layout = None;
     let result = async {
         let made = begin(settings, spec, &supervised)?;
         let made = layout.insert(made);
@@ -74,7 +101,7 @@ pub(crate) async fn run(
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
-                NoWorkspace::Stopped(reason) => Abort::Stopped(reason),
+                NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
         let work = Work {
             spec,
@@ -86,25 +113,19 @@ pub(crate) async fn run(
             base: &base,
             deadline,
         };
-        work.iterate(&mut tally).await?;
-        work.deliver(&tally).await
+        work.iterate(tally).await?;
+        work.deliver(tally).await
     }
     .await;
-    let outcome = match result {
-        Ok(outcome) => outcome,
-        Err(Abort::Stopped(reason)) => return Halted::Stopped(reason),
-        Err(Abort::Failed(error)) => Outcome::Failed {
+    match result {
+        Ok(outcome) => Halted::Ended(outcome),
+        Err(Abort::Stopped(stopped)) => Halted::Stopped(stopped),
+        Err(Abort::Failed(error)) => Halted::Ended(Outcome::Failed {
             code: error.code,
             message: error.message,
-            commit: tally.commit,
-        },
-    };
-    let ending = Ending {
-        outcome,
-        iterations: tally.iterations,
-        usage: sum_by_model(&tally.usage),
-    };
-    Halted::Ended(ending, layout)
+            commit: tally.commit.clone(),
+        }),
+    }
 }
 
 /// What can be known before anything is cloned, and the folders.
@@ -187,10 +208,16 @@ impl Work<'_> {
         let started = RunnerEvent::IterationStarted { iteration: number };
         self.reporter.event(started).await;
         let attempt = match program {
-            Ok(argv) => self.attempt(tally, &argv).await?,
+            Ok(argv) => self.attempt(tally, &argv).await,
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());
+        if let Some(output) = &attempt.output {
+            self.report_output(number, output).await;
+        }
+        if let Some(stopped) = attempt.stopped {
+            return Err(Abort::Stopped(stopped));
+        }
         tally.session_id = attempt.session_id.clone().or(tally.session_id.take());
         let mut failure = attempt.failure.clone();
         self.report_attempt(number, attempt).await;

@@ -11,19 +11,16 @@ use awo_domain::run::{RunError, RunErrorCode};
 use super::{Abort, Tally, Verdict, Work, millis};
 use crate::agent::{Agents, Attempt, Failure};
 use crate::git::GitError;
-use crate::output::last_bytes;
+use crate::iteration_log::iteration_log;
+use crate::output::{Tail, last_bytes};
 use crate::prompt;
-use crate::stop::StopReason;
+use crate::stop::Stopped;
 
 /// Longest reason of an agent's failure that the next iteration is told.
 const MAX_REASON_BYTES: usize = 4_096;
 
 impl Work<'_> {
-    pub(super) async fn attempt(
-        &self,
-        tally: &Tally,
-        argv: &[OsString],
-    ) -> Result<Attempt, StopReason> {
+    pub(super) async fn attempt(&self, tally: &Tally, argv: &[OsString]) -> Attempt {
         let limits = &self.spec.profile.execution_limits;
         let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
         let request = AgentRequest {
@@ -45,6 +42,14 @@ impl Work<'_> {
             layout: self.layout,
         };
         agents.attempt(&request, argv, limit).await
+    }
+
+    /// Reports what the agent wrote, before anything is made of it.
+    pub(super) async fn report_output(&self, iteration: u32, output: &Tail) {
+        match iteration_log(iteration, output) {
+            Ok(log) => self.reporter.log(log).await,
+            Err(why) => tracing::warn!(%why, "the agent's output could not be compressed"),
+        }
     }
 
     pub(super) async fn report_attempt(&self, iteration: u32, attempt: Attempt) {
@@ -77,7 +82,7 @@ impl Work<'_> {
                 self.reporter.event(committed).await;
                 Ok(Ok(()))
             }
-            Err(GitError::Stopped(reason)) => Err(Abort::Stopped(reason)),
+            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
             Err(why) => Ok(Err(format!("the changes could not be committed: {why}"))),
         }
     }

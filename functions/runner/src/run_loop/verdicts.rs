@@ -10,6 +10,7 @@ use awo_domain::verification::{CombinedResult, Level};
 use super::{Abort, Tally, Verdict, Work, fail};
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
+use crate::stop::Stopped;
 use crate::verify::{self, Verification, subject};
 
 impl Work<'_> {
@@ -58,7 +59,7 @@ impl Work<'_> {
             number,
         );
         let subject = made.await.map_err(|why| match why {
-            GitError::Stopped(reason) => Abort::Stopped(reason),
+            GitError::Stopped => Abort::Stopped(Stopped::default()),
             why => {
                 let message = format!("the commit could not be checked out to be verified: {why}");
                 fail(RunErrorCode::WorkspaceFailed, &message)
@@ -109,7 +110,7 @@ impl Work<'_> {
                 None
             }
             Delivery::Rejected(why) => return Err(fail(RunErrorCode::DeliveryFailed, &why)),
-            Delivery::Stopped(reason) => return Err(Abort::Stopped(reason)),
+            Delivery::Stopped => return Err(Abort::Stopped(Stopped::default())),
         };
         Ok(Outcome::Succeeded {
             commit: Some(commit),

@@ -7,14 +7,14 @@ use super::contracts::{MAX_JSON_BYTES, fits};
 use super::{Verification, failed, passed, took, with_output};
 use crate::confined;
 use crate::plan::{Blackbox, Expect, Schema};
-use crate::stop::StopReason;
+use crate::stop::Stopped;
 use crate::supervised::{End, Finished};
 
 /// Longest part of an expectation that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
 
 impl Verification<'_> {
-    pub(super) async fn blackbox(&mut self) -> Result<Vec<Check>, StopReason> {
+    pub(super) async fn blackbox(&mut self) -> Result<Vec<Check>, Stopped> {
         let mut checks = Vec::new();
         let boxes = &self.plan.blackbox;
         if boxes.is_empty() || !self.set_up(&mut checks).await? {
@@ -26,7 +26,7 @@ impl Verification<'_> {
         Ok(checks)
     }
 
-    async fn one_box(&self, one: &Blackbox) -> Result<Check, StopReason> {
+    async fn one_box(&self, one: &Blackbox) -> Result<Check, Stopped> {
         let command = one.command();
         let finished = match self.shell(&command).await? {
             Ok(finished) => finished,

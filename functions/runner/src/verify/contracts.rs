@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Verification, error, failed, files, passed};
 use crate::confined;
 use crate::plan::{Glob, SchemaCheck, glob_set};
-use crate::stop::StopReason;
+use crate::stop::Stopped;
 
 /// Largest JSON file and largest schema.
 pub(super) const MAX_JSON_BYTES: u64 = 4 * 1_024 * 1_024;
@@ -17,7 +17,7 @@ pub(super) const MAX_JSON_BYTES: u64 = 4 * 1_024 * 1_024;
 const MAX_NAMED: usize = 10;
 
 impl Verification<'_> {
-    pub(super) async fn contracts(&mut self) -> Result<Vec<Check>, StopReason> {
+    pub(super) async fn contracts(&mut self) -> Result<Vec<Check>, Stopped> {
         let contracts = &self.plan.contracts;
         let mut checks = Vec::new();
         if !self.subject.gone_test_files.is_empty() {

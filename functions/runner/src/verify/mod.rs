@@ -22,7 +22,7 @@ use tokio::time::Instant;
 
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
-use crate::stop::StopReason;
+use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
 pub(crate) use report::{failing, feedback};
@@ -77,7 +77,7 @@ impl<'a> Verification<'a> {
     ///
     /// # Errors
     /// When everything is to stop.
-    pub(crate) async fn run(mut self, levels: &[Level]) -> Result<CombinedResult, StopReason> {
+    pub(crate) async fn run(mut self, levels: &[Level]) -> Result<CombinedResult, Stopped> {
         let began = Instant::now();
         let mut results: Vec<PluginResult> = Vec::new();
         for level in levels {
@@ -98,7 +98,7 @@ impl<'a> Verification<'a> {
         Ok(report::combined(results, began.elapsed()))
     }
 
-    async fn level(&mut self, level: Level) -> Result<Vec<Check>, StopReason> {
+    async fn level(&mut self, level: Level) -> Result<Vec<Check>, Stopped> {
         match level {
             Level::L0 => self.contracts().await,
             Level::L1 => self.commands(&self.plan.tests).await,
@@ -109,7 +109,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Runs the set-up commands if they were not; false if there is no use in going on.
-    async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, StopReason> {
+    async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, Stopped> {
         if self.set_up {
             return Ok(true);
         }
@@ -128,7 +128,7 @@ impl<'a> Verification<'a> {
 
     /// Set-up, then commands that are judged by their exit codes; all of them, so that an agent
     /// learns of all that is wrong.
-    async fn commands(&mut self, commands: &[Command]) -> Result<Vec<Check>, StopReason> {
+    async fn commands(&mut self, commands: &[Command]) -> Result<Vec<Check>, Stopped> {
         let mut checks = Vec::new();
         if commands.is_empty() || !self.set_up(&mut checks).await? {
             return Ok(checks);
@@ -139,7 +139,7 @@ impl<'a> Verification<'a> {
         Ok(checks)
     }
 
-    async fn command(&self, command: &Command) -> Result<Check, StopReason> {
+    async fn command(&self, command: &Command) -> Result<Check, Stopped> {
         let finished = match self.shell(command).await? {
             Ok(finished) => finished,
             Err(check) => return Ok(check),
@@ -155,7 +155,7 @@ impl<'a> Verification<'a> {
     }
 
     /// Runs a command; a check where there is no time for it.
-    async fn shell(&self, command: &Command) -> Result<Result<Finished, Check>, StopReason> {
+    async fn shell(&self, command: &Command) -> Result<Result<Finished, Check>, Stopped> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(Err(error(command.name(), &self.out_of_time("not run: "))));
@@ -171,7 +171,10 @@ impl<'a> Verification<'a> {
             at_timeout: AtTimeout::Kill,
             keep_bytes: KEEP_OUTPUT_BYTES,
         };
-        self.supervised.run(job).await.map(Ok)
+        match self.supervised.run(job).await {
+            Ok(finished) => Ok(Ok(finished)),
+            Err(interrupted) => Err(interrupted.stopped),
+        }
     }
 
     /// A check whose command did not end by itself.

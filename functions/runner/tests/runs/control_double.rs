@@ -1,12 +1,15 @@
 //! Stands in for the control API, with its rules and nothing else: a nonce is good for one token,
-//! every number is taken once and in order, a fenced runner hears 409.
+//! every number is taken once and in order, a fenced runner hears 409. From the moment that there
+//! is a wish every answer carries it, and events are no longer kept; after the one last report
+//! nothing is.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use awo_domain::control::{
-    Claim, Finish, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
+    Claim, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, Wish,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -25,7 +28,18 @@ pub enum Fault {
     /// The runner is fenced by the answer to its first `IterationStarted`, which comes as soon as
     /// this file is there.
     FencesWhenThereIs(PathBuf),
+    /// Reports with events are never answered; heartbeats are.
+    HangsOnEvents,
+    /// Claims wait for [`ControlDouble::release`].
+    HoldsClaims,
+    /// Last reports wait for [`ControlDouble::release`].
+    HoldsFinish,
+    /// The last report is refused: another was first.
+    RefusesFinish,
 }
+
+/// Between two looks whether a call is still held.
+const HOLD_PAUSE: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 pub struct Seen {
@@ -33,15 +47,24 @@ pub struct Seen {
     pub claims: u32,
     pub events: Vec<NumberedEvent>,
     pub finish: Option<Finish>,
+    /// With the number of events that were kept before.
+    pub logs: Vec<(usize, IterationLog)>,
+    pub heartbeats: u64,
+    /// What the client wants from now on.
+    pub wish: Option<Wish>,
+    /// Calls that are held at present.
+    pub held: u32,
+    /// True once what is held goes on; or fails, with `fenced`.
+    released: bool,
     pub violations: Vec<String>,
     calls: u64,
-    fenced: bool,
+    pub fenced: bool,
 }
 
 pub struct ControlDouble {
     pub url: String,
     seen: Arc<Mutex<Seen>>,
-    _stop: tokio::sync::oneshot::Sender<()>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
 struct Api {
@@ -64,6 +87,7 @@ impl ControlDouble {
         let app = Router::new()
             .route("/stage/control/claim", post(claim))
             .route(&format!("/stage{reports}/report"), post(report))
+            .route(&format!("/stage{reports}/logs"), post(logs))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .with_state(api);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -85,12 +109,26 @@ impl ControlDouble {
         ControlDouble {
             url,
             seen,
-            _stop: stop,
+            stop: Some(stop),
         }
     }
 
     pub fn seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap()
+    }
+
+    /// Nobody answers from now on.
+    pub fn go_away(&mut self) {
+        drop(self.stop.take());
+        let address = self.url.split('/').nth(2).unwrap();
+        crate::scene::until("the control API is gone", || {
+            std::net::TcpStream::connect(address).is_err()
+        });
+    }
+
+    /// Lets go what is held.
+    pub fn release(&self) {
+        self.seen().released = true;
     }
 }
 
@@ -112,8 +150,27 @@ impl Api {
         seen.fenced || given != Some(wanted.as_str())
     }
 
+    /// What has no place after the last report.
+    fn is_closed(&self, seen: &Seen, headers: &HeaderMap) -> bool {
+        self.refuses(seen, headers) || seen.finish.is_some()
+    }
+
+    /// Holds a call, where this double does.
+    async fn hold(&self, fault: &Fault) {
+        if self.fault != *fault {
+            return;
+        }
+        self.seen.lock().unwrap().held += 1;
+        while !self.seen.lock().unwrap().released {
+            tokio::time::sleep(HOLD_PAUSE).await;
+        }
+    }
+
     fn take(&self, seen: &mut Seen, events: Vec<NumberedEvent>) -> ReportAnswer {
         for event in events {
+            if seen.wish.is_some() {
+                break;
+            }
             let next = seen.events.len() as u64 + 1;
             if event.number < next {
                 let index = usize::try_from(event.number).unwrap() - 1;
@@ -131,12 +188,13 @@ impl Api {
         }
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
-            wish: None,
+            wish: seen.wish,
         }
     }
 }
 
 async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
+    api.hold(&Fault::HoldsClaims).await;
     let claim: Claim = serde_json::from_slice(&body).unwrap();
     let mut seen = api.seen.lock().unwrap();
     seen.claims += 1;
@@ -153,11 +211,16 @@ async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
 }
 
 async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    let report: Report = serde_json::from_slice(&body).unwrap();
+    if api.fault == Fault::HangsOnEvents && !report.events.is_empty() {
+        api.seen.lock().unwrap().held += 1;
+        std::future::pending::<()>().await;
+    }
     let mut seen = api.seen.lock().unwrap();
-    if api.refuses(&seen, &headers) {
+    if api.is_closed(&seen, &headers) {
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }
-    let report: Report = serde_json::from_slice(&body).unwrap();
+    seen.heartbeats += u64::from(report.events.is_empty());
     if report.events.len() > awo_domain::control::MAX_REPORTED_EVENTS {
         seen.violations
             .push("too many events in a report".to_owned());
@@ -174,9 +237,29 @@ async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
     api.answer(&mut seen, &answer)
 }
 
-async fn finish(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+async fn logs(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
     let mut seen = api.seen.lock().unwrap();
-    if api.refuses(&seen, &headers) {
+    if api.is_closed(&seen, &headers) {
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
+    }
+    let log: IterationLog = serde_json::from_slice(&body).unwrap();
+    let known = seen.logs.iter().find(|(_, l)| l.iteration == log.iteration);
+    match known {
+        None => {
+            let kept = seen.events.len();
+            seen.logs.push((kept, log));
+        }
+        Some((_, known)) if *known != log => seen.violations.push("another log".to_owned()),
+        Some(_) => {}
+    }
+    let answer = api.take(&mut seen, Vec::new());
+    api.answer(&mut seen, &answer)
+}
+
+async fn finish(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    api.hold(&Fault::HoldsFinish).await;
+    let mut seen = api.seen.lock().unwrap();
+    if api.refuses(&seen, &headers) || api.fault == Fault::RefusesFinish {
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }
     let finish: Finish = serde_json::from_slice(&body).unwrap();

@@ -8,9 +8,12 @@
 mod agents;
 mod control_double;
 mod delivery;
+mod hearing;
 mod hostile;
+mod logs;
 mod protocol;
 mod runs;
 mod scene;
+mod stopping;
 mod verification;
 mod workspaces;

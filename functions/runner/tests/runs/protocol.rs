@@ -50,24 +50,20 @@ fn a_nonce_that_another_has_claimed_ends_the_runner() {
         .env("AWO_WORKSPACE_ROOT", scene.dir.path())
         .output()
         .unwrap();
-    assert_eq!(second.status.code(), Some(1));
+    assert_eq!(second.status.code(), Some(3));
     assert!(String::from_utf8_lossy(&second.stderr).contains("refused"));
     first.end(scene.dir.path()).succeeded();
 }
 
 #[test]
-fn sigterm_asks_the_agent_and_ends_without_a_finish() {
+fn sigterm_that_no_client_wished_asks_the_agent_and_ends_without_a_finish() {
     let agent = "trap 'echo asked > asked; exit 0' TERM; setsid sleep 4321 & echo > ready; \
                  while :; do sleep 0.01; done";
     let scene = Scene::new(FILES, agent);
     let running = scene.start();
     let workspace = running.run_dir.join("workspace");
     until("the agent runs", || workspace.join("ready").exists());
-    let pid = running.child.id().to_string();
-    let sent = Command::new("sh")
-        .args(["-c", &format!("kill -TERM {pid}")])
-        .status();
-    assert!(sent.unwrap().success());
+    running.ring();
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.code, Some(143));
     assert!(ended.finish.is_none());

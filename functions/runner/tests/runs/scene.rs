@@ -1,6 +1,7 @@
 //! A run on a stage: a real origin, the real runner, a double of the control API.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -8,11 +9,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
-use awo_domain::control::{Finish, Outcome, RunSpec, RunnerEvent};
+use awo_domain::control::{Finish, IterationLog, Outcome, RunSpec, RunnerEvent, Wish};
 use awo_domain::profile::Profile;
 use awo_domain::run::RunErrorCode;
 use awo_domain::verification::{Check, PluginResult};
 use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
+use base64::Engine as _;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::control_double::{ControlDouble, Fault};
 
@@ -45,6 +49,9 @@ pub struct Ended {
     pub events: Vec<RunnerEvent>,
     pub finish: Option<Finish>,
     pub claims: u32,
+    /// With the number of events that were kept before.
+    pub logs: Vec<(usize, IterationLog)>,
+    pub heartbeats: u64,
     pub run_dir: PathBuf,
     pub log: String,
 }
@@ -143,6 +150,24 @@ impl Scene {
 }
 
 impl Running {
+    /// Tells the runner to look what is wished.
+    pub fn ring(&self) {
+        let runner = Pid::from_raw(self.child.id().cast_signed());
+        kill(runner, Signal::SIGTERM).unwrap();
+    }
+
+    /// What a client's wish amounts to: it is written down, and then the doorbell rings.
+    pub fn wish(&self, wish: Wish) {
+        self.control.seen().wish = Some(wish);
+        self.ring();
+    }
+
+    /// Waits for a file in the workspace.
+    pub fn until_there_is(&self, file: &str) {
+        let path = self.run_dir.join("workspace").join(file);
+        until(file, || path.exists());
+    }
+
     /// Waits for the runner's end; the rules of the protocol must have held.
     pub fn end(mut self, dir: &Path) -> Ended {
         let deadline = Instant::now() + PATIENCE;
@@ -160,12 +185,22 @@ impl Running {
         let seen = self.control.seen();
         assert_eq!(seen.violations, Vec::<String>::new());
         let log = fs::read_to_string(dir.join("log")).unwrap();
-        assert!(!log.contains(CANARY), "a secret is in the log: {log}");
+        let token = seen.token.as_deref().unwrap_or(CANARY);
+        let texts = seen
+            .logs
+            .iter()
+            .map(|(_, log)| String::from_utf8(output(log)).unwrap());
+        for text in texts.chain([log.clone()]) {
+            let clean = !text.contains(CANARY) && !text.contains(token);
+            assert!(clean, "a secret is in the log: {text}");
+        }
         Ended {
             code: status.code(),
             events: seen.events.iter().map(|e| e.event.clone()).collect(),
             finish: seen.finish.clone(),
             claims: seen.claims,
+            logs: seen.logs.clone(),
+            heartbeats: seen.heartbeats,
             run_dir: self.run_dir.clone(),
             log,
         }
@@ -184,7 +219,7 @@ impl Ended {
     pub fn succeeded(&self) -> (Option<&str>, Option<&str>) {
         match self.outcome() {
             Outcome::Succeeded { commit, branch } => (commit.as_deref(), branch.as_deref()),
-            failed @ Outcome::Failed { .. } => panic!("{failed:?} {:#?}", self.events),
+            other => panic!("{other:?} {:#?}", self.events),
         }
     }
 
@@ -196,6 +231,23 @@ impl Ended {
             } if *is == code => message,
             other => panic!("{other:?} {:#?}", self.events),
         }
+    }
+
+    /// Whether a run that was stopped as wished had to be forced, and its last commit. That the
+    /// end is reported and nothing is left alive goes with it.
+    pub fn stopped(&self, scene: &Scene) -> (bool, Option<&str>) {
+        assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
+        assert_eq!(self.code, Some(0), "{}", self.log);
+        match self.outcome() {
+            Outcome::Stopped { forced, commit } => (*forced, commit.as_deref()),
+            other => panic!("{other:?} {:#?}", self.events),
+        }
+    }
+
+    /// The input tokens of the whole run.
+    pub fn input_tokens(&self) -> u64 {
+        let usage = &self.finish.as_ref().unwrap().usage;
+        usage.iter().map(|model| model.input_tokens).sum()
     }
 
     pub fn results(&self) -> Vec<&PluginResult> {
@@ -225,6 +277,16 @@ impl Ended {
         });
         last.unwrap_or_else(|| panic!("no agent failed: {:#?}", self.events))
     }
+}
+
+/// What stands in a log.
+pub fn output(log: &IterationLog) -> Vec<u8> {
+    let gzip = base64::engine::general_purpose::STANDARD.decode(&log.output);
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(gzip.unwrap().as_slice())
+        .read_to_end(&mut text)
+        .unwrap();
+    text
 }
 
 /// Adds a commit with `files`; those that end in `.sh` are executable.

@@ -1,0 +1,260 @@
+//! Everything on its way to the control API, in order: events numbered from 1 without gaps, each
+//! until it is acknowledged, and logs, each until it is kept. At the end comes one last report.
+//!
+//! Once a client wishes that the run stops, events are no longer kept and no longer sent; logs
+//! still are, and the last report.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use awo_domain::Timestamp;
+use awo_domain::control::{
+    Finish, HEARTBEAT_MS, IterationLog, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
+    ReportAnswer, RunnerEvent, Wish,
+};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::control_client::{Backoff, CallError, ControlClient};
+use crate::reporter::{Ending, Finishing, Message, NotFinished};
+use crate::stop::{StopReason, StopSignal, StopSwitch};
+
+/// How long logs may keep the last report of a stopped run waiting.
+const STOPPED_LOGS_LIMIT: Duration = Duration::from_secs(3);
+/// For one try of the last report of a stopped run, of which there should be several.
+const STOPPED_CALL_LIMIT: Duration = Duration::from_secs(5);
+
+enum Item {
+    Event(NumberedEvent),
+    Log(IterationLog),
+}
+
+pub(crate) struct Desk {
+    client: ControlClient,
+    switch: StopSwitch,
+    stop: StopSignal,
+    inbox: mpsc::Receiver<Message>,
+    pending: VecDeque<Item>,
+    next_number: u64,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        client: ControlClient,
+        switch: StopSwitch,
+        stop: StopSignal,
+        inbox: mpsc::Receiver<Message>,
+    ) -> Desk {
+        Desk {
+            client,
+            switch,
+            stop,
+            inbox,
+            pending: VecDeque::new(),
+            next_number: 1,
+        }
+    }
+
+    /// Works until the last report is kept or nobody wants to hear any more.
+    pub(crate) async fn work(mut self) {
+        let stop = self.stop.clone();
+        let finishing = tokio::select! {
+            biased;
+            // A report that is under way is given up: its events would not be kept.
+            () = stop.wished() => self.gather().await,
+            finishing = self.report() => finishing,
+        };
+        if let Some(Finishing { ending, kept }) = finishing {
+            let result = self.finish(*ending).await;
+            let _ = kept.send(result);
+        }
+    }
+
+    /// Reports what happens until the run has ended; nothing if the run is fenced.
+    async fn report(&mut self) -> Option<Finishing> {
+        let heartbeat = Duration::from_millis(HEARTBEAT_MS);
+        let mut next_heartbeat = Instant::now() + heartbeat;
+        loop {
+            if self.pending.is_empty()
+                && let Ok(message) = timeout_at(next_heartbeat, self.inbox.recv()).await
+                && let Some(finishing) = self.take(message?)
+            {
+                return Some(finishing);
+            }
+            // Events that come together travel together.
+            while let Ok(message) = self.inbox.try_recv() {
+                if let Some(finishing) = self.take(message) {
+                    return Some(finishing);
+                }
+            }
+            self.send_next().await.ok()?;
+            next_heartbeat = Instant::now() + heartbeat;
+        }
+    }
+
+    /// Takes what comes until the run has ended, and sends nothing.
+    async fn gather(&mut self) -> Option<Finishing> {
+        loop {
+            let message = self.inbox.recv().await?;
+            if let Some(finishing) = self.take(message) {
+                return Some(finishing);
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) -> Option<Finishing> {
+        match message {
+            Message::Event(at, event) => self.number(at, event),
+            Message::Log(log) => self.pending.push_back(Item::Log(log)),
+            Message::Finish(finishing) => return Some(finishing),
+        }
+        None
+    }
+
+    fn number(&mut self, at: Timestamp, event: RunnerEvent) {
+        let number = self.next_number;
+        self.next_number += 1;
+        let event = NumberedEvent { number, at, event };
+        self.pending.push_back(Item::Event(event));
+    }
+
+    /// The next events, up to a log.
+    fn batch(&self) -> Vec<NumberedEvent> {
+        let events = self.pending.iter().map_while(|item| match item {
+            Item::Event(event) => Some(event.clone()),
+            Item::Log(_) => None,
+        });
+        events.take(MAX_REPORTED_EVENTS).collect()
+    }
+
+    /// Sends a log, a batch of events, or a heartbeat, until it is kept or refused. It has no
+    /// limit of its own: the run has one, and its last report another.
+    async fn send_next(&mut self) -> Result<(), NotFinished> {
+        let mut backoff = Backoff::new();
+        loop {
+            let events = self.batch();
+            let last = events.last().map_or(0, |event| event.number);
+            let sent = match self.pending.front() {
+                Some(Item::Log(log)) => self.client.log(log).await,
+                _ => self.client.report(&Report { events }).await,
+            };
+            match sent {
+                Ok(answer) => {
+                    self.heed(&answer);
+                    self.drop_kept(&answer);
+                    if answer.acknowledged >= last {
+                        return Ok(());
+                    }
+                    if answer.wish.is_none() {
+                        let kept = answer.acknowledged;
+                        tracing::warn!(kept, "not all events were kept; sending them again");
+                    }
+                }
+                Err(why) => self.not_sent(why)?,
+            }
+            sleep(backoff.pause()).await;
+        }
+    }
+
+    /// A log at the front is what was sent; events are kept as far as the answer says.
+    fn drop_kept(&mut self, answer: &ReportAnswer) {
+        if let Some(Item::Log(_)) = self.pending.front() {
+            self.pending.pop_front();
+            return;
+        }
+        let kept =
+            |item: &Item| matches!(item, Item::Event(event) if event.number <= answer.acknowledged);
+        while self.pending.front().is_some_and(kept) {
+            self.pending.pop_front();
+        }
+    }
+
+    /// Sends all but what fits into the last report.
+    async fn send_most(&mut self) -> Result<(), NotFinished> {
+        while self.batch().len() < self.pending.len() {
+            self.send_next().await?;
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self, ending: Ending) -> Result<(), NotFinished> {
+        let stop = self.stop.clone();
+        tokio::select! {
+            biased;
+            () = stop.wished() => {}
+            sent = self.send_most() => sent?,
+        }
+        let (ending, call_limit) = match self.stop.wish() {
+            // The client's own limit of a call is enough.
+            None => (ending, Duration::MAX),
+            Some(wish) => {
+                self.pending.retain(|item| matches!(item, Item::Log(_)));
+                match timeout(STOPPED_LOGS_LIMIT, self.send_most()).await {
+                    Ok(sent) => sent?,
+                    Err(_) => tracing::warn!("a log was not taken in time"),
+                }
+                self.pending.clear();
+                (overtaken(ending, wish), STOPPED_CALL_LIMIT)
+            }
+        };
+        let finish = Finish {
+            events: self.batch(),
+            outcome: ending.outcome,
+            iterations: ending.iterations,
+            usage: ending.usage,
+        };
+        let mut backoff = Backoff::new();
+        loop {
+            match timeout(call_limit, self.client.finish(&finish)).await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(why)) => self.not_sent(why)?,
+                Err(_) => tracing::warn!("the last report was not answered in time; trying again"),
+            }
+            sleep(backoff.pause()).await;
+        }
+    }
+
+    fn heed(&self, answer: &ReportAnswer) {
+        if let Some(wish) = answer.wish {
+            self.switch.stop(StopReason::Wished(wish));
+        }
+    }
+
+    fn not_sent(&self, why: CallError) -> Result<(), NotFinished> {
+        match why {
+            CallError::TryAgain(why) => {
+                tracing::warn!(why, "a report was not answered; trying again");
+                Ok(())
+            }
+            CallError::Refused { .. } => {
+                tracing::error!(%why, "fenced: the run stops at once");
+                self.switch.stop(StopReason::Fenced);
+                Err(NotFinished::Fenced)
+            }
+        }
+    }
+}
+
+/// A run that came to its own end after a client had wished that it stops was stopped, too: the
+/// client was first.
+fn overtaken(ending: Ending, wish: Wish) -> Ending {
+    let outcome = match ending.outcome {
+        stopped @ Outcome::Stopped { .. } => stopped,
+        Outcome::Succeeded { commit, .. } | Outcome::Failed { commit, .. } => Outcome::Stopped {
+            forced: is_immediate(wish),
+            commit,
+        },
+    };
+    Ending { outcome, ..ending }
+}
+
+/// An immediate kill counts as forced, whatever was alive.
+pub(crate) fn is_immediate(wish: Wish) -> bool {
+    matches!(
+        wish,
+        Wish::Kill {
+            immediate: true,
+            ..
+        }
+    )
+}

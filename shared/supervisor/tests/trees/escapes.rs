@@ -1,0 +1,138 @@
+//! What a command may do to get away, and what it is given on its way.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::scene::{Supervised, TERM, exited, forced, kill, marked, signaled, until};
+
+#[test]
+fn the_end_of_the_command_is_reported_as_it_was() {
+    assert_eq!(Supervised::start("exit 7", &[]).finish().0, exited(7));
+    let by_signal = Supervised::start("kill -TERM $$", &[]).finish().0;
+    assert_eq!(by_signal, signaled(TERM));
+    let missing = Supervised::start("exec /no/such/program", &[]).finish().0;
+    assert_eq!(missing, exited(127));
+}
+
+#[test]
+fn a_command_that_cannot_start_is_reported_with_the_reason() {
+    let output = Command::new(env!("CARGO_BIN_EXE_supervise-command"))
+        .args(["--", "/no/such/program"])
+        .stdin(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(127));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("No such file"));
+}
+
+#[test]
+fn a_grandchild_in_its_own_session_does_not_outlive_the_command() {
+    let script = "setsid sh -c 'sleep 300; :' & exit 3";
+    assert_eq!(
+        Supervised::start(script, &[]).finish(),
+        (forced(exited(3)), Vec::new())
+    );
+}
+
+#[test]
+fn a_daemon_that_forked_twice_does_not_outlive_the_command() {
+    let script = "(setsid sh -c '(trap \"\" TERM HUP INT; sleep 300 & wait) &' &) ; exit 0";
+    assert_eq!(
+        Supervised::start(script, &[]).finish(),
+        (forced(exited(0)), Vec::new())
+    );
+}
+
+#[test]
+fn a_chain_of_successors_is_caught() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("link.sh");
+    fs::write(&link, "setsid sh \"$0\" & exit 0\n").unwrap();
+    let script = format!("setsid sh '{}' & exit 0", link.display());
+    for _ in 0..5 {
+        assert_eq!(
+            Supervised::start(&script, &[]).finish(),
+            (forced(exited(0)), Vec::new())
+        );
+    }
+}
+
+#[test]
+fn a_fan_out_is_caught_while_it_grows() {
+    let script = "i=0; while [ $i -lt 50 ]; do setsid sh -c 'trap \"\" TERM; sleep 300 & wait' & \
+                  i=$((i+1)); done; exit 0";
+    assert_eq!(
+        Supervised::start(script, &[]).finish(),
+        (forced(exited(0)), Vec::new())
+    );
+}
+
+#[test]
+fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
+    // Stands in for the runner: the outer supervisor is the subreaper above the inner one. The
+    // inner one's command dies by the parent-death signal, its orphans by the outer one.
+    let inner = env!("CARGO_BIN_EXE_supervise-command");
+    let script =
+        format!("sleep 300 | '{inner}' -- sh -c 'setsid sleep 300 & echo ready; sleep 300; :'");
+    let mut supervised = Supervised::start(&script, &[]);
+    supervised.ready();
+    assert!(marked(&supervised.mark).len() >= 4);
+    let inner_pid = inner_supervisor(supervised.child.id());
+    kill(inner_pid, "KILL");
+    until("the inner command dies with its supervisor", || {
+        marked(&supervised.mark)
+            .iter()
+            .all(|line| !line.starts_with("sh -c setsid"))
+    });
+    supervised.wish("kill\n");
+    let (report, left) = supervised.finish();
+    assert_eq!((report.survivors, left), (0, Vec::new()));
+}
+
+/// The supervisor that descends from the supervisor `outer`.
+fn inner_supervisor(outer: u32) -> u32 {
+    let is_ours = |pid: u32| {
+        let mut at = pid;
+        while at > 1 {
+            let stat = fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
+            let after = stat.rsplit(')').next().unwrap_or_default().to_owned();
+            at = after
+                .split_ascii_whitespace()
+                .nth(1)
+                .and_then(|p| p.parse().ok())
+                .unwrap_or(0);
+            if at == outer {
+                return true;
+            }
+        }
+        false
+    };
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok())
+        .find(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.starts_with(env!("CARGO_BIN_EXE_supervise-command").as_bytes()) && is_ours(*pid)
+        })
+        .unwrap()
+}
+
+#[test]
+fn the_command_gains_no_rights_and_inherits_no_descriptor() {
+    let script = "grep -q 'NoNewPrivs:.*1' /proc/self/status || exit 1; \
+                  for fd in /proc/self/fd/*; do case ${fd##*/} in 0|1|2) ;; \
+                  *) [ ! -e \"$fd\" ] || [ \"$(readlink \"$fd\")\" = \"\" ] || exit 2 ;; esac; done; \
+                  read line && exit 3; exit 0";
+    assert_eq!(Supervised::start(script, &[]).finish().0, exited(0));
+}
+
+#[test]
+fn root_gives_up_its_user_for_the_command() {
+    if !nix::unistd::geteuid().is_root() {
+        return;
+    }
+    let script = "[ \"$(id -u):$(id -g):$(id -G)\" = 65534:65533:65533 ]";
+    let supervised = Supervised::start(script, &["--uid", "65534", "--gid", "65533"]);
+    assert_eq!(supervised.finish().0, exited(0));
+}

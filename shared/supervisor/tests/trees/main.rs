@@ -1,0 +1,13 @@
+//! Whatever a command does to get away, nothing of it is alive when the supervisor has reported.
+//!
+//! Every test marks its processes by a variable of its own in their environment and looks for
+//! that mark in all of `/proc`.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, also in what its tests share"
+)]
+
+mod escapes;
+mod scene;
+mod wishes;
