@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use awo_domain::Timestamp;
 use awo_domain::run::RunStatus;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -18,6 +18,15 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
             "the service's answer does not read ({error}): are service and awo of one version?"
         ))
     })
+}
+
+/// Reads the data of an envelope.
+pub fn data<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+    #[derive(Deserialize)]
+    struct Envelope<T> {
+        data: T,
+    }
+    read(text).map(|envelope: Envelope<T>| envelope.data)
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,6 +88,10 @@ pub struct Run {
     pub started_at: Option<String>,
     #[serde(default)]
     pub completed_at: Option<String>,
+    #[serde(default)]
+    pub compute_stopped_at: Option<String>,
+    #[serde(default)]
+    pub settled_at: Option<String>,
     #[serde(default)]
     pub branch: Option<String>,
     #[serde(default)]
@@ -148,13 +161,108 @@ pub struct Events {
     pub has_more: bool,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Event {
+    pub sequence: u64,
     #[serde(rename = "type")]
     pub kind: String,
     pub timestamp: Timestamp,
     #[serde(default)]
     pub data: Value,
+    /// What a newer service says as well.
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+impl Event {
+    /// True for the event that ends the run, of which each has exactly one.
+    pub fn is_last(&self) -> bool {
+        matches!(
+            self.kind.as_str(),
+            "run.completed" | "run.failed" | "run.cancelled"
+        )
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Logs {
+    pub logs: Vec<Value>,
+    #[serde(default)]
+    pub has_more: bool,
+}
+
+/// What the agent printed in one iteration.
+#[derive(Debug, Deserialize)]
+pub struct Log {
+    pub iteration: u32,
+    pub output: String,
+    /// Of the output before anything was cut.
+    #[serde(default)]
+    pub bytes: u64,
+    #[serde(default)]
+    pub truncated: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Canceled {
+    pub was_running: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Killed {
+    pub success: bool,
+    pub forced_kill: bool,
+    #[serde(default)]
+    pub duration_ms: Option<i64>,
+    pub status: String,
+    pub message: String,
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    pub run_id: String,
+    pub status: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Position {
+    pub work_order_id: String,
+    pub position: u64,
+    pub state: String,
+    pub enqueued_at: String,
+    #[serde(default)]
+    pub estimated_start_time: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Health {
+    pub status: String,
+    pub stats: Stats,
+    pub utilization: f64,
+    pub indicators: Indicators,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stats {
+    pub running: u64,
+    pub waiting: u64,
+    pub max_concurrent: u64,
+    pub max_queue_size: u64,
+    pub accepting: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Indicators {
+    pub can_start_immediately: bool,
 }
 
 #[derive(Debug, Deserialize)]

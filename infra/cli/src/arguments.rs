@@ -18,7 +18,7 @@ The service and the key are found in this order:
 
 Exit codes:
   0    done
-  1    the run that was followed did not succeed
+  1    the run that was followed did not succeed, or a kill could not be confirmed
   2    the command line is wrong
   3    the service refused
   4    the service cannot be reached
@@ -27,7 +27,8 @@ Exit codes:
 Examples:
   awo submit --repo https://example.com/team/project.git --prompt 'Fix the failing tests' --follow
   awo list --status running
-  awo get run_01k0000000000000000000000a --json";
+  awo get run_01k0000000000000000000000a --json
+  awo cancel wo_01k0000000000000000000000a --reason 'wrong branch' --wait";
 
 /// Submit coding tasks to the Agent Work Order Service and follow them.
 #[derive(Debug, Parser)]
@@ -60,10 +61,22 @@ pub struct Connection {
 pub enum Command {
     /// Submit a work order
     Submit(Box<Submit>),
+    /// Start a new run of a work order that is queued or has failed
+    Start(Start),
     /// Follow a run until it ends
     Follow(Follow),
+    /// Cancel a work order or a run
+    Cancel(Cancel),
+    /// Kill the processes of a work order
+    Kill(Kill),
     /// Show a work order or a run
     Get(Get),
+    /// Show the events of a run
+    Events(Events),
+    /// Show what the agent printed
+    Logs(Logs),
+    /// Show how full the queue is, or the place of a work order in it
+    Queue(Queue),
     /// List work orders, newest first
     List(List),
     /// List runs, newest first
@@ -143,6 +156,85 @@ pub struct Follow {
     /// The run: run_…
     #[arg(value_parser = quantity::run_id)]
     pub run: RunId,
+}
+
+#[derive(Debug, Args)]
+pub struct Start {
+    /// The work order: wo_…
+    #[arg(value_parser = quantity::work_order_id)]
+    pub work_order: WorkOrderId,
+    /// Show the run's progress until it ends
+    #[arg(long)]
+    pub follow: bool,
+    /// Names this start, so that it is made once however often it is sent [default: a fresh
+    /// random key]
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Cancel {
+    /// A work order (wo_…) or a run (run_…)
+    #[arg(value_parser = quantity::id)]
+    pub id: Id,
+    /// Why; it is kept with the run
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// Wait until its processes are gone and it is paid, and show what it cost
+    #[arg(long)]
+    pub wait: bool,
+}
+
+const KILL_HELP: &str = "\
+A kill sends SIGTERM, waits for the grace, sends SIGKILL to whatever is left, and answers when
+nothing of it is alive; that may take the grace and a minute more. Work that is to end in good
+order, with its last usage reported, is better canceled: awo cancel.";
+
+#[derive(Debug, Args)]
+#[command(after_help = KILL_HELP)]
+pub struct Kill {
+    /// The work order: wo_…
+    #[arg(value_parser = quantity::work_order_id)]
+    pub work_order: WorkOrderId,
+    /// From SIGTERM to SIGKILL, at most 30s [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = quantity::grace_ms)]
+    pub grace: Option<u64>,
+    /// Without grace: SIGKILL at once
+    #[arg(long, conflicts_with = "grace")]
+    pub now: bool,
+    /// Why; it is kept with the run
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Events {
+    /// A run (run_…), or a work order (wo_…) for its newest run
+    #[arg(value_parser = quantity::id)]
+    pub id: Id,
+    /// Go on showing them as they come, until the run ends
+    #[arg(long)]
+    pub follow: bool,
+    /// Only those after this sequence
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32))]
+    pub after: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// A run (run_…), or a work order (wo_…) for its newest run
+    #[arg(value_parser = quantity::id)]
+    pub id: Id,
+    /// Only this iteration
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub iteration: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct Queue {
+    /// A work order (wo_…), to see its place
+    #[arg(value_parser = quantity::work_order_id)]
+    pub work_order: Option<WorkOrderId>,
 }
 
 #[derive(Debug, Args)]

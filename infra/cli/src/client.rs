@@ -1,13 +1,14 @@
 //! HTTP to the service: bounded in time and tries, without redirects, with the key in the header
 //! only.
 //!
-//! A POST carries an idempotency key, so that everything here may be sent again after a failure
-//! that says nothing about whether it arrived.
+//! What makes something carries an idempotency key, and what ends something ends it once, so that
+//! a request may be sent again after a failure that says nothing about whether it arrived.
 
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Method, Url};
+use reqwest::{Method, Response, Url};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::address::{Address, is_loopback};
@@ -17,12 +18,35 @@ use crate::failure::{ApiFailure, Failure};
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest single try; the gateway gives up after 29 s.
 const TRY: Duration = Duration::from_secs(35);
+/// Longest wait for an answer that is streamed: a kill waits for the end of a process.
+const PATIENT_TRY: Duration = Duration::from_secs(120);
+/// Longest life of a stream of events; the service ends it after 14 minutes.
+const STREAM: Duration = Duration::from_secs(20 * 60);
+/// Longest wait for the head of a stream.
+const STREAM_HEAD: Duration = Duration::from_secs(30);
 /// Tries of one request, the first included.
 const TRIES: u32 = 3;
 /// Pause before the second try; it doubles.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Largest answer that is read, in bytes.
 const MAX_ANSWER: usize = 16 * 1_024 * 1_024;
+
+/// What is sent.
+struct Request<'a> {
+    method: Method,
+    url: Url,
+    accept: &'static str,
+    body: Option<&'a Value>,
+    /// Name and value of a header that the request needs.
+    extra: Option<(&'static str, HeaderValue)>,
+    limit: Duration,
+}
+
+/// The part of an envelope that says whether all is well.
+#[derive(Deserialize)]
+struct Verdict {
+    success: bool,
+}
 
 /// A client of one service with one key.
 pub struct Client {
@@ -58,22 +82,71 @@ impl Client {
 
     /// Reads, with more tries where one failed.
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<String, Failure> {
-        let url = self.url(path, query);
-        tried(|| self.send(Method::GET, &url, None)).await
-    }
-
-    /// Reads once.
-    pub async fn get_once(&self, path: &str, query: &[(&str, String)]) -> Result<String, Failure> {
-        self.send(Method::GET, &self.url(path, query), None).await
+        let request = self.request(Method::GET, path, query);
+        tried(|| self.answer(&request)).await
     }
 
     /// Makes something, once however often it is sent.
-    pub async fn post(&self, path: &str, body: &Value, key: &str) -> Result<String, Failure> {
-        let url = self.url(path, &[]);
+    pub async fn post(
+        &self,
+        path: &str,
+        body: Option<&Value>,
+        key: &str,
+    ) -> Result<String, Failure> {
         let key = HeaderValue::try_from(key).map_err(|_| {
             Failure::Usage("--idempotency-key must be 1–255 visible ASCII characters".to_owned())
         })?;
-        tried(|| self.send(Method::POST, &url, Some((body, &key)))).await
+        let request = Request {
+            body,
+            extra: Some(("idempotency-key", key)),
+            ..self.request(Method::POST, path, &[])
+        };
+        tried(|| self.answer(&request)).await
+    }
+
+    /// Asks for something that takes its time, once.
+    pub async fn post_patiently(&self, path: &str, body: &Value) -> Result<String, Failure> {
+        let request = Request {
+            body: Some(body),
+            limit: PATIENT_TRY,
+            ..self.request(Method::POST, path, &[])
+        };
+        self.answer(&request).await
+    }
+
+    /// Takes something away, with more tries where one failed.
+    pub async fn delete(&self, path: &str) -> Result<String, Failure> {
+        let request = self.request(Method::DELETE, path, &[]);
+        tried(|| self.answer(&request)).await
+    }
+
+    /// Opens a stream of events after the one with this id.
+    pub async fn stream(&self, path: &str, after: u64) -> Result<Response, Failure> {
+        let request = Request {
+            accept: "text/event-stream",
+            extra: (after > 0).then(|| ("last-event-id", HeaderValue::from(after))),
+            limit: STREAM,
+            ..self.request(Method::GET, path, &[])
+        };
+        let head = tokio::time::timeout(STREAM_HEAD, self.send(&request)).await;
+        let answer = head.map_err(|_| self.silent(STREAM_HEAD))??;
+        let kind = header(answer.headers(), "content-type").unwrap_or_default();
+        if answer.status().is_success() && !kind.starts_with("text/event-stream") {
+            return Err(Failure::Broken(
+                "the service does not stream events: are service and awo of one version?"
+                    .to_owned(),
+            ));
+        }
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        // What is no stream ends soon, or never; the time to the head is enough for either.
+        let text = tokio::time::timeout(STREAM_HEAD, self.text_of(&request, answer)).await;
+        text.map_err(|_| self.silent(STREAM_HEAD))?.and_then(|_| {
+            Err(Failure::Broken(
+                "the service's answer is no stream".to_owned(),
+            ))
+        })
     }
 
     fn url(&self, path: &str, query: &[(&str, String)]) -> Url {
@@ -88,21 +161,44 @@ impl Client {
         url
     }
 
-    async fn send(
-        &self,
-        method: Method,
-        url: &Url,
-        body: Option<(&Value, &HeaderValue)>,
-    ) -> Result<String, Failure> {
-        let mut request = self
-            .http
-            .request(method, url.clone())
-            .header("authorization", self.authorization.clone())
-            .header("accept", "application/json");
-        if let Some((body, key)) = body {
-            request = request.json(body).header("idempotency-key", key.clone());
+    fn request(&self, method: Method, path: &str, query: &[(&str, String)]) -> Request<'_> {
+        Request {
+            method,
+            url: self.url(path, query),
+            accept: "application/json",
+            body: None,
+            extra: None,
+            limit: TRY,
         }
-        let mut answer = request.send().await.map_err(|e| self.unreachable(&e))?;
+    }
+
+    async fn answer(&self, request: &Request<'_>) -> Result<String, Failure> {
+        let answer = self.send(request).await?;
+        self.text_of(request, answer).await
+    }
+
+    async fn send(&self, request: &Request<'_>) -> Result<Response, Failure> {
+        let mut sent = self
+            .http
+            .request(request.method.clone(), request.url.clone())
+            .header("authorization", self.authorization.clone())
+            .header("accept", request.accept)
+            .timeout(request.limit);
+        if let Some(body) = request.body {
+            sent = sent.json(body);
+        }
+        if let Some((name, value)) = &request.extra {
+            sent = sent.header(*name, value.clone());
+        }
+        sent.send().await.map_err(|e| self.unreachable(&e))
+    }
+
+    /// The answer's text, unless it is an error.
+    async fn text_of(
+        &self,
+        request: &Request<'_>,
+        mut answer: Response,
+    ) -> Result<String, Failure> {
         let status = answer.status();
         let headers = answer.headers().clone();
         let mut bytes: Vec<u8> = Vec::new();
@@ -114,8 +210,13 @@ impl Client {
                 )));
             }
         }
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if status.is_success() {
+        // White space keeps a connection alive on which an answer takes its time.
+        let text = String::from_utf8_lossy(bytes.trim_ascii_start()).into_owned();
+        // An envelope decides itself: the status of a streamed one was sent before its outcome
+        // was known, and the health of a queue that is full comes with 503.
+        let envelope = request.url.path().contains("/api/v1/");
+        let verdict = serde_json::from_str(&text).ok().filter(|_| envelope);
+        if verdict.map_or(status.is_success(), |verdict: Verdict| verdict.success) {
             return Ok(text);
         }
         let (id, after) = (
@@ -126,7 +227,16 @@ impl Client {
         Err(Failure::Api(Box::new(failure)))
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+    fn silent(&self, time: Duration) -> Failure {
+        Failure::Unreachable {
+            what: self.base.to_string(),
+            why: format!("no answer in {} s", time.as_secs()),
+            advice: "try again".to_owned(),
+        }
+    }
+
+    /// What a request or a stream that broke off means.
+    pub fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let advice = if is_loopback(&self.base) {
             "start the service (`make run` starts the local one), or name another with --url"
         } else {

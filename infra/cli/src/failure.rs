@@ -28,8 +28,8 @@ pub enum Failure {
         /// What to do.
         advice: String,
     },
-    /// The run that was followed did not succeed; that has been told.
-    RunEnded,
+    /// What was waited for did not come about; that has been told.
+    NotDone,
     /// Interrupted; what that means has been told.
     Interrupted,
     /// Whoever read the output has gone.
@@ -41,7 +41,7 @@ pub enum Failure {
 /// An answer of the API that is an error.
 #[derive(Debug)]
 pub struct ApiFailure {
-    /// HTTP status.
+    /// HTTP status; that of the code where the error came after the status line.
     pub status: u16,
     /// The API's code.
     pub code: String,
@@ -116,6 +116,10 @@ impl ApiFailure {
                 None,
             ),
         };
+        let status = match status {
+            200..300 => status_of(&code),
+            told => told,
+        };
         ApiFailure {
             status,
             code,
@@ -146,9 +150,15 @@ impl ApiFailure {
                 "`awo list` shows the work orders of this key".to_owned()
             }
             (404, "RUN_NOT_FOUND") => "`awo runs` shows the runs of this key".to_owned(),
+            (404, "NOT_FOUND") => {
+                "`awo list` shows the work orders of this key; if it is one of them, service and \
+                 awo may not be of one version"
+                    .to_owned()
+            }
             (404 | 405, _) => {
                 "check the address, and that service and awo are of one version".to_owned()
             }
+            (409, _) => "`awo get` with its id shows how it stands".to_owned(),
             (422, "IDEMPOTENCY_MISMATCH") => {
                 "use another --idempotency-key for another order".to_owned()
             }
@@ -190,7 +200,20 @@ impl ApiFailure {
     }
 }
 
-/// The option that a field of the create body comes from.
+/// The status that belongs to a code of the API.
+fn status_of(code: &str) -> u16 {
+    match code {
+        "BAD_REQUEST" => 400,
+        "UNAUTHORIZED" => 401,
+        "FORBIDDEN" => 403,
+        "NOT_FOUND" => 404,
+        "CONFLICT" => 409,
+        "RATE_LIMITED" => 429,
+        _ => 500,
+    }
+}
+
+/// The option that a field of the body comes from.
 fn option_of(path: &str) -> Option<&'static str> {
     let options = [
         ("/taskPrompt", "--prompt"),
@@ -206,6 +229,8 @@ fn option_of(path: &str) -> Option<&'static str> {
         ("/tenantContext/tenantUserId", "--tenant-user"),
         ("/metadata", "--metadata"),
         ("/harness", "--harness"),
+        ("/gracePeriodMs", "--grace"),
+        ("/reason", "--reason"),
         ("Idempotency-Key", "--idempotency-key"),
     ];
     let found = options.iter().find(|(field, _)| {
@@ -220,7 +245,7 @@ impl Failure {
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::ReaderGone => 0,
-            Failure::RunEnded => 1,
+            Failure::NotDone => 1,
             Failure::Usage(_) => 2,
             Failure::Api(_) | Failure::Refused(_) | Failure::Broken(_) => 3,
             Failure::Unreachable { .. } => 4,
@@ -238,7 +263,7 @@ impl Failure {
                 clean_line(what),
                 clean(why)
             )),
-            Failure::RunEnded | Failure::Interrupted | Failure::ReaderGone => None,
+            Failure::NotDone | Failure::Interrupted | Failure::ReaderGone => None,
         }
     }
 
@@ -284,6 +309,11 @@ mod tests {
         assert_eq!(
             (read.code.as_str(), read.request_id.as_deref()),
             ("CONFLICT", Some("r"))
+        );
+        let late = ApiFailure::read(200, None, None, envelope.to_owned());
+        assert_eq!(
+            late.status, 409,
+            "the status line of a stream comes too early to know"
         );
         let read = ApiFailure::read(502, None, Some("9999"), "<html>\u{1b}[2J".to_owned());
         assert_eq!(read.code, "HTTP 502");

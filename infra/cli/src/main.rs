@@ -7,16 +7,24 @@ mod address;
 mod admin;
 mod answers;
 mod arguments;
+mod cancel;
 mod client;
+mod events;
 mod failure;
 mod follow;
+mod kill;
 mod list;
+mod live;
+mod logs;
 mod output;
 mod paint;
 mod progress;
 mod quantity;
+mod queue;
 mod read;
 mod screen;
+mod sse;
+mod start;
 mod submit;
 
 use std::process::ExitCode;
@@ -57,7 +65,13 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let client = Client::new(address)?;
     match &arguments.command {
         Command::Submit(order) => submit::run(&client, order, output).await,
+        Command::Start(wanted) => start::run(&client, wanted, output).await,
         Command::Follow(wanted) => follow::run(&client, &wanted.run, output).await,
+        Command::Cancel(wanted) => cancel::run(&client, wanted, output).await,
+        Command::Kill(wanted) => kill::run(&client, wanted, output).await,
+        Command::Events(wanted) => events::run(&client, wanted, output).await,
+        Command::Logs(wanted) => logs::run(&client, wanted, output).await,
+        Command::Queue(wanted) => queue::run(&client, wanted, output).await,
         Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
         Command::List(filter) => list::list(&client, filter, output).await,
         Command::Runs(filter) => list::runs(&client, filter, output).await,

@@ -33,6 +33,11 @@ impl Output {
         })
     }
 
+    /// Writes a remark beside what was asked for; one that nobody reads does no harm.
+    pub fn remark(&self, text: &str) {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+
     /// Tells a failure: to programs as the API said it, to people in words.
     pub fn failure(&self, failure: &Failure) -> ExitCode {
         if let (true, Failure::Api(api)) = (self.json, failure)

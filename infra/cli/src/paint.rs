@@ -67,8 +67,8 @@ impl Paint {
     pub fn status(self, status: &str) -> String {
         let status = clean_line(status);
         match status.as_str() {
-            "succeeded" | "passed" => self.good(&status),
-            "failed" | "error" | "canceled" => self.bad(&status),
+            "succeeded" | "passed" | "healthy" => self.good(&status),
+            "failed" | "error" | "canceled" | "unhealthy" => self.bad(&status),
             _ => self.strong(&status),
         }
     }
@@ -84,6 +84,22 @@ pub fn clean(text: &str) -> String {
 /// The same in one line.
 pub fn clean_line(text: &str) -> String {
     text.trim_end().chars().map(shown).collect()
+}
+
+/// What a program printed: its lines, without what coloured them or moved the cursor.
+pub fn plain(text: &str) -> String {
+    let (mut plain, mut rest) = (String::new(), text);
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        // Parameters, then one letter that says what they mean.
+        let parameters = |c: char| matches!(c, ' '..='?');
+        let tail = after.trim_start_matches(parameters);
+        rest = tail
+            .strip_prefix(|c| matches!(c, '@'..='~'))
+            .unwrap_or(tail);
+    }
+    plain.push_str(rest);
+    clean(&plain.replace("\r\n", "\n").replace('\r', "\n"))
 }
 
 fn shown(c: char) -> char {
@@ -116,6 +132,14 @@ mod tests {
             "a�[2J\nb��31m�x z"
         );
         assert_eq!(clean_line("a\nb\n"), "a�b");
+    }
+
+    #[test]
+    fn what_a_program_printed_keeps_its_lines_and_loses_its_colours() {
+        assert_eq!(
+            plain("\u{1b}[1;32mok\u{1b}[0m\r\n10%\r20%\n\u{1b}]0;t\u{7}\u{1b}[2"),
+            "ok\n10%\n20%\n�]0;t�"
+        );
     }
 
     #[test]

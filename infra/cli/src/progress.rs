@@ -1,10 +1,8 @@
 //! A run's timeline in words, one event at a time.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
-use crate::answers::{Event, Run};
+use crate::answers::Event;
 use crate::paint::{Paint, clean_line, shortened};
 
 /// Most failing checks that are named.
@@ -134,18 +132,18 @@ fn quoted(message: &str) -> Vec<String> {
     lines
 }
 
-/// The live line: where the run is now.
-pub fn live(run: &Run, elapsed: Duration) -> String {
-    let place = match (run.status.as_str(), run.phase.as_deref()) {
-        ("running", Some(phase)) => format!("{} of iteration {}", clean_line(phase), run.iteration),
-        (status, _) => clean_line(status),
-    };
-    let ms = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
-    let cost = run
-        .cost
-        .as_ref()
-        .map(|cost| format!(", {} credits", cost.credits));
-    format!("{place}, {}{}", seconds(ms), cost.unwrap_or_default())
+/// Where the run is from this event on, if that changes.
+pub fn place(event: &Event) -> Option<String> {
+    let iteration = event.data["iteration"].as_u64().unwrap_or(0);
+    match event.kind.as_str() {
+        "run.created" => Some("queued".to_owned()),
+        "run.building" => Some("building".to_owned()),
+        "run.started" => Some("running".to_owned()),
+        "iteration.started" => Some(format!("agent of iteration {iteration}")),
+        "verification.started" => Some(format!("verifying iteration {iteration}")),
+        "delivery.started" => Some("delivering".to_owned()),
+        _ => None,
+    }
 }
 
 /// Milliseconds as people read them.
@@ -183,9 +181,11 @@ mod tests {
 
     fn shown(kind: &str, data: Value) -> Vec<String> {
         let event = Event {
+            sequence: 1,
             kind: kind.to_owned(),
             timestamp: awo_domain::Timestamp::from_epoch_ms(0),
             data,
+            more: serde_json::Map::new(),
         };
         lines(&event, 1_250, Paint::of_terminal(false))
     }

@@ -3,6 +3,9 @@
 use awo_domain::money::MicroCredits;
 use awo_domain::{OrgId, RunId, WorkOrderId};
 
+/// Longest wait from a kill's SIGTERM to its SIGKILL, in milliseconds.
+const MAX_GRACE_MS: u64 = 30_000;
+
 /// Credits, more than none.
 pub type Credits = MicroCredits;
 
@@ -58,8 +61,24 @@ pub fn credits(text: &str) -> Result<Credits, String> {
     }
 }
 
-/// Reads a time such as `1h30m` into milliseconds.
+/// Reads a time such as `1h30m` into milliseconds, more than none.
 pub fn duration_ms(text: &str) -> Result<u64, String> {
+    match time_ms(text)? {
+        0 => Err("must be more than 0".to_owned()),
+        ms => Ok(ms),
+    }
+}
+
+/// Reads the grace of a kill into milliseconds.
+pub fn grace_ms(text: &str) -> Result<u64, String> {
+    let ms = time_ms(text)?;
+    if ms > MAX_GRACE_MS {
+        return Err("must be at most 30s".to_owned());
+    }
+    Ok(ms)
+}
+
+fn time_ms(text: &str) -> Result<u64, String> {
     let refused =
         || "must be a time with units (h, m, s, ms), such as 90s, 10m or 1h30m".to_owned();
     let (mut rest, mut total) = (text, 0u64);
@@ -83,11 +102,10 @@ pub fn duration_ms(text: &str) -> Result<u64, String> {
         total = total.checked_add(part).ok_or_else(refused)?;
         rest = tail;
     }
-    if total == 0 {
-        Err(refused())
-    } else {
-        Ok(total)
+    if text.is_empty() {
+        return Err(refused());
     }
+    Ok(total)
 }
 
 /// Reads `key=value`.
@@ -132,6 +150,16 @@ mod tests {
             "99999999999999999999h",
         ] {
             assert!(duration_ms(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_grace_of_a_kill_may_be_none() {
+        for (text, ms) in [("0s", 0), ("250ms", 250), ("30s", 30_000)] {
+            assert_eq!(grace_ms(text), Ok(ms), "{text}");
+        }
+        for bad in ["", "5", "30001ms", "-1s"] {
+            assert!(grace_ms(bad).is_err(), "{bad}");
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use awo_domain::RunId;
+
 use crate::answers::{self, Run, WorkOrder};
 use crate::client::Client;
 use crate::failure::Failure;
@@ -24,6 +26,22 @@ pub async fn get(client: &Client, id: &Id, output: &Output) -> Result<(), Failur
         Id::WorkOrder(_) => show_work_order(&answers::read(&text)?, output),
         Id::Run(_) => show_run(&answers::read(&text)?, output),
     }
+}
+
+/// The run that an id names: itself, or the newest of a work order.
+pub async fn run_of(client: &Client, id: &Id) -> Result<RunId, Failure> {
+    let order = match id {
+        Id::Run(run) => return Ok(run.clone()),
+        Id::WorkOrder(order) => order,
+    };
+    let path = format!("/v1/work-orders/{order}");
+    let order: WorkOrder = answers::read(&client.get(&path, &[]).await?)?;
+    run_id(&order.run_id)
+}
+
+/// A run's id as an answer holds it.
+pub fn run_id(text: &str) -> Result<RunId, Failure> {
+    RunId::parse(text).map_err(|e| Failure::Broken(format!("the answer's runId {e}")))
 }
 
 /// A named value on a line of its own.
@@ -110,6 +128,8 @@ fn show_run(run: &Run, output: &Output) -> Result<(), Failure> {
     let times = [
         ("started", &run.started_at),
         ("completed", &run.completed_at),
+        ("stopped", &run.compute_stopped_at),
+        ("settled", &run.settled_at),
     ];
     for (name, time) in times {
         if let Some(time) = time {

@@ -1,5 +1,5 @@
-//! The moving part of following a run: on a terminal a live line that spins below the lines that
-//! stay, elsewhere the lines alone.
+//! The moving part of what takes its time: on a terminal a live line that spins below the lines
+//! that stay, elsewhere the lines alone.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl Screen<'_> {
         let error_is_terminal = std::io::stderr().is_terminal();
         let spinner = error_is_terminal.then(|| {
             let spinner = ProgressBar::new_spinner();
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
                 spinner.set_style(style);
             }
             spinner.enable_steady_tick(TICK);
@@ -41,6 +41,15 @@ impl Screen<'_> {
                 output.paint
             },
         }
+    }
+
+    /// Says what is waited for as long as it lasts.
+    pub async fn during<T>(output: &Output, what: String, work: impl Future<Output = T>) -> T {
+        let screen = Screen::new(output);
+        screen.now(what);
+        let done = work.await;
+        screen.end();
+        done
     }
 
     /// Adds a line that stays.

@@ -3,7 +3,6 @@
 use std::io::Read;
 
 use awo_cloud::Mint;
-use awo_domain::RunId;
 use awo_domain::agent::AgentType;
 use awo_domain::work_order::MAX_TASK_PROMPT;
 use serde_json::{Map, Value, json};
@@ -15,6 +14,7 @@ use crate::failure::Failure;
 use crate::follow;
 use crate::output::Output;
 use crate::paint::clean_line;
+use crate::read;
 
 /// Longest prompt that is read, in bytes: four for each character that the service takes.
 const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
@@ -22,14 +22,12 @@ const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
 /// Submits a work order, and follows its run if that is wanted.
 pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
     let body = body(wanted, prompt(&wanted.prompt)?)?;
-    let fresh = || format!("awo-{}", &Mint::default().secret()[..32]);
-    let key = wanted.idempotency_key.clone().unwrap_or_else(fresh);
-    let text = client.post("/v1/work-orders", &body, &key).await?;
+    let key = idempotency_key(wanted.idempotency_key.as_deref());
+    let text = client.post("/v1/work-orders", Some(&body), &key).await?;
     let order: WorkOrder = answers::read(&text)?;
     if wanted.follow {
-        let run = RunId::parse(&order.run_id)
-            .map_err(|e| Failure::Broken(format!("the answer's runId {e}")))?;
-        follow::announce(output, &order.id, &order.run_id)?;
+        let run = read::run_id(&order.run_id)?;
+        follow::announce(output, "submitted", [&order.id, &order.run_id])?;
         return follow::run(client, &run, output).await;
     }
     if output.json {
@@ -45,6 +43,12 @@ pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<()
         "\nTo watch it: awo follow {}",
         clean_line(&order.run_id)
     ))
+}
+
+/// The key that was named, or a fresh random one.
+pub fn idempotency_key(named: Option<&str>) -> String {
+    let fresh = || format!("awo-{}", &Mint::default().secret()[..32]);
+    named.map_or_else(fresh, str::to_owned)
 }
 
 /// The prompt: the text itself, a file's, or standard input's.

@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
-use tokio::time::Instant;
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
 pub use crate::ecs::event::{TaskEvents, TaskRule};
+use crate::ecs::journal::Journal;
 use crate::ecs::process::{Launch, Process};
 pub use crate::ecs::task::TaskStatus;
 use crate::ecs::task::{StopCause, Task};
@@ -25,6 +26,7 @@ use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
 mod event;
+mod journal;
 mod logs;
 mod process;
 mod protocol;
@@ -32,13 +34,13 @@ mod run_task;
 mod task;
 
 /// ECS keeps a stopped task describable for about an hour.
-const STOPPED_KEPT: chrono::TimeDelta = chrono::TimeDelta::hours(1);
+const STOPPED_KEPT: TimeDelta = TimeDelta::hours(1);
 
 /// Stopped tasks that are kept at most; the oldest go first.
 pub const STOPPED_TASKS: usize = 5_000;
 
 /// How long a client token is remembered.
-pub const TOKEN_KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+pub const TOKEN_KEPT: TimeDelta = TimeDelta::hours(24);
 
 /// Client tokens that are remembered at most.
 pub const TOKENS: usize = 100_000;
@@ -80,11 +82,12 @@ pub struct EcsSettings {
     pub task_limit: usize,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Token {
-    /// What the token was first sent with.
-    pub request: Value,
+    /// Tells the request that the token was first sent with from every other.
+    pub request: String,
     pub tasks: Vec<String>,
-    pub sent: Instant,
+    pub sent: DateTime<Utc>,
 }
 
 #[derive(Default)]
@@ -94,6 +97,8 @@ pub(crate) struct State {
     /// By id.
     pub tasks: BTreeMap<String, Task>,
     pub tokens: HashMap<String, Token>,
+    /// Without one, all is forgotten with the process.
+    pub journal: Option<Journal>,
 }
 
 /// The cluster. Clones share it.
@@ -241,7 +246,7 @@ impl Ecs {
                 id,
                 None,
                 StopCause {
-                    code: "UserInitiated",
+                    code: "UserInitiated".into(),
                     reason: String::new(),
                 },
             );
@@ -254,7 +259,7 @@ impl Ecs {
                     id,
                     None,
                     StopCause {
-                        code: "TaskFailedToStart",
+                        code: "TaskFailedToStart".into(),
                         reason,
                     },
                 );
@@ -267,7 +272,7 @@ impl Ecs {
         let exit = process.finish(stop, &self.inner.shutdown).await;
         let reason = "Essential container in task exited".to_owned();
         let cause = StopCause {
-            code: "EssentialContainerExited",
+            code: "EssentialContainerExited".into(),
             reason,
         };
         match exit {
@@ -302,7 +307,11 @@ impl Ecs {
             task.version += 1;
             self.inner.events.emit(task);
         }
-        Some(task.clone())
+        let task = task.clone();
+        if task.status == TaskStatus::Stopped {
+            state.note_task(id);
+        }
+        Some(task)
     }
 }
 
@@ -320,7 +329,7 @@ pub(crate) fn forget(state: &mut State) {
     if state.tokens.len() >= TOKENS {
         state
             .tokens
-            .retain(|_, token| token.sent.elapsed() < TOKEN_KEPT);
+            .retain(|_, token| now - token.sent < TOKEN_KEPT);
     }
     state.tasks.retain(|_, task| {
         task.stopped

@@ -23,6 +23,7 @@ mod serve;
 pub mod service;
 pub mod shutdown;
 pub mod sqs;
+mod tool_homes;
 
 pub use arn::{ACCOUNT, REGION};
 pub use serve::Server;

@@ -64,7 +64,12 @@ impl EventSourceMapping {
                 break;
             };
             while batches.try_join_next().is_some() {}
-            let received = match queues.receive(&mapping.queue, receive).await {
+            // A wait that is cut off has taken nothing.
+            let received = tokio::select! {
+                received = queues.receive(&mapping.queue, receive) => received,
+                () = shutdown.begun() => break,
+            };
+            let received = match received {
                 Ok(received) => received,
                 Err(error) => {
                     tracing::error!(queue = mapping.queue, %error, "a mapping cannot receive");

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment, SetupError, http_client};
@@ -26,12 +26,13 @@ use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
-use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
+use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs, tool_homes};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
-/// From a task's SIGTERM to its SIGKILL.
-const STOP_TIMEOUT: Duration = Duration::from_secs(45);
+/// From a task's SIGTERM to its SIGKILL: the longest grace of a kill, the death of what did not
+/// heed it, and time for the runner to say how it went.
+const STOP_TIMEOUT: Duration = Duration::from_secs(55);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
 const CLUSTER: &str = "awo";
@@ -141,6 +142,7 @@ impl Service {
             .await
             .map_err(StartError::Tables)?;
         register(&registry, &cloud)?;
+        stand_ins.ecs.tell_stopped();
         let mapping = EventSourceMapping {
             queue: RUN_QUEUE.to_owned(),
             function: "dispatch-runs".to_owned(),
@@ -249,7 +251,8 @@ impl StandIns {
             ending.stores.clone(),
         )
         .map_err(failed("SQS"))?;
-        let ecs = cluster(options, base_url, registry, ending);
+        let ecs =
+            cluster(options, base_url, registry, ending).map_err(failed("the journal of tasks"))?;
         let ecs_server = ecs::start(
             listen(0).await?,
             ecs.clone(),
@@ -303,7 +306,12 @@ fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
     Ok(queues)
 }
 
-fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Ending) -> Ecs {
+fn cluster(
+    options: &Options,
+    base_url: &str,
+    registry: &Registry,
+    ending: &Ending,
+) -> io::Result<Ecs> {
     let rule = TaskRule {
         last_status: vec!["STOPPED".to_owned()],
         function: "task-stopped".to_owned(),
@@ -314,13 +322,13 @@ fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Endi
         log_directory: options.log_dir.clone(),
         task_limit: 1_000,
     };
-    let ecs = Ecs::new(
-        settings,
-        TaskEvents::new(vec![rule], later),
-        ending.work.clone(),
-    );
+    let (events, work) = (TaskEvents::new(vec![rule], later), ending.work.clone());
+    let ecs = match &options.data_dir {
+        Some(dir) => Ecs::restored(settings, events, work, &dir.join("ecs-tasks.jsonl"))?,
+        None => Ecs::new(settings, events, work),
+    };
     let runner = options.runner.display().to_string();
-    let mut environment: BTreeMap<String, String> = tool_homes();
+    let mut environment: BTreeMap<String, String> = tool_homes::found();
     environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
     environment.insert(
         "AWO_WORKSPACE_ROOT".to_owned(),
@@ -334,31 +342,7 @@ fn cluster(options: &Options, base_url: &str, registry: &Registry, ending: &Endi
         stop_timeout: STOP_TIMEOUT,
         supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
     });
-    ecs
-}
-
-/// Where this machine's version managers keep their tool chains: in the cloud the image of runs
-/// has its tools in the system's own places.
-fn tool_homes() -> BTreeMap<String, String> {
-    let home = std::env::var("HOME").unwrap_or_default();
-    [
-        ("RUSTUP_HOME", ".rustup"),
-        ("PYENV_ROOT", ".pyenv"),
-        ("RBENV_ROOT", ".rbenv"),
-    ]
-    .into_iter()
-    .filter_map(|(name, usual)| {
-        let usual = Path::new(&home).join(usual);
-        let set = std::env::var(name).ok();
-        let place = set.or_else(|| usual.is_dir().then(|| usual.display().to_string()))?;
-        Some((name.to_owned(), place))
-    })
-    .chain(
-        std::env::var("JAVA_HOME")
-            .ok()
-            .map(|place| ("JAVA_HOME".to_owned(), place)),
-    )
-    .collect()
+    Ok(ecs)
 }
 
 /// What the product is told in its environment, as the template tells it in the cloud.

@@ -2,11 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, Response, Uri};
+use axum::http::{HeaderMap, Method, Response, Uri};
+use futures::StreamExt;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -14,6 +16,7 @@ use tokio::task::JoinHandle;
 /// A request that came.
 #[derive(Debug, Clone)]
 pub struct Seen {
+    pub method: Method,
     /// Path and query.
     pub target: String,
     pub headers: HeaderMap,
@@ -25,7 +28,32 @@ pub struct Seen {
 pub struct Reply {
     pub status: u16,
     pub headers: Vec<(&'static str, &'static str)>,
-    pub body: String,
+    pub body: Vec<Part>,
+}
+
+/// A part of an answer's body.
+#[derive(Debug, Clone)]
+pub enum Part {
+    Text(String),
+    Pause(Duration),
+    /// The connection breaks off.
+    Cut,
+}
+
+impl Seen {
+    /// Method and path, without the query.
+    pub fn route(&self) -> String {
+        let path = self.target.split('?').next().unwrap();
+        format!("{} {path}", self.method)
+    }
+
+    /// The id after which a stream is wanted; none for what is no stream.
+    pub fn stream_after(&self) -> Option<u64> {
+        let stream = self.headers.get("accept")? == "text/event-stream";
+        let after = self.headers.get("last-event-id");
+        let after = after.map_or(0, |id| id.to_str().unwrap().parse().unwrap());
+        stream.then_some(after)
+    }
 }
 
 impl Reply {
@@ -33,9 +61,24 @@ impl Reply {
         Reply {
             status,
             headers: vec![("x-request-id", "req-of-the-double")],
-            body: body.into(),
+            body: vec![Part::Text(body.into())],
         }
     }
+
+    /// A stream of server-sent events, whatever its parts are.
+    pub fn stream(parts: impl IntoIterator<Item = Part>) -> Reply {
+        Reply {
+            status: 200,
+            headers: vec![("content-type", "text/event-stream")],
+            body: parts.into_iter().collect(),
+        }
+    }
+}
+
+/// An event of a timeline on a stream.
+pub fn sse(event: &Value) -> Part {
+    let (id, kind) = (&event["sequence"], event["type"].as_str().unwrap());
+    Part::Text(format!("id: {id}\nevent: {kind}\ndata: {event}\n\n"))
 }
 
 /// Answers by the request and its number, from 0.
@@ -91,12 +134,13 @@ fn serve(listener: TcpListener, stage: Stage) -> JoinHandle<()> {
 
 async fn answer(
     State(stage): State<Stage>,
-
+    method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
     let seen = Seen {
+        method,
         target: uri.to_string(),
         headers,
         body: serde_json::from_slice(&body).unwrap_or(Value::Null),
@@ -109,11 +153,33 @@ async fn answer(
     let reply = (stage.script)(&seen, number);
     let mut response = Response::builder()
         .status(reply.status)
-        .header("content-type", "application/json")
         // A connection that is kept would outlive the double that vanishes.
         .header("connection", "close");
+    if !reply
+        .headers
+        .iter()
+        .any(|(name, _)| *name == "content-type")
+    {
+        response = response.header("content-type", "application/json");
+    }
     for (name, value) in reply.headers {
         response = response.header(name, value);
     }
-    response.body(Body::from(reply.body)).unwrap()
+    response.body(body_of(reply.body)).unwrap()
+}
+
+fn body_of(parts: Vec<Part>) -> Body {
+    let parts = futures::stream::iter(parts).then(async |part| match part {
+        Part::Text(text) => Ok(text),
+        Part::Pause(time) => {
+            tokio::time::sleep(time).await;
+            Ok(String::new())
+        }
+        // What was said before has to leave first.
+        Part::Cut => {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Err(std::io::Error::other("cut"))
+        }
+    });
+    Body::from_stream(parts)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::call::{Called, KEY, at, command};
-use crate::double::{Double, Reply, Seen};
+use crate::double::{Double, Part, Reply, Seen, sse};
 
 const RUN: &str = "run_01k0000000000000000000000b";
 
@@ -66,23 +66,19 @@ fn run(status: &str) -> String {
     run.to_string()
 }
 
-/// Shows one more event at each look; the run ends with the last.
-fn told(story: &[Value], end: &str, seen: &Seen, looks: usize) -> Reply {
-    let shown = looks.min(story.len());
-    let Some((_, after)) = seen.target.split_once("after=") else {
-        let over = shown == story.len();
-        return Reply::of(200, run(if over { end } else { "running" }));
-    };
-    let after: usize = after.parse().unwrap();
-    let new = &story[after.min(shown)..shown];
-    Reply::of(
-        200,
-        json!({"events": new, "lastSequence": shown.max(after), "hasMore": false}).to_string(),
-    )
+/// Tells the events from the one asked for to the one with this sequence, and the run.
+fn told(story: &[Value], end: &str, seen: &Seen, up_to: usize) -> Reply {
+    match seen.stream_after() {
+        None => Reply::of(200, run(end)),
+        Some(after) => {
+            let after = usize::try_from(after).unwrap();
+            Reply::stream(story[after..up_to].iter().map(sse))
+        }
+    }
 }
 
 async fn double(last: &'static str, end: &'static str) -> Double {
-    Double::start(move |seen, number| told(&story(last), end, seen, number)).await
+    Double::start(move |seen, _| told(&story(last), end, seen, 9)).await
 }
 
 #[tokio::test]
@@ -141,48 +137,128 @@ async fn a_run_that_fails_is_exit_code_1_and_json_stays_pure() {
     );
 }
 
+/// A stream that begins with a word on how long to wait, and ends as it is said.
+fn broken_off(story: &[Value], end: impl IntoIterator<Item = Part>) -> Reply {
+    let begin = [Part::Text("retry: 100\n\n: here\n\n".to_owned())];
+    let begin = begin.into_iter().chain(story.iter().map(sse));
+    Reply::stream(begin.chain(end))
+}
+
 #[tokio::test]
 async fn a_service_that_is_away_for_a_moment_is_waited_for() {
     let story = story("run.completed");
     let mut double = Double::start(move |seen, number| match number {
-        4 => Reply::of(503, "{}"),
-        5 => Reply {
+        0 => broken_off(&story[..3], [Part::Cut]),
+        1 => Reply::of(503, "{}"),
+        2 => Reply {
             headers: vec![("retry-after", "1")],
             ..Reply::of(429, r#"{"error":{"code":"RATE_LIMITED","message":"m"}}"#)
         },
-        n => told(&story, "succeeded", seen, n.saturating_sub(20)),
+        // In the middle of an event, when the service goes away.
+        3 => broken_off(
+            &story[3..5],
+            [Part::Text("id: 6\ndata: {\"sequence".to_owned()), Part::Cut],
+        ),
+        _ => told(&story, "succeeded", seen, 9),
     })
     .await;
     let url = double.url.clone();
     let following = tokio::spawn(async move { at(&url, &["follow", RUN]).await });
-    while double.seen().len() < 8 {
+    while double.seen().len() < 4 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     double.vanish_for(Duration::from_millis(900)).await;
     let called = following.await.unwrap();
     assert_eq!(called.code, 0, "{called:?}");
-    assert!(
-        called.out.contains("the service does not answer"),
-        "{}",
-        called.out
-    );
-    assert!(
-        called.out.contains("the service answers again"),
-        "{}",
-        called.out
-    );
-    assert_eq!(
-        called.out.matches("iteration 1").count(),
-        1,
-        "{}",
-        called.out
-    );
+    for part in [
+        "the service does not answer",
+        "the service answers again",
+        "iteration 1",
+        "1 of 2 checks failed",
+        "iteration 2",
+    ] {
+        assert!(called.out.contains(part), "{part} in {}", called.out);
+    }
+    for once in ["iteration 1", "1 of 2 checks failed", "delivered"] {
+        assert_eq!(called.out.matches(once).count(), 1, "{}", called.out);
+    }
+    let after: Vec<_> = double
+        .seen()
+        .iter()
+        .filter_map(Seen::stream_after)
+        .collect();
+    assert_eq!(after[..4], [0, 3, 3, 3]);
+    assert!(after[4..].iter().all(|after| *after == 5), "{after:?}");
+}
+
+#[tokio::test]
+async fn a_stream_whose_time_is_up_is_taken_up_again_without_a_word() {
+    let story = story("run.completed");
+    let double = Double::start(move |seen, _| match seen.stream_after() {
+        // The service begins again one event too early, which is not to be seen.
+        Some(after @ (0 | 4)) => {
+            let after = usize::try_from(after).unwrap();
+            broken_off(&story[after.saturating_sub(1)..after + 4], [])
+        }
+        None if seen.target == format!("/v1/runs/{RUN}") => {
+            Reply::of(200, run("running").replace("\"running\"", "\"succeeded\""))
+        }
+        _ => told(&story, "succeeded", seen, 9),
+    })
+    .await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!((called.code, called.err.as_str()), (0, ""), "{called:?}");
+    assert!(!called.out.contains("does not answer"), "{}", called.out);
+    for once in ["queued", "iteration 1", "1 of 2 checks failed", "delivered"] {
+        assert_eq!(called.out.matches(once).count(), 1, "{}", called.out);
+    }
+}
+
+#[tokio::test]
+async fn tries_that_bring_nothing_are_counted_and_given_up() {
+    let story = story("run.completed");
+    let double = Double::start(move |_, number| match number {
+        0 => broken_off(&story[..2], [Part::Cut]),
+        _ => Reply::of(503, "{}"),
+    })
+    .await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!(called.code, 4, "{called:?}");
+    assert_eq!(double.seen().len(), 5);
+    for part in [
+        "HTTP 503",
+        "5 tries",
+        &format!("awo events {RUN} --follow --after 2"),
+    ] {
+        assert!(called.err.contains(part), "{part} in {}", called.err);
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_stream_is_told_and_what_is_refused_is_not_tried_again() {
+    let double = Double::start(|_, _| Reply::of(200, "{\"events\":[]}")).await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!(called.code, 3, "{called:?}");
+    assert!(called.err.contains("does not stream"), "{}", called.err);
+    let body = r#"{"error":{"code":"RUN_NOT_FOUND","message":"there is no such run"}}"#;
+    let double = Double::start(move |_, _| Reply::of(404, body)).await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!(called.code, 3, "{called:?}");
+    assert!(called.err.contains("RUN_NOT_FOUND"), "{}", called.err);
+    assert!(called.err.contains("awo runs"), "{}", called.err);
+    assert_eq!(double.seen().len(), 1);
+    let huge = format!("id: 1\ndata: {}", "x".repeat(2 * 1_024 * 1_024));
+    let double = Double::start(move |_, _| Reply::stream([Part::Text(huge.clone())])).await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!(called.code, 3, "{called:?}");
+    assert!(called.err.contains("larger than"), "{}", called.err);
 }
 
 #[tokio::test]
 async fn an_interrupt_leaves_the_run_going_and_says_so() {
     let story = story("run.completed");
-    let double = Double::start(move |seen, n| told(&story, "succeeded", seen, n.min(3))).await;
+    let hang = || [Part::Pause(Duration::from_secs(60))];
+    let double = Double::start(move |_, _| broken_off(&story[..3], hang())).await;
     let mut child = command(["follow", RUN, "--url", &double.url])
         .env("AWO_API_KEY", KEY)
         .stdout(Stdio::piped())

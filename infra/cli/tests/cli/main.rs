@@ -10,4 +10,6 @@ mod admin;
 mod call;
 mod double;
 mod errors;
+mod events;
 mod follow;
+mod orders;

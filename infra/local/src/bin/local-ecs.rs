@@ -46,6 +46,8 @@ struct Settings {
     environment: BTreeMap<String, String>,
     stop_timeout_s: u64,
     log_directory: PathBuf,
+    /// Where tasks are written down, so that the next process knows of them.
+    journal: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -93,11 +95,12 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         log_directory: settings.log_directory,
         task_limit: TASKS,
     };
-    let ecs = Ecs::new(
-        cluster,
-        TaskEvents::new(vec![rule], later),
-        shutdown.clone(),
-    );
+    let (events, work) = (TaskEvents::new(vec![rule], later), shutdown.clone());
+    let ecs = match &settings.journal {
+        Some(journal) => Ecs::restored(cluster, events, work, journal)?,
+        None => Ecs::new(cluster, events, work),
+    };
+    ecs.tell_stopped();
     let definition = TaskDefinition {
         family: family.to_owned(),
         container_name: settings.container,

@@ -153,7 +153,7 @@ impl Process {
         let order: &[u8] = if signal == Signal::SIGKILL {
             b"kill\n"
         } else {
-            b"term\n"
+            b"stop\n"
         };
         if let Err(error) = orders.write_all(order).await {
             // The supervisor is about to end, or does not listen; the escalation deals with it.

@@ -71,7 +71,7 @@ fn stop_task(ecs: &Ecs, input: StopTask) -> Result<Value, Refusal> {
         Some(task) if task.desired_status() == "STOPPED" => Some(task),
         Some(task) => ecs.change(&task.id, |task| {
             task.stop_cause.get_or_insert(StopCause {
-                code: "UserInitiated",
+                code: "UserInitiated".into(),
                 reason,
             });
             task.stopping.get_or_insert(clock::now());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::aws_json::Refusal;
 use crate::ecs::protocol::{check_cluster, invalid};
@@ -91,6 +91,7 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
         }
         let task = new_task(ecs, &input, &raw, revision, &definition);
         state.tasks.insert(task.id.clone(), task.clone());
+        state.note_task(&task.id);
         ecs.live(
             &task,
             definition.clone(),
@@ -103,13 +104,14 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     if let Some(token) = input.client_token.filter(|_| !tasks.is_empty()) {
         let ids = tasks.iter().map(|task| task.id.clone()).collect();
         state.tokens.insert(
-            token,
+            token.clone(),
             Token {
-                request: raw,
+                request: digest(&raw),
                 tasks: ids,
-                sent: Instant::now(),
+                sent: clock::now(),
             },
         );
+        state.note_token(&token);
     }
     let tasks: Vec<Value> = tasks.iter().map(|task| task.describe(true)).collect();
     Ok(json!({"tasks": tasks, "failures": failures}))
@@ -149,10 +151,9 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
     let Some(token) = &input.client_token else {
         return Ok(None);
     };
-    let known = state
-        .tokens
-        .get(token)
-        .filter(|known| known.sent.elapsed() < TOKEN_KEPT);
+    let now = clock::now();
+    let known = state.tokens.get(token);
+    let known = known.filter(|known| now - known.sent < TOKEN_KEPT);
     let Some(known) = known else {
         if state.tokens.len() >= TOKENS {
             let message = format!("{TOKENS} client tokens are remembered already.");
@@ -165,7 +166,7 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
         .iter()
         .filter_map(|id| state.tasks.get(id))
         .collect();
-    if known.request != *raw {
+    if known.request != digest(raw) {
         let mut refusal = Refusal::new(400, "ConflictException", String::new());
         let arns: Vec<String> = tasks.iter().map(|task| task.arn()).collect();
         refusal.body = json!({
@@ -178,6 +179,11 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
     }
     let tasks: Vec<Value> = tasks.iter().map(|task| task.describe(true)).collect();
     Ok(Some(json!({"tasks": tasks, "failures": []})))
+}
+
+/// A request may hold secrets, so its digest is kept in its place.
+fn digest(request: &Value) -> String {
+    hex::encode(Sha256::digest(request.to_string()))
 }
 
 /// `family`, `family:revision` or the ARN; without a revision, the latest.

@@ -1,16 +1,19 @@
 //! One task and what the ECS API and its events say of it. Invariants: the version grows with
 //! every change; a stopped task changes no more.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::ecs::journal;
 use crate::{arn, clock};
 
 /// Where a task is in its life; the order is the order of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum TaskStatus {
     Provisioning,
     Pending,
@@ -41,15 +44,18 @@ impl TaskStatus {
 }
 
 /// Why a task stops.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StopCause {
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     pub reason: String,
 }
 
-#[derive(Clone, Debug)]
+/// As it is serialized, it stands in the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Task {
     pub id: String,
+    #[serde(skip)]
     pub cluster: Arc<str>,
     pub family: String,
     pub revision: u32,
@@ -58,6 +64,7 @@ pub(crate) struct Task {
     pub group: String,
     pub launch_type: String,
     /// As the caller gave them.
+    #[serde(serialize_with = "journal::without_values")]
     pub overrides: Value,
     pub tags: Value,
     pub status: TaskStatus,
@@ -69,6 +76,7 @@ pub(crate) struct Task {
     pub stopping: Option<DateTime<Utc>>,
     pub stopped: Option<DateTime<Utc>>,
     /// Set to true to stop the process.
+    #[serde(skip)]
     pub stop: watch::Sender<bool>,
 }
 

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,15 @@ pub fn definition(script: &str) -> TaskDefinition {
 
 impl Cluster {
     pub async fn start(definition: TaskDefinition) -> Self {
+        Self::of(definition, None).await
+    }
+
+    /// A cluster that goes on from a journal.
+    pub async fn restored(definition: TaskDefinition, journal: &Path) -> Self {
+        Self::of(definition, Some(journal)).await
+    }
+
+    async fn of(definition: TaskDefinition, journal: Option<&Path>) -> Self {
         let (shutdown, key, registry) = (Shutdown::new(), AccessKey::random(), Registry::new());
         let events: Arc<Mutex<Vec<Value>>> = Arc::default();
         let ends: Arc<Mutex<BTreeMap<String, Instant>>> = Arc::default();
@@ -86,7 +95,11 @@ impl Cluster {
             log_directory: logs.path().to_owned(),
             task_limit: 5,
         };
-        let ecs = Ecs::new(settings, TaskEvents::new(rules, later), shutdown.clone());
+        let (events_of, work) = (TaskEvents::new(rules, later), shutdown.clone());
+        let ecs = match journal {
+            Some(journal) => Ecs::restored(settings, events_of, work, journal).unwrap(),
+            None => Ecs::new(settings, events_of, work),
+        };
         ecs.register(definition);
         let server =
             ecs::start(loopback().await, ecs.clone(), key.clone(), shutdown.clone()).unwrap();

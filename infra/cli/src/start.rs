@@ -1,0 +1,34 @@
+//! `awo start`
+
+use crate::answers::{self, Started};
+use crate::arguments::Start;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::follow;
+use crate::output::Output;
+use crate::paint::clean_line;
+use crate::read;
+use crate::screen::Screen;
+use crate::submit::idempotency_key;
+
+/// Starts a new run of a work order, and follows it if that is wanted.
+pub async fn run(client: &Client, wanted: &Start, output: &Output) -> Result<(), Failure> {
+    let id = &wanted.work_order;
+    let key = idempotency_key(wanted.idempotency_key.as_deref());
+    let path = format!("/api/v1/work-orders/{id}/runs");
+    let start = client.post(&path, None, &key);
+    let text = Screen::during(output, format!("starting {id}"), start).await?;
+    let started: Started = answers::data(&text)?;
+    if wanted.follow {
+        let run = read::run_id(&started.run_id)?;
+        follow::announce(output, "started", [id.as_str(), &started.run_id])?;
+        return follow::run(client, &run, output).await;
+    }
+    if output.json {
+        return output.line(&text);
+    }
+    let run = clean_line(&started.run_id);
+    read::field(output, "run", &run)?;
+    read::field(output, "status", output.paint.status(&started.status))?;
+    output.line(&format!("\nTo watch it: awo follow {run}"))
+}
