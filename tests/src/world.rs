@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use awo_cloud::compute::Compute;
 use awo_cloud::{Cloud, Environment};
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
@@ -37,6 +38,8 @@ pub struct World {
     pub faulty: Functions,
     /// Functions that do not.
     pub sound: Functions,
+    /// Compute, without faults.
+    pub compute: Compute,
     tables: aws_sdk_dynamodb::Client,
     queues: Queues,
     ecs: Ecs,
@@ -116,6 +119,7 @@ impl World {
             faulty: Functions::new(&faulty),
             sound: Functions::new(&cloud),
             store,
+            compute: cloud.compute().expect("settings"),
             tables: crate::rules::client(&cloud),
             cloud,
             faults,
@@ -201,14 +205,16 @@ impl World {
 
     /// Ends a task and waits until it is gone.
     pub async fn stop_task(&self, task_arn: &str) {
-        let compute = self.cloud.compute().expect("settings");
-        compute.stop_task(task_arn, "test").await.expect("a stop");
+        self.compute
+            .stop_task(task_arn, "test")
+            .await
+            .expect("a stop");
         self.task_ends(task_arn).await;
     }
 
     /// Waits until a task is gone that somebody has told to stop.
     pub async fn task_ends(&self, task_arn: &str) {
-        let compute = self.cloud.compute().expect("settings");
+        let compute = &self.compute;
         for _ in 0..1_000 {
             let state = compute
                 .describe_task(task_arn)

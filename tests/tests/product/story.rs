@@ -245,7 +245,7 @@ impl<'a> Story<'a> {
 
     pub async fn living_task(&self) -> Option<String> {
         let run = self.run_id().await;
-        let compute = self.world.cloud.compute().expect("settings");
+        let compute = &self.world.compute;
         let listed = compute.find_task(&self.org.id, &run).await;
         listed.expect("a list")
     }

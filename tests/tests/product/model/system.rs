@@ -271,14 +271,14 @@ impl System {
 
     /// The task of a run, dead or alive.
     async fn task(&self, run: &RunId) -> Option<String> {
-        let compute = self.world.cloud.compute().expect("settings");
+        let compute = &self.world.compute;
         compute.find_task(&self.org.id, run).await.expect("a list")
     }
 
     /// Sees that tasks are as the model says. Without a fault the product has seen to that; after
     /// one, a sweep would, in time.
     async fn settle_tasks(&self, model: &Model, after_a_fault: bool) {
-        let compute = self.world.cloud.compute().expect("settings");
+        let compute = &self.world.compute;
         let all = self.runs().await;
         for (id, order) in self.orders.iter().zip(&model.orders) {
             let runs = all.iter().filter(|run| run.work_order_id == *id);
@@ -292,7 +292,7 @@ impl System {
                         let lease = lease.expect("an answer").expect("a lease");
                         let now = self.world.cloud.clock.now();
                         let start = awo_execution::start_task::start_task;
-                        start(&self.world.store, &compute, &lease, now)
+                        start(&self.world.store, compute, &lease, now)
                             .await
                             .expect("a task");
                     }
@@ -365,7 +365,7 @@ impl Drop for System {
     /// Every sequence leaves the world without tasks.
     fn drop(&mut self) {
         RUNTIME.block_on(async {
-            let compute = self.world.cloud.compute().expect("settings");
+            let compute = &self.world.compute;
             for run in self.runs().await {
                 if let Some(task) = self.task(&run.run_id).await {
                     drop(compute.stop_task(&task, "the test is over").await);
