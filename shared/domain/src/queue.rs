@@ -1,12 +1,14 @@
-//! Fair order: whose work order is next.
+//! The queue's rules: whose work order is next, when it may start, and how the queue is.
 //!
 //! Tenants take turns in the order of their names, beginning after the one that was served
-//! last; within a tenant the oldest entry is first. Without tenants that is first come, first
-//! served. The dispatcher and the queue position call this one function.
+//! last; within a tenant the entry that came first is first. Without tenants that is first come,
+//! first served. The dispatcher and the queue position call this one function.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::WorkOrderId;
+use serde::Serialize;
+
+use crate::{Timestamp, WorkOrderId};
 
 /// Most entries that an organization's queue may be allowed to hold.
 pub const MAX_QUEUE_SIZE: u32 = 1_000;
@@ -14,8 +16,10 @@ pub const MAX_QUEUE_SIZE: u32 = 1_000;
 /// A waiting entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// The work order; its id also says when it came.
+    /// The work order.
     pub work_order_id: WorkOrderId,
+    /// When it came: a work order that is started again comes anew.
+    pub enqueued_at: Timestamp,
     /// Whose it is; empty where the work order has no tenant.
     pub tenant: String,
 }
@@ -40,7 +44,7 @@ pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<
         .chain(served)
         .filter_map(|tenant| by_tenant.remove(tenant))
         .map(|mut lane| {
-            lane.sort_by(|a, b| a.work_order_id.cmp(&b.work_order_id));
+            lane.sort_by_key(|entry| (entry.enqueued_at, &entry.work_order_id));
             lane.into()
         })
         .collect();
@@ -54,15 +58,111 @@ pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<
     order
 }
 
+/// How long a run is thought to take where none has finished yet.
+pub const USUAL_DURATION_MS: i64 = 5 * 60_000;
+/// How many finished runs the estimate looks back on.
+pub const RUNS_LOOKED_BACK_ON: u32 = 20;
+
+/// When the entry at a position (from 1) may be started, if runs take as long as the last ones
+/// did: a guess, since every slot is thought to be given to one run after the other from now on.
+#[must_use]
+pub fn estimated_start(
+    now: Timestamp,
+    position: u32,
+    max_concurrent: u32,
+    last_durations_ms: &[i64],
+) -> Timestamp {
+    let count = i64::try_from(last_durations_ms.len()).unwrap_or(i64::MAX);
+    let sum = last_durations_ms
+        .iter()
+        .fold(0_i64, |sum, ms| sum.saturating_add((*ms).max(0)));
+    let mean = sum.checked_div(count).unwrap_or(USUAL_DURATION_MS);
+    let rounds = i64::from(position.div_ceil(max_concurrent.max(1)));
+    now.plus_ms(mean.saturating_mul(rounds))
+}
+
+/// Where a work order stands that the queue still knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EntryState {
+    /// It waits for a slot.
+    Waiting,
+    /// It has a slot.
+    Running,
+    /// It is over; its compute is still stopping, so that its slot is not free yet.
+    Completed,
+}
+
+/// How a queue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// There is room.
+    Healthy,
+    /// More than 80 % of it is full.
+    Degraded,
+    /// It is full and takes no more.
+    Unhealthy,
+}
+
+/// What an organization's queue holds, and what it may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Taken slots.
+    pub running: u32,
+    /// Waiting entries.
+    pub waiting: u32,
+    /// Slots.
+    pub max_concurrent: u32,
+    /// Most waiting entries.
+    pub max_queue_size: u32,
+}
+
+impl Load {
+    /// True if another entry would be taken.
+    #[must_use]
+    pub fn is_accepting(self) -> bool {
+        self.waiting < self.max_queue_size
+    }
+
+    /// True if another entry would be given a slot at once: one is free, and nobody waits for it.
+    #[must_use]
+    pub fn can_start_immediately(self) -> bool {
+        self.is_accepting() && self.running.saturating_add(self.waiting) < self.max_concurrent
+    }
+
+    /// From 0 to 1: waiting entries by the most that there may be.
+    #[must_use]
+    pub fn utilization(self) -> f64 {
+        if self.is_accepting() {
+            f64::from(self.waiting) / f64::from(self.max_queue_size)
+        } else {
+            1.0
+        }
+    }
+
+    /// How the queue is.
+    #[must_use]
+    pub fn health(self) -> Health {
+        if !self.is_accepting() {
+            Health::Unhealthy
+        } else if u64::from(self.waiting) * 5 > u64::from(self.max_queue_size) * 4 {
+            Health::Degraded
+        } else {
+            Health::Healthy
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Timestamp;
     use proptest::prelude::*;
 
     fn entry(tenant: &str, at: i64) -> Waiting {
         Waiting {
             work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(at), 0),
+            enqueued_at: Timestamp::from_epoch_ms(at),
             tenant: tenant.to_owned(),
         }
     }
@@ -112,7 +212,69 @@ mod tests {
         assert_eq!(tenants(Some("zz")), "abcaa");
     }
 
+    #[test]
+    fn a_work_order_that_is_started_again_comes_after_those_that_came_meanwhile() {
+        let mut again = entry("", 1);
+        again.enqueued_at = Timestamp::from_epoch_ms(3);
+        let entries = [again, entry("", 2), entry("", 4)];
+        let order: Vec<i64> = fair_order(&entries, None)
+            .iter()
+            .map(|e| e.enqueued_at.epoch_ms())
+            .collect();
+        assert_eq!(order, [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_start_is_estimated_by_rounds_of_the_mean_duration() {
+        let now = Timestamp::from_epoch_ms(1_000_000);
+        let after = |position, slots, durations: &[i64]| {
+            estimated_start(now, position, slots, durations).ms_since(now)
+        };
+        assert_eq!(after(1, 5, &[]), USUAL_DURATION_MS);
+        assert_eq!(after(5, 5, &[10, 20]), 15);
+        assert_eq!(after(6, 5, &[10, 20]), 30);
+        assert_eq!(after(3, 0, &[10]), 30, "without a slot as with one");
+        assert_eq!(
+            after(1, 1, &[-5, 5]),
+            2,
+            "a clock that ran back counts as no time"
+        );
+    }
+
+    #[test]
+    fn a_queue_is_degraded_above_four_fifths_and_unhealthy_when_full() {
+        let health = |waiting, max_queue_size| {
+            let load = Load {
+                running: 0,
+                waiting,
+                max_concurrent: 1,
+                max_queue_size,
+            };
+            load.health()
+        };
+        assert_eq!(health(0, 1), Health::Healthy);
+        assert_eq!(health(80, 100), Health::Healthy);
+        assert_eq!(health(81, 100), Health::Degraded);
+        assert_eq!(health(99, 100), Health::Degraded);
+        assert_eq!(health(100, 100), Health::Unhealthy);
+        assert_eq!(health(101, 100), Health::Unhealthy, "the limit was lowered");
+        assert_eq!(health(0, 0), Health::Unhealthy);
+    }
+
     proptest! {
+        #[test]
+        fn what_is_said_of_a_queue_agrees(
+            running in 0u32..12, waiting in 0u32..1_100, max_concurrent in 0u32..10, max_queue_size in 0u32..=1_000,
+        ) {
+            let load = Load { running, waiting, max_concurrent, max_queue_size };
+            prop_assert!((0.0..=1.0).contains(&load.utilization()));
+            prop_assert_eq!(load.health() == Health::Unhealthy, !load.is_accepting());
+            prop_assert_eq!(load.health() == Health::Healthy, load.utilization() <= 0.8);
+            if load.can_start_immediately() {
+                prop_assert!(load.is_accepting() && running < max_concurrent);
+            }
+        }
+
         #[test]
         fn nobody_is_lost_and_a_flood_delays_another_tenant_by_one_turn(
             tenants in proptest::collection::vec(0u8..4, 0..60),

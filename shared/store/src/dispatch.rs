@@ -42,6 +42,7 @@ impl EntryItem {
     pub fn waiting(&self) -> Waiting {
         Waiting {
             work_order_id: self.work_order_id.clone(),
+            enqueued_at: self.enqueued_at,
             tenant: self
                 .tenant_context
                 .as_ref()
