@@ -116,11 +116,21 @@ impl Change {
         }
     }
 
-    /// Only if the number is below a value, or missing.
-    pub fn expired_or_missing(mut self, name: &str, now: i64) -> Change {
-        let (name, now) = (self.name(name), self.value(now));
-        self.conditions
-            .push(format!("(attribute_not_exists({name}) OR {name} <= {now})"));
+    /// Only if the number is at most a value, or missing.
+    pub fn at_most_or_missing(mut self, name: &str, most: i64) -> Change {
+        let (name, most) = (self.name(name), self.value(most));
+        self.conditions.push(format!(
+            "(attribute_not_exists({name}) OR {name} <= {most})"
+        ));
+        self
+    }
+
+    /// Only if the attribute is not there, unless another one is.
+    pub fn when_missing_unless(mut self, name: &str, other: &str) -> Change {
+        let (name, other) = (self.name(name), self.name(other));
+        self.conditions.push(format!(
+            "(attribute_not_exists({name}) OR attribute_exists({other}))"
+        ));
         self
     }
 
