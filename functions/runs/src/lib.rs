@@ -1,5 +1,6 @@
 //! Routes of runs.
 
 pub mod get_run;
+pub mod get_run_logs;
 pub mod list_run_events;
 pub mod list_runs;
