@@ -9,5 +9,8 @@
 mod crash_points;
 mod http_api;
 mod http_lists;
+mod live_events;
+mod logs;
+mod queue;
 mod template;
 mod whole_runs;
