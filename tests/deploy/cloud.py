@@ -14,6 +14,8 @@ What it cannot do, and what shows it instead:
 - EIP and NAT gateways are not there: the stack is given subnets; the network is linted only.
 - It takes no events of `aws.ecs`, as AWS takes none: its matcher is asked about the rule, and the
   rule's target is invoked.
+- It streams nothing: routes that do are deployed as ordinary ones here, and spine.py takes the head
+  of their answers off the body, as the real gateway would. The wires of streaming are linted only.
 - No TLS, no throttling, no 29 s limit at its gateway: linted only.
 - Condition keys of DynamoDB items (LeadingKeys) are not known to its IAM: linted only.
 """
@@ -148,6 +150,8 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
+        for event in properties.get("Events", {}).values():
+            event["Properties"].pop("ResponseTransferMode", None)
     # CloudFormation reads `~1` as a slash, and the stand-in does not.
     api = template["Resources"]["Api"]["Properties"]
     api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]

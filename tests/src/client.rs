@@ -36,6 +36,69 @@ impl Answer {
     }
 }
 
+/// An event of a live stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveEvent {
+    /// Its number.
+    pub id: u64,
+    /// Its type.
+    pub kind: String,
+    /// Its data.
+    pub data: Value,
+}
+
+/// A live stream that is being read. Dropping it closes the connection.
+#[derive(Debug)]
+pub struct LiveStream {
+    /// Headers.
+    pub headers: reqwest::header::HeaderMap,
+    response: reqwest::Response,
+    unread: String,
+    /// Blocks that were no events.
+    pub others: Vec<String>,
+}
+
+impl LiveStream {
+    /// The next event; none at the stream's end.
+    pub async fn next(&mut self) -> Option<LiveEvent> {
+        loop {
+            if let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.unread = rest;
+                if let Some(event) = event(&block) {
+                    return Some(event);
+                }
+                self.others.push(block);
+                continue;
+            }
+            let piece = self.response.chunk().await.expect("a whole stream")?;
+            self.unread
+                .push_str(std::str::from_utf8(&piece).expect("UTF-8"));
+        }
+    }
+
+    /// All that is still to come.
+    pub async fn rest(&mut self) -> Vec<LiveEvent> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+}
+
+fn event(block: &str) -> Option<LiveEvent> {
+    let mut lines = block.split('\n');
+    let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(": ");
+    let (id, kind, data) = (field("id")?, field("event")?, field("data")?);
+    assert_eq!(lines.next(), None, "{block}");
+    Some(LiveEvent {
+        id: id.parse().expect("a number"),
+        kind: kind.to_owned(),
+        data: serde_json::from_str(data).expect("JSON"),
+    })
+}
+
 impl Client {
     /// A client of the service at `base_url`.
     #[must_use]
@@ -62,14 +125,13 @@ impl Client {
         }
     }
 
-    /// Sends any request.
-    pub async fn send(
+    async fn response(
         &self,
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> Answer {
+    ) -> reqwest::Response {
         let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = self
             .http
@@ -81,15 +143,36 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let response = request.send().await.expect("an answer");
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.expect("a body");
-        Answer {
-            status,
-            headers,
-            body: serde_json::from_str(&text).unwrap_or(Value::Null),
-            text,
+        request.send().await.expect("an answer")
+    }
+
+    /// Sends any request.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Answer {
+        answer(self.response(method, path, headers, body).await).await
+    }
+
+    /// Begins to read a live stream; the whole answer if it is none.
+    ///
+    /// # Errors
+    /// The answer, where it is not 200.
+    pub async fn watch(&self, path: &str, headers: &[(&str, &str)]) -> Result<LiveStream, Answer> {
+        let headers = [&[("accept", "text/event-stream")], headers].concat();
+        let response = self.response("GET", path, &headers, Vec::new()).await;
+        if response.status() != 200 {
+            return Err(answer(response).await);
         }
+        Ok(LiveStream {
+            headers: response.headers().clone(),
+            response,
+            unread: String::new(),
+            others: Vec::new(),
+        })
     }
 
     /// `GET`
@@ -136,5 +219,16 @@ impl Client {
         let over = |run: &Value| run.get("computeStoppedAt").is_some();
         self.until(&format!("/v1/runs/{run}"), Duration::from_secs(60), over)
             .await
+    }
+}
+
+async fn answer(response: reqwest::Response) -> Answer {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = response.text().await.expect("a body");
+    Answer {
+        status,
+        headers,
+        body: serde_json::from_str(&text).unwrap_or(Value::Null),
+        text,
     }
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use awo_cloud::Cloud;
 use awo_domain::OrgId;
-use awo_local::function::{Function, event_function, http_function};
+use awo_local::function::{
+    Function, StreamingFunction, event_function, http_function, streaming_http_function,
+};
+use futures::StreamExt;
 use serde_json::{Value, json};
 
 use crate::invoke::{Reply, context, http};
@@ -36,7 +39,9 @@ impl Functions {
             create: http(awo_work_orders::create_work_order::function(cloud)),
             start: http(awo_work_orders::start_run::function(cloud)),
             cancel: http(awo_work_orders::cancel_work_order::function(cloud)),
-            kill: http(awo_work_orders::kill_work_order::function(cloud)),
+            kill: collected(streaming_http_function(
+                awo_work_orders::kill_work_order::function(cloud).expect("settings"),
+            )),
             control: http(awo_control::function(cloud)),
             dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
                 awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
@@ -160,6 +165,25 @@ impl Functions {
     pub async fn sweep(&self) -> Result<Value, String> {
         (self.sweep)(json!({}), context()).await
     }
+}
+
+/// A function that answers in pieces as one that answers whole.
+fn collected(function: StreamingFunction) -> Function {
+    Arc::new(move |event, context| {
+        let answer = function(event, context);
+        Box::pin(async move {
+            let answer = answer.await?;
+            let pieces: Vec<_> = answer.chunks.collect().await;
+            let mut body = Vec::new();
+            for piece in pieces {
+                body.extend_from_slice(&piece?);
+            }
+            Ok(json!({
+                "statusCode": answer.head.status_code.as_u16(),
+                "body": String::from_utf8_lossy(&body),
+            }))
+        })
+    })
 }
 
 /// Resource and path below a work order.

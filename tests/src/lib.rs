@@ -7,6 +7,7 @@
 )]
 
 pub mod client;
+pub mod driven;
 pub mod faults;
 pub mod functions;
 pub mod invoke;

@@ -1,4 +1,4 @@
-//! The runner's own API: trading the nonce for a token, reporting, finishing.
+//! The runner's own API: trading the nonce for a token, reporting, what agents wrote, finishing.
 //!
 //! A runner is one of our programs on a machine where hostile code runs, so its word is checked
 //! like any other: who it is by nonce or token, what it says by shape and range, and it can
@@ -6,6 +6,7 @@
 
 mod claim;
 mod finish;
+mod log;
 mod report;
 mod runner;
 
@@ -66,6 +67,8 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         report::handle(&state, &request, now).await
     } else if routes::FINISH.matches(path) {
         finish::handle(&state, &request, now).await
+    } else if routes::KEEP_LOG.matches(path) {
+        log::handle(&state, &request, now).await
     } else {
         Err(Error::NotFound(Resource::Route))
     }

@@ -4,7 +4,7 @@ use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent, RunnerEvent};
 use awo_domain::usage::{MAX_MODELS, ModelUsage};
 use awo_domain::{Error, OrgId, RunId};
 use awo_http::call::body_bytes;
-use awo_http::function::bearer;
+use awo_http::door::bearer;
 use awo_store::reports::Reporter;
 use lambda_http::{Request, RequestExt};
 use serde::de::DeserializeOwned;

@@ -2,5 +2,6 @@
 
 pub mod cancel_run;
 pub mod get_run;
+pub mod get_run_logs;
 pub mod list_run_events;
 pub mod list_runs;

@@ -1,30 +1,54 @@
-//! `GET /v1/runs/{id}/events`: the timeline of a run, after a sequence.
+//! `GET /v1/runs/{id}/events`: the timeline of a run, after a sequence; as a page, or live.
 
+use std::future::ready;
 use std::sync::Arc;
 
-use awo_cloud::{Cloud, SetupError};
-use awo_domain::{Error, Resource};
+use awo_cloud::{Cloud, Mint, SetupError};
+use awo_domain::event::TimelineEvent;
+use awo_domain::{Error, OrgId, Resource, RunId};
+use awo_http::events::{Batch, EVENT_STREAM, LiveEvent, live};
 use awo_http::page::MAX_LIMIT;
-use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
+use awo_store::runs::Run;
+use awo_store::streams::StreamPlace;
+use bytes::Bytes;
+use futures::{Stream, StreamExt, stream};
 use serde_json::json;
+
+struct State {
+    store: Store,
+    mint: Mint,
+}
 
 /// The function `list-run-events`.
 ///
 /// # Errors
 /// When a setting is missing.
-pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
-    HttpFunction::keyed(cloud, &routes::LIST_RUN_EVENTS, cloud.store()?, handle)
+pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        mint: cloud.mint.clone(),
+    };
+    StreamingFunction::keyed(cloud, &routes::LIST_RUN_EVENTS, state, handle)
 }
 
-async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     let id = call.run_id()?;
+    if call.accepts(EVENT_STREAM) {
+        watch(&state, &call, id).await
+    } else {
+        page(&state.store, &call, &id).await.map(Reply::from)
+    }
+}
+
+async fn page(store: &Store, call: &Call, id: &RunId) -> Result<Answer, Error> {
     let query = call.query();
     let after = query.whole("after", 0..=u32::MAX, 0);
     let limit = query.whole("limit", 1..=MAX_LIMIT, MAX_LIMIT);
     query.finish()?;
-    let events = store.events(call.org(), &id, u64::from(after), limit);
-    let (run, page) = tokio::try_join!(store.run(call.org(), &id), events)?;
+    let events = store.events(call.org(), id, u64::from(after), limit);
+    let (run, page) = tokio::try_join!(store.run(call.org(), id), events)?;
     run.ok_or(Error::NotFound(Resource::Run))?;
     let last_sequence = page
         .items
@@ -33,4 +57,60 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     Answer::ok(
         json!({ "events": page.items, "lastSequence": last_sequence, "hasMore": page.has_more }),
     )
+}
+
+async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
+    let query = call.query();
+    let after = query.whole("after", 0..=u32::MAX, 0);
+    query.finish()?;
+    let after = u64::from(call.last_event_id()?.unwrap_or(after));
+    let run = state.store.run(call.org(), &id).await?;
+    let run = run.ok_or(Error::NotFound(Resource::Run))?;
+    let holder = format!("{}-{}", call.request_id, state.mint.secret());
+    let place = state.store.take_stream_place(call.org(), &holder, call.now);
+    let pieces = timeline(&state.store, call.org(), &run, after);
+    Ok(Reply::stream(EVENT_STREAM, holding(place.await?, pieces)))
+}
+
+/// The events of a run after a sequence, until its terminal one.
+fn timeline(
+    store: &Store,
+    org: &OrgId,
+    run: &Run,
+    after: u64,
+) -> impl Stream<Item = Bytes> + Send + use<> {
+    // Nobody can have seen more than there is, and who says so would wait for ever.
+    let after = after.min(run.last_sequence);
+    let last = run.status.is_terminal().then_some(run.last_sequence);
+    let (store, org, id) = (store.clone(), org.clone(), run.run_id.clone());
+    live(after, move |after| {
+        let (store, org, id) = (store.clone(), org.clone(), id.clone());
+        async move {
+            let page = store.events(&org, &id, after, MAX_LIMIT).await?;
+            let seen = page.items.last().map_or(after, |event| event.sequence);
+            let is_over = page.items.iter().any(TimelineEvent::is_terminal);
+            Ok(Batch {
+                is_last: is_over || last.is_some_and(|last| last <= seen),
+                events: page
+                    .items
+                    .iter()
+                    .map(live_event)
+                    .collect::<Result<_, _>>()?,
+            })
+        }
+    })
+}
+
+fn live_event(event: &TimelineEvent) -> Result<LiveEvent, Error> {
+    Ok(LiveEvent {
+        id: event.sequence,
+        kind: event.kind.clone(),
+        data: serde_json::to_string(event).map_err(Error::internal)?,
+    })
+}
+
+/// The pieces, and then the place back. A stream that is dropped drops its place as well.
+fn holding(place: StreamPlace, pieces: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
+    let end = stream::once(place.give_back()).filter_map(|()| ready(None));
+    pieces.chain(end)
 }

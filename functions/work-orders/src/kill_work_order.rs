@@ -10,15 +10,15 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp, WorkOrderId};
 use awo_execution::stopper::{Killed, Stopper};
 use awo_http::body::Object;
-use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use serde_json::{Value, json};
 
 /// The function `kill-work-order`.
 ///
 /// # Errors
 /// When a setting is missing.
-pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
-    HttpFunction::keyed(
+pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
+    StreamingFunction::keyed(
         cloud,
         &routes::KILL_WORK_ORDER,
         Stopper::new(cloud)?,
@@ -26,12 +26,14 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
     )
 }
 
-async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
+async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
     let id = call.work_order_id()?;
     call.query().finish()?;
     let (wish, stop) = read(call.object_or_nothing()?, call.now)?;
-    let killed = stopper.kill(call.org(), &id, wish, &stop).await?;
-    Answer::ok(shape(&id, &killed))
+    Ok(Reply::late(async move {
+        let killed = stopper.kill(call.org(), &id, wish, &stop).await?;
+        Answer::ok(shape(&id, &killed))
+    }))
 }
 
 fn read(mut body: Object, now: Timestamp) -> Result<(Wish, Stop), Error> {

@@ -1,6 +1,7 @@
 //! What Lambda does to a handler. Invariants: an invocation outlives the caller that gave up
-//! on it, but never its own timeout, where it is dropped wherever it stands; a panic fails
-//! that invocation and nothing else (which needs a build that unwinds).
+//! on it, but never its own timeout, where it is dropped wherever it stands; at the end of this
+//! local cloud, streams without a client are dropped as well; a panic fails that invocation and
+//! nothing else (which needs a build that unwinds).
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -21,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
+use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
 /// Lambda's default quota of an account in one region.
@@ -182,6 +184,7 @@ struct Registered {
 pub struct Registry {
     functions: Arc<RwLock<HashMap<String, Registered>>>,
     places: Arc<Semaphore>,
+    draining: Shutdown,
 }
 
 impl Default for Registry {
@@ -199,6 +202,7 @@ impl Registry {
         Self {
             functions: Arc::default(),
             places: Arc::new(Semaphore::new(CONCURRENT_INVOCATIONS as usize)),
+            draining: Shutdown::new(),
         }
     }
 
@@ -260,7 +264,8 @@ impl Registry {
             .try_acquire_owned()
             .map_err(|_| InvocationError::Throttled)?;
         let timeout = registered.timeout;
-        let running = tokio::spawn(run(name.to_owned(), registered, event, place));
+        let draining = self.draining.clone();
+        let running = tokio::spawn(run(name.to_owned(), registered, event, place, draining));
         match running.await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => Err(InvocationError::Panicked(panic_text(
@@ -271,8 +276,10 @@ impl Registry {
         }
     }
 
-    /// Resolves when no invocation runs any more, or after `limit`; tells which.
+    /// Resolves when no invocation runs any more, or after `limit`; tells which. Streams whose
+    /// clients are gone are not waited for: they end here.
     pub async fn drained(&self, limit: Duration) -> bool {
+        self.draining.begin();
         let all = self.places.acquire_many(CONCURRENT_INVOCATIONS);
         matches!(tokio::time::timeout(limit, all).await, Ok(Ok(_)))
     }
@@ -283,6 +290,7 @@ async fn run(
     registered: Registered,
     event: Value,
     place: OwnedSemaphorePermit,
+    draining: Shutdown,
 ) -> Result<Outcome, InvocationError> {
     let Registered {
         handler,
@@ -305,7 +313,7 @@ async fn run(
                 .await
                 .map_err(timed_out)?
                 .map_err(InvocationError::Failed)?;
-            let chunks = pump(answer.chunks, deadline, place);
+            let chunks = pump(answer.chunks, deadline, place, draining);
             Ok(Outcome::Stream(StreamAnswer {
                 head: answer.head,
                 chunks,
@@ -320,11 +328,20 @@ fn pump(
     mut chunks: BoxStream<'static, Result<Bytes, String>>,
     deadline: Instant,
     place: OwnedSemaphorePermit,
+    draining: Shutdown,
 ) -> BoxStream<'static, Result<Bytes, String>> {
     let (sender, receiver) = mpsc::channel(STREAM_CHUNKS);
     tokio::spawn(async move {
         loop {
-            let chunk = match tokio::time::timeout_at(deadline, chunks.next()).await {
+            let abandoned = async {
+                draining.begun().await;
+                sender.closed().await;
+            };
+            let next = tokio::select! {
+                next = tokio::time::timeout_at(deadline, chunks.next()) => next,
+                () = abandoned => break,
+            };
+            let chunk = match next {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
                 Err(_) => Err("the function timed out".to_owned()),
@@ -336,6 +353,8 @@ fn pump(
                 break;
             }
         }
+        // What a stream holds is given back while it still counts as running.
+        drop(chunks);
         drop(place);
     });
     futures::stream::unfold(receiver, |mut receiver| async move {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use awo_cloud::{Cloud, SetupError};
 use awo_http::routes::{FALLBACK, ROUTES};
 
-use crate::function::{Registry, event_function, http_function};
-use crate::gateway::GatewayRoute;
+use crate::function::{Registry, event_function, http_function, streaming_http_function};
+use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
 /// Time of a function behind the gateway; the gateway itself gives up after 29 s.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,17 +50,18 @@ pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupEr
             "cancel-work-order",
             awo_work_orders::cancel_work_order::function(cloud)?,
         ),
-        (
-            "kill-work-order",
-            awo_work_orders::kill_work_order::function(cloud)?,
-        ),
         ("start-run", awo_work_orders::start_run::function(cloud)?),
         ("cancel-run", awo_runs::cancel_run::function(cloud)?),
         ("list-runs", awo_runs::list_runs::function(cloud)?),
         ("get-run", awo_runs::get_run::function(cloud)?),
+        ("get-run-logs", awo_runs::get_run_logs::function(cloud)?),
         (
-            "list-run-events",
-            awo_runs::list_run_events::function(cloud)?,
+            "get-queue-position",
+            awo_queue::get_queue_position::function(cloud)?,
+        ),
+        (
+            "get-queue-health",
+            awo_queue::get_queue_health::function(cloud)?,
         ),
         ("get-credits", awo_credits::get_credits::function(cloud)?),
         (
@@ -72,6 +73,19 @@ pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupEr
     ];
     for (name, function) in http {
         registry.register(name, http_function(function), HTTP_TIMEOUT);
+    }
+    let streaming = [
+        (
+            "list-run-events",
+            awo_runs::list_run_events::function(cloud)?,
+        ),
+        (
+            "kill-work-order",
+            awo_work_orders::kill_work_order::function(cloud)?,
+        ),
+    ];
+    for (name, function) in streaming {
+        registry.register_streaming(name, streaming_http_function(function), STREAM_TIMEOUT);
     }
     let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
     let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {

@@ -21,6 +21,8 @@ pub enum Resource {
     WorkOrder,
     /// A run.
     Run,
+    /// A work order's place in the queue.
+    QueueEntry,
     /// A route.
     Route,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Resource {
         f.write_str(match self {
             Resource::WorkOrder => "work order",
             Resource::Run => "run",
+            Resource::QueueEntry => "work order in the queue",
             Resource::Route => "route",
         })
     }
@@ -85,6 +88,18 @@ pub enum Error {
     #[error("the rate limit of this key is used up: try again in {retry_after_s} s")]
     RateLimited {
         /// Seconds until the window ends.
+        retry_after_s: i64,
+    },
+    /// As many of these are going on already as the organization may have at once.
+    #[error(
+        "{limit} {what} are open already, which is the most at once: end one, or try again in {retry_after_s} s"
+    )]
+    TooManyAtOnce {
+        /// The plural of what there is too much of.
+        what: &'static str,
+        /// The most at once.
+        limit: u32,
+        /// A guess.
         retry_after_s: i64,
     },
     /// The organization's queue takes no more.

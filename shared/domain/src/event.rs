@@ -22,6 +22,17 @@ pub struct TimelineEvent {
     pub data: Value,
 }
 
+impl TimelineEvent {
+    /// True if it tells the run's end: a run has one such event.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        matches!(
+            self.kind.as_str(),
+            "run.completed" | "run.failed" | "run.cancelled"
+        )
+    }
+}
+
 /// The moves of a run itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Lifecycle {
@@ -172,5 +183,48 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         data,
         phase,
         iteration,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_event_of_an_end_and_no_other_is_terminal() {
+        let at = Timestamp::from_epoch_ms(0);
+        let is_terminal = |lifecycle: Lifecycle| {
+            let (kind, data) = lifecycle.to_parts();
+            let event = TimelineEvent {
+                sequence: 1,
+                kind: kind.to_owned(),
+                timestamp: at,
+                data,
+            };
+            event.is_terminal()
+        };
+        for status in RunStatus::ALL.into_iter().filter(|s| s.is_terminal()) {
+            assert!(is_terminal(Lifecycle::Ended {
+                status,
+                iterations: 1,
+                error: None,
+                started_at: at,
+                completed_at: at,
+                credits: crate::money::MicroCredits::from_credits(1),
+                reason: None,
+            }));
+        }
+        for other in [
+            Lifecycle::Created,
+            Lifecycle::Building,
+            Lifecycle::Started { started_at: at },
+            Lifecycle::KillRequested {
+                grace_period_ms: 0,
+                immediate: true,
+                reason: None,
+            },
+        ] {
+            assert!(!is_terminal(other));
+        }
     }
 }

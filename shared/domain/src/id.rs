@@ -62,6 +62,14 @@ macro_rules! id {
                 }
             }
 
+            /// When it was made, which its first ten characters say.
+            #[must_use]
+            pub fn made_at(&self) -> Timestamp {
+                let ulid = self.0.strip_prefix($prefix).and_then(|text| ulid::Ulid::from_string(text).ok());
+                let ms = ulid.map_or(0, |ulid| ulid.timestamp_ms());
+                Timestamp::from_epoch_ms(i64::try_from(ms).unwrap_or(i64::MAX))
+            }
+
             /// The whole id, prefix included.
             #[must_use]
             pub fn as_str(&self) -> &str {
@@ -126,6 +134,7 @@ mod tests {
     fn an_id_reads_back_and_nothing_else_does() {
         let id = WorkOrderId::new(Timestamp::from_epoch_ms(1_700_000_000_000), 7);
         assert_eq!(WorkOrderId::parse(id.as_str()).unwrap(), id);
+        assert_eq!(id.made_at().epoch_ms(), 1_700_000_000_000);
         let upper = id.as_str().to_ascii_uppercase();
         let other_kind = id.as_str().replace("wo_", "run_");
         let too_large = "wo_8zzzzzzzzzzzzzzzzzzzzzzzzz";

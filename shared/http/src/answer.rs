@@ -39,7 +39,11 @@ impl Answer {
         Answer::with(201, data)
     }
 
-    fn with(status: u16, data: impl Serialize) -> Result<Answer, Error> {
+    /// Any status.
+    ///
+    /// # Errors
+    /// Internal, if the data does not serialise.
+    pub fn with(status: u16, data: impl Serialize) -> Result<Answer, Error> {
         let data = serde_json::to_value(data).map_err(Error::internal)?;
         Ok(Answer {
             status,

@@ -41,7 +41,7 @@ impl Call {
     /// # Errors
     /// [`Error::NotFound`] for what is no id: nothing can have it.
     pub fn work_order_id(&self) -> Result<WorkOrderId, Error> {
-        WorkOrderId::parse(&self.path_parameter("id"))
+        WorkOrderId::parse(self.path_parameter(["id", "workOrderId"]))
             .map_err(|_| Error::NotFound(Resource::WorkOrder))
     }
 
@@ -50,15 +50,51 @@ impl Call {
     /// # Errors
     /// [`Error::NotFound`] for what is no id: nothing can have it.
     pub fn run_id(&self) -> Result<RunId, Error> {
-        RunId::parse(&self.path_parameter("id")).map_err(|_| Error::NotFound(Resource::Run))
+        RunId::parse(self.path_parameter(["id", "runId"]))
+            .map_err(|_| Error::NotFound(Resource::Run))
     }
 
-    fn path_parameter(&self, name: &str) -> String {
-        self.request
-            .path_parameters()
-            .first(name)
-            .unwrap_or_default()
-            .to_owned()
+    /// The path's parameter, by the name that it has in this route.
+    fn path_parameter(&self, names: [&str; 2]) -> &str {
+        let parameters = self.request.path_parameters_ref();
+        let found = parameters.and_then(|of| names.into_iter().find_map(|name| of.first(name)));
+        found.unwrap_or_default()
+    }
+
+    /// True if the client asks for this media type by its name.
+    #[must_use]
+    pub fn accepts(&self, media_type: &str) -> bool {
+        let headers = self.request.headers().get_all("accept").into_iter();
+        let ranges = headers.filter_map(|value| value.to_str().ok());
+        ranges.flat_map(|value| value.split(',')).any(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            let named = parts
+                .next()
+                .is_some_and(|name| name.eq_ignore_ascii_case(media_type));
+            named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        })
+    }
+
+    /// The number of the last event that a client of a live stream has seen, if it says so.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] if it is not such a number, sent once.
+    pub fn last_event_id(&self) -> Result<Option<u32>, Error> {
+        let mut values = self.request.headers().get_all("last-event-id").iter();
+        let Some(value) = values.next() else {
+            return Ok(None);
+        };
+        let digits = value
+            .to_str()
+            .ok()
+            .filter(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()));
+        match (digits.and_then(|text| text.parse().ok()), values.next()) {
+            (Some(number), None) => Ok(Some(number)),
+            _ => Err(Error::invalid(
+                "Last-Event-ID",
+                format!("must be a whole number from 0 to {}", u32::MAX),
+            )),
+        }
     }
 
     /// The query, to be read parameter by parameter.

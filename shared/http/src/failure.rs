@@ -28,14 +28,16 @@ impl Failure {
             Error::UnsupportedMediaType => (415, "UNSUPPORTED_MEDIA_TYPE"),
             Error::PayloadTooLarge { .. } => (413, "PAYLOAD_TOO_LARGE"),
             Error::IdempotencyMismatch => (422, "IDEMPOTENCY_MISMATCH"),
-            Error::RateLimited { .. } => (429, "RATE_LIMITED"),
+            Error::RateLimited { .. } | Error::TooManyAtOnce { .. } => (429, "RATE_LIMITED"),
             Error::QueueFull { .. } => (503, "QUEUE_FULL"),
             Error::Internal { .. } => (500, "INTERNAL_ERROR"),
         };
         let headers = match error {
             Error::Unauthorized => vec![("www-authenticate", "Bearer".to_owned())],
             Error::MethodNotAllowed { allow } => vec![("allow", allow.clone())],
-            Error::RateLimited { retry_after_s } | Error::QueueFull { retry_after_s } => {
+            Error::RateLimited { retry_after_s }
+            | Error::TooManyAtOnce { retry_after_s, .. }
+            | Error::QueueFull { retry_after_s } => {
                 vec![("retry-after", retry_after_s.to_string())]
             }
             _ => Vec::new(),
@@ -73,6 +75,6 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
     match (resource, style) {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
-        (Resource::Route, _) | (_, Style::Envelope) => "NOT_FOUND",
+        (Resource::QueueEntry | Resource::Route, _) | (_, Style::Envelope) => "NOT_FOUND",
     }
 }

@@ -1,42 +1,48 @@
 //! A Lambda function that serves a route: who calls, may they, how often; then the handler;
-//! then the answer's dress, its headers and a line in the log.
+//! then the answer's dress, its headers and a line in the log. It is the same for functions that
+//! answer whole and for those that may stream.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
-use awo_cloud::{Cloud, SetupError, settings};
-use awo_domain::api_key::{ApiKey, Scope};
+use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, Timestamp};
-use awo_store::Store;
-use awo_store::keys::Caller;
-use lambda_http::request::RequestContext;
 use lambda_http::tower::Service;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use crate::answer::Answer;
 use crate::call::Call;
-use crate::failure::Failure;
+use crate::door::{Doorkeeper, let_in};
+use crate::line::Line;
+use crate::reply::{Pieces, Sent};
 use crate::routes::{Access, Route, Style};
 
-type Answering = Pin<Box<dyn Future<Output = Result<Response<Body>, lambda_http::Error>> + Send>>;
+type Answering<B> = Pin<Box<dyn Future<Output = Result<Response<B>, lambda_http::Error>> + Send>>;
 
-/// A function as the Lambda runtime wants it.
-#[derive(Clone)]
-pub struct HttpFunction(Arc<dyn Fn(Request) -> Answering + Send + Sync>);
+/// A function as the Lambda runtime wants it, with the kind of its answers' bodies.
+pub struct HttpFunction<B = Body>(Arc<dyn Fn(Request) -> Answering<B> + Send + Sync>);
 
-impl Service<Request> for HttpFunction {
-    type Response = Response<Body>;
+/// A function whose answers may come in pieces.
+pub type StreamingFunction = HttpFunction<Pieces>;
+
+impl<B> Clone for HttpFunction<B> {
+    fn clone(&self) -> HttpFunction<B> {
+        HttpFunction(Arc::clone(&self.0))
+    }
+}
+
+impl<B> Service<Request> for HttpFunction<B> {
+    type Response = Response<B>;
     type Error = lambda_http::Error;
-    type Future = Answering;
+    type Future = Answering<B>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), lambda_http::Error>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request) -> Answering {
+    fn call(&mut self, request: Request) -> Answering<B> {
         (self.0)(request)
     }
 }
@@ -53,91 +59,35 @@ pub async fn serve(
     lambda_http::run(make(&cloud)?).await
 }
 
-/// Knows callers by their keys.
-#[derive(Debug, Clone)]
-struct Doorkeeper {
-    store: Store,
-    requests_per_minute: u32,
+/// As [`serve`], for a function whose answers may come in pieces.
+///
+/// # Errors
+/// When a setting is missing, or the runtime fails.
+pub async fn serve_streaming(
+    make: impl FnOnce(&Cloud) -> Result<StreamingFunction, SetupError>,
+) -> Result<(), lambda_http::Error> {
+    awo_cloud::telemetry::start();
+    let cloud = Cloud::from_process().await;
+    lambda_http::run_with_streaming_response(make(&cloud)?).await
 }
 
-/// The rate limit as it stands, for the answer's headers.
-#[derive(Debug, Clone, Copy)]
-struct Rate {
-    limit: u32,
-    remaining: u32,
-    reset: Timestamp,
-}
-
-impl Doorkeeper {
-    fn new(cloud: &Cloud) -> Result<Doorkeeper, SetupError> {
-        let requests_per_minute = settings::requests_per_minute(&cloud.environment)?;
-        Ok(Doorkeeper {
-            store: cloud.store()?,
-            requests_per_minute,
-        })
-    }
-
-    async fn caller(&self, request: &Request, now: Timestamp) -> Result<(Caller, Rate), Error> {
-        let key = bearer(request)
-            .and_then(ApiKey::parse)
-            .ok_or(Error::Unauthorized)?;
-        let caller = self.store.authenticate(&key, now).await?;
-        let limit = caller
-            .requests_per_minute
-            .unwrap_or(self.requests_per_minute);
-        let rate = Rate {
-            limit,
-            remaining: limit.saturating_sub(caller.window_count),
-            reset: caller.window_end,
-        };
-        Ok((caller, rate))
-    }
-}
-
-fn allowed(caller: &Caller, scope: Scope) -> Result<(), Error> {
-    if scope.is_granted_by(&caller.scopes) {
-        Ok(())
-    } else {
-        Err(Error::MissingScope(scope.as_str().to_owned()))
-    }
-}
-
-fn within(rate: Rate, used: u32, now: Timestamp) -> Result<(), Error> {
-    let retry_after_s = (rate.reset.ms_since(now) + 999) / 1_000;
-    if used <= rate.limit {
-        Ok(())
-    } else {
-        Err(Error::RateLimited {
-            retry_after_s: retry_after_s.max(1),
-        })
-    }
-}
-
-/// The credential of an `Authorization: Bearer` header that is sent once.
-#[must_use]
-pub fn bearer(request: &Request) -> Option<&str> {
-    let mut values = request.headers().get_all("authorization").iter();
-    let value = values.next()?.to_str().ok()?;
-    let (scheme, credential) = value.split_once(' ')?;
-    let one = values.next().is_none() && scheme.eq_ignore_ascii_case("bearer");
-    one.then_some(credential.trim())
-}
-
-impl HttpFunction {
+impl<B: Send + 'static> HttpFunction<B> {
     /// A function for callers with a key.
     ///
     /// # Errors
-    /// When a setting is missing.
-    pub fn keyed<S, F, Fut>(
+    /// When a setting is missing, or the route and the handler do not agree on whether answers
+    /// may come in pieces.
+    pub fn keyed<S, A, F, Fut>(
         cloud: &Cloud,
         route: &'static Route,
         state: S,
         handle: F,
-    ) -> Result<HttpFunction, SetupError>
+    ) -> Result<HttpFunction<B>, SetupError>
     where
         S: Send + Sync + 'static,
+        A: Sent<B> + Send,
         F: Fn(Arc<S>, Call) -> Fut + Copy + Send + Sync + 'static,
-        Fut: Future<Output = Result<Answer, Error>> + Send + 'static,
+        Fut: Future<Output = Result<A, Error>> + Send + 'static,
     {
         let (doorkeeper, clock, state) = (
             Doorkeeper::new(cloud)?,
@@ -147,40 +97,37 @@ impl HttpFunction {
         let Access::Key(scope) = route.access else {
             return Err(SetupError::Missing(format!("a scope of {}", route.path)));
         };
+        if route.streams != A::STREAMS {
+            let what = format!("a handler of {} that answers as its route says", route.path);
+            return Err(SetupError::Missing(what));
+        }
         Ok(HttpFunction(Arc::new(move |request| {
             let (doorkeeper, clock, state) =
                 (doorkeeper.clone(), clock.clone(), Arc::clone(&state));
             Box::pin(async move {
-                let (now, log) = (clock.now(), Line::of(&request, Some(route)));
-                let request_id = log.request_id.clone();
+                let (now, line) = (clock.now(), Line::of(&request, route));
                 let (caller, rate) = match doorkeeper.caller(&request, now).await {
                     Ok(known) => known,
-                    Err(error) => return log.answer(Err(error), route.style, None),
+                    Err(error) => return A::sent(Err(error), line).await,
                 };
-                let log = log.by(&caller);
-                let let_in =
-                    allowed(&caller, scope).and_then(|()| within(rate, caller.window_count, now));
-                let answer = match let_in {
-                    Ok(()) => {
-                        handle(
-                            state,
-                            Call {
-                                caller,
-                                now,
-                                request_id,
-                                route,
-                                request,
-                            },
-                        )
-                        .await
-                    }
-                    Err(error) => Err(error),
+                let line = line.by(&caller, rate);
+                if let Err(error) = let_in(&caller, scope, rate, now) {
+                    return A::sent(Err(error), line).await;
+                }
+                let call = Call {
+                    caller,
+                    now,
+                    request_id: line.request_id().to_owned(),
+                    route,
+                    request,
                 };
-                log.answer(answer, route.style, Some(rate))
+                A::sent(handle(state, call).await, line).await
             })
         })))
     }
+}
 
+impl HttpFunction {
     /// A function for runners, who have no key: its handler checks the nonce or the token.
     pub fn for_runner<S, F, Fut>(cloud: &Cloud, state: S, handle: F) -> HttpFunction
     where
@@ -192,8 +139,8 @@ impl HttpFunction {
         HttpFunction(Arc::new(move |request| {
             let (now, state) = (clock.now(), Arc::clone(&state));
             Box::pin(async move {
-                let log = Line::of(&request, None);
-                log.answer(handle(state, request, now).await, Style::Plain, None)
+                let line = Line::at(&request, request.raw_http_path(), Style::Plain);
+                Answer::sent(handle(state, request, now).await, line).await
             })
         }))
     }
@@ -208,13 +155,13 @@ impl HttpFunction {
         Ok(HttpFunction(Arc::new(move |request| {
             let (doorkeeper, clock) = (doorkeeper.clone(), clock.clone());
             Box::pin(async move {
-                let (log, path) = (Line::of(&request, None), request.raw_http_path().to_owned());
-                let style = Style::of_path(&path);
+                let path = request.raw_http_path();
+                let line = Line::at(&request, path, Style::of_path(path));
                 let (caller, rate) = match doorkeeper.caller(&request, clock.now()).await {
                     Ok(known) => known,
-                    Err(error) => return log.answer(Err(error), style, None),
+                    Err(error) => return Answer::sent(Err(error), line).await,
                 };
-                let methods = crate::routes::methods_of(&path);
+                let methods = crate::routes::methods_of(path);
                 let error = if methods.is_empty() {
                     Error::NotFound(awo_domain::Resource::Route)
                 } else {
@@ -222,106 +169,8 @@ impl HttpFunction {
                         allow: methods.join(", "),
                     }
                 };
-                log.by(&caller).answer(Err(error), style, Some(rate))
+                Answer::sent(Err(error), line.by(&caller, rate)).await
             })
         })))
-    }
-}
-
-/// What the log will say of a request.
-struct Line {
-    began: Instant,
-    request_id: String,
-    method: String,
-    path: String,
-    caller: Option<String>,
-}
-
-impl Line {
-    fn of(request: &Request, route: Option<&Route>) -> Line {
-        let request_id = match request.request_context_ref() {
-            Some(RequestContext::ApiGatewayV1(context)) => context.request_id.clone(),
-            _ => None,
-        };
-        Line {
-            began: Instant::now(),
-            request_id: request_id.unwrap_or_else(|| "unknown".to_owned()),
-            method: request.method().to_string(),
-            path: route.map_or_else(
-                || request.raw_http_path().to_owned(),
-                |route| route.path.to_owned(),
-            ),
-            caller: None,
-        }
-    }
-
-    fn by(self, caller: &Caller) -> Line {
-        Line {
-            caller: Some(format!("{}/{}", caller.org_id, caller.key_id)),
-            ..self
-        }
-    }
-
-    fn answer(
-        self,
-        answer: Result<Answer, Error>,
-        style: Style,
-        rate: Option<Rate>,
-    ) -> Result<Response<Body>, lambda_http::Error> {
-        let (status, body, headers) = match &answer {
-            Ok(answer) => {
-                let (status, body) = answer.rendered(style, &self.request_id);
-                (status, body, answer.headers.clone())
-            }
-            Err(error) => {
-                let failure = Failure::of(error, style);
-                (
-                    failure.status,
-                    failure.body(style, &self.request_id).to_string(),
-                    failure.headers,
-                )
-            }
-        };
-        self.write(status, answer.as_ref().err());
-        let mut response = Response::builder()
-            .status(status)
-            .header("content-type", "application/json")
-            .header("x-request-id", &self.request_id);
-        if let Some(rate) = rate {
-            response = response
-                .header("x-ratelimit-limit", rate.limit)
-                .header("x-ratelimit-remaining", rate.remaining)
-                .header("x-ratelimit-reset", rate.reset.epoch_seconds());
-        }
-        for (name, value) in headers {
-            response = response.header(name, value);
-        }
-        Ok(response.body(Body::Text(body))?)
-    }
-
-    fn write(&self, status: u16, error: Option<&Error>) {
-        let Line {
-            request_id,
-            method,
-            path,
-            caller,
-            ..
-        } = self;
-        let ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match error {
-            Some(Error::Internal { cause }) => {
-                tracing::error!(
-                    request_id,
-                    method,
-                    path,
-                    caller,
-                    status,
-                    ms,
-                    cause,
-                    "request failed"
-                );
-            }
-            _ => tracing::info!(request_id, method, path, caller, status, ms, "request"),
-        }
     }
 }

@@ -7,15 +7,20 @@
 pub mod answer;
 pub mod body;
 pub mod call;
+pub mod door;
+pub mod events;
 pub mod function;
 pub mod page;
 pub mod query;
+pub mod reply;
 pub mod routes;
 pub mod shapes;
 
 mod failure;
+mod line;
 
 pub use answer::Answer;
 pub use call::Call;
-pub use function::{HttpFunction, serve};
+pub use function::{HttpFunction, StreamingFunction, serve, serve_streaming};
+pub use reply::Reply;
 pub use routes::{Access, Route, Style};

@@ -46,6 +46,8 @@ pub struct Route {
     pub style: Style,
     /// The Lambda function that serves it; also its program's name.
     pub function: &'static str,
+    /// True if its answers may come in pieces, and late.
+    pub streams: bool,
 }
 
 const fn keyed(
@@ -61,6 +63,14 @@ const fn keyed(
         access: Access::Key(scope),
         style,
         function,
+        streams: false,
+    }
+}
+
+const fn streaming(route: Route) -> Route {
+    Route {
+        streams: true,
+        ..route
     }
 }
 
@@ -71,6 +81,7 @@ const fn control(path: &'static str) -> Route {
         access: Access::Runner,
         style: Style::Plain,
         function: "control",
+        streams: false,
     }
 }
 
@@ -107,13 +118,13 @@ pub const CANCEL_WORK_ORDER: Route = keyed(
     "cancel-work-order",
 );
 /// `POST /api/v1/work-orders/{id}/kill`
-pub const KILL_WORK_ORDER: Route = keyed(
+pub const KILL_WORK_ORDER: Route = streaming(keyed(
     "POST",
     "/api/v1/work-orders/{id}/kill",
     Scope::RunsWrite,
     Style::Envelope,
     "kill-work-order",
-);
+));
 /// `POST /api/v1/work-orders/{id}/runs`
 pub const START_RUN: Route = keyed(
     "POST",
@@ -147,12 +158,36 @@ pub const CANCEL_RUN: Route = keyed(
     "cancel-run",
 );
 /// `GET /v1/runs/{id}/events`
-pub const LIST_RUN_EVENTS: Route = keyed(
+pub const LIST_RUN_EVENTS: Route = streaming(keyed(
     "GET",
     "/v1/runs/{id}/events",
     Scope::RunsRead,
     Style::Plain,
     "list-run-events",
+));
+/// `GET /v1/runs/{id}/logs`
+pub const GET_RUN_LOGS: Route = keyed(
+    "GET",
+    "/v1/runs/{id}/logs",
+    Scope::RunsRead,
+    Style::Plain,
+    "get-run-logs",
+);
+/// `GET /api/v1/queue/position/{workOrderId}`
+pub const GET_QUEUE_POSITION: Route = keyed(
+    "GET",
+    "/api/v1/queue/position/{workOrderId}",
+    Scope::WorkOrdersRead,
+    Style::Envelope,
+    "get-queue-position",
+);
+/// `GET /api/v1/queue/health`
+pub const GET_QUEUE_HEALTH: Route = keyed(
+    "GET",
+    "/api/v1/queue/health",
+    Scope::WorkOrdersRead,
+    Style::Envelope,
+    "get-queue-health",
 );
 /// `GET /v1/credits`
 pub const GET_CREDITS: Route = keyed(
@@ -176,9 +211,11 @@ pub const CLAIM: Route = control("/control/claim");
 pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
 /// `POST /control/{orgId}/runs/{runId}/finish`
 pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
+/// `POST /control/{orgId}/runs/{runId}/logs`
+pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
 
 /// Every route.
-pub const ROUTES: [Route; 15] = [
+pub const ROUTES: &[Route] = &[
     CREATE_WORK_ORDER,
     LIST_WORK_ORDERS,
     GET_WORK_ORDER,
@@ -189,11 +226,15 @@ pub const ROUTES: [Route; 15] = [
     GET_RUN,
     CANCEL_RUN,
     LIST_RUN_EVENTS,
+    GET_RUN_LOGS,
+    GET_QUEUE_POSITION,
+    GET_QUEUE_HEALTH,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
     CLAIM,
     REPORT,
     FINISH,
+    KEEP_LOG,
 ];
 
 /// The function that answers what no route does: 404 and 405.

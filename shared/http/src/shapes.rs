@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::queue::{EntryState, Health, Load};
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, TransactionId, WorkOrderId};
 use awo_domain::{agent::Agent, ledger::TransactionType};
 use awo_store::credits::{BalanceItem, LedgerEntry};
+use awo_store::logs::Log;
+use awo_store::queue_view::Position;
 use awo_store::runs::{PricedUsage, Run};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
@@ -243,6 +246,112 @@ impl From<&BalanceItem> for BalanceShape {
             reserved: MicroCredits::from_micro(item.reserved),
             available: MicroCredits::from_micro(item.available),
             updated_at: item.updated_at,
+        }
+    }
+}
+
+/// Where a work order stands in the queue.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionShape<'a> {
+    work_order_id: &'a WorkOrderId,
+    position: u32,
+    state: EntryState,
+    enqueued_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimated_start_time: Option<Timestamp>,
+}
+
+impl<'a> PositionShape<'a> {
+    /// The position of this work order.
+    #[must_use]
+    pub fn of(id: &'a WorkOrderId, position: &Position) -> PositionShape<'a> {
+        PositionShape {
+            work_order_id: id,
+            position: position.position,
+            state: position.state,
+            enqueued_at: position.enqueued_at,
+            estimated_start_time: position.estimated_start,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StatsShape {
+    running: u32,
+    waiting: u32,
+    max_concurrent: u32,
+    max_queue_size: u32,
+    accepting: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IndicatorsShape {
+    accepting: bool,
+    can_start_immediately: bool,
+    queue_depth: u32,
+    running_count: u32,
+}
+
+/// How the queue is.
+#[derive(Debug, Serialize)]
+pub struct HealthShape {
+    status: Health,
+    stats: StatsShape,
+    utilization: f64,
+    timestamp: Timestamp,
+    indicators: IndicatorsShape,
+}
+
+impl HealthShape {
+    /// The health of a queue with this load.
+    #[must_use]
+    pub fn of(load: Load, now: Timestamp) -> HealthShape {
+        HealthShape {
+            status: load.health(),
+            stats: StatsShape {
+                running: load.running,
+                waiting: load.waiting,
+                max_concurrent: load.max_concurrent,
+                max_queue_size: load.max_queue_size,
+                accepting: load.is_accepting(),
+            },
+            utilization: load.utilization(),
+            timestamp: now,
+            indicators: IndicatorsShape {
+                accepting: load.is_accepting(),
+                can_start_immediately: load.can_start_immediately(),
+                queue_depth: load.waiting,
+                running_count: load.running,
+            },
+        }
+    }
+}
+
+/// What an agent wrote in an iteration.
+#[derive(Debug, Serialize)]
+pub struct LogShape {
+    iteration: u32,
+    output: String,
+    bytes: u64,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+}
+
+impl From<&Log> for LogShape {
+    fn from(log: &Log) -> LogShape {
+        let output = log.output();
+        LogShape {
+            iteration: log.iteration,
+            bytes: log.bytes,
+            truncated: log.truncated || output.is_none(),
+            error: output
+                .is_none()
+                .then_some("what was kept of this output cannot be read"),
+            output: output.unwrap_or_default(),
         }
     }
 }

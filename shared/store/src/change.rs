@@ -73,7 +73,7 @@ impl Change {
     }
 
     /// Adds to a number, which is 0 if it is not there. What one change adds and takes away
-    /// again is not written: an expression may name an attribute once only.
+    /// again adds up: an expression may name an attribute once only.
     pub fn add(mut self, name: &str, amount: i64) -> Change {
         *self.adds.entry(name.to_owned()).or_default() += amount;
         self
@@ -116,11 +116,21 @@ impl Change {
         }
     }
 
-    /// Only if the number is below a value, or missing.
-    pub fn expired_or_missing(mut self, name: &str, now: i64) -> Change {
-        let (name, now) = (self.name(name), self.value(now));
-        self.conditions
-            .push(format!("(attribute_not_exists({name}) OR {name} <= {now})"));
+    /// Only if the number is at most a value, or missing.
+    pub fn at_most_or_missing(mut self, name: &str, most: i64) -> Change {
+        let (name, most) = (self.name(name), self.value(most));
+        self.conditions.push(format!(
+            "(attribute_not_exists({name}) OR {name} <= {most})"
+        ));
+        self
+    }
+
+    /// Only if the attribute is not there, unless another one is.
+    pub fn when_missing_unless(mut self, name: &str, other: &str) -> Change {
+        let (name, other) = (self.name(name), self.name(other));
+        self.conditions.push(format!(
+            "(attribute_not_exists({name}) OR attribute_exists({other}))"
+        ));
         self
     }
 
@@ -143,7 +153,6 @@ impl Change {
     pub fn into_parts(mut self) -> Parts {
         let adds: Vec<String> = std::mem::take(&mut self.adds)
             .into_iter()
-            .filter(|(_, amount)| *amount != 0)
             .map(|(name, amount)| {
                 let (name, amount) = (self.name(&name), self.value(amount));
                 format!("{name} {amount}")

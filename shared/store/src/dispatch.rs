@@ -42,12 +42,12 @@ impl EntryItem {
     pub fn waiting(&self) -> Waiting {
         Waiting {
             work_order_id: self.work_order_id.clone(),
+            enqueued_at: self.enqueued_at,
             tenant: self
                 .tenant_context
                 .as_ref()
                 .map(|t| t.tenant_id.clone())
                 .unwrap_or_default(),
-            enqueued_at: self.enqueued_at,
         }
     }
 }

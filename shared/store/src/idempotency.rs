@@ -56,7 +56,7 @@ impl Transaction {
             ttl: expires.epoch_seconds() + 1,
             expires_at_ms: expires.epoch_ms(),
         };
-        let free = Change::new().expired_or_missing("expiresAtMs", now.epoch_ms());
+        let free = Change::new().at_most_or_missing("expiresAtMs", now.epoch_ms());
         let key = Key::idempotency(org, &request.key_hash);
         self.put_when(Guard::Idempotency, &store.tables.work, &key, &answer, free)
     }

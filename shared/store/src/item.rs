@@ -63,8 +63,17 @@ impl Key {
         Key::new(format!("{org}#idem"), hash)
     }
 
+    /// A place for a live stream, by its number.
+    pub fn stream(org: &OrgId, number: u32) -> Key {
+        Key::new(streams(org), format!("{number:02}"))
+    }
+
+    pub fn log(org: &OrgId, run: &RunId, iteration: u32) -> Key {
+        Key::new(logs(org, run), format!("{iteration:010}"))
+    }
+
     pub fn usage(org: &OrgId, completed_at: Timestamp, run: &RunId) -> Key {
-        Key::new(format!("{org}#usage"), format!("{completed_at}#{run}"))
+        Key::new(usage_records(org), format!("{completed_at}#{run}"))
     }
 
     /// A day's sums: of all runs, or of one model.
@@ -125,6 +134,18 @@ pub(crate) fn queue(org: &OrgId) -> String {
 
 pub(crate) fn leases(org: &OrgId) -> String {
     format!("{org}#lease")
+}
+
+pub(crate) fn streams(org: &OrgId) -> String {
+    format!("{org}#stream")
+}
+
+pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#log")
+}
+
+pub(crate) fn usage_records(org: &OrgId) -> String {
+    format!("{org}#usage")
 }
 
 pub(crate) fn ledger_entries(org: &OrgId) -> String {

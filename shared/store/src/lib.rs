@@ -10,10 +10,12 @@
 //! | work | `<org>#wo` | work order id | work order |
 //! | work | `<org>#run` | run id | run |
 //! | work | `<org>#<run>#event` | sequence | timeline event |
+//! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
+//! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
@@ -32,13 +34,16 @@ pub mod idempotency;
 pub mod keys;
 pub mod lease;
 pub mod list;
+pub mod logs;
 pub mod organizations;
+pub mod queue_view;
 pub mod reports;
 pub mod runs;
 pub mod schema;
 pub mod settlement;
 pub mod starts;
 pub mod stops;
+pub mod streams;
 pub mod sweep;
 pub mod tally;
 pub mod timeline;

@@ -160,6 +160,8 @@ fn size(item: &Item) -> usize {
     fn of(value: &AttributeValue) -> usize {
         match value {
             AttributeValue::S(text) | AttributeValue::N(text) => text.len() + 8,
+            // Base64 where it is read, and where it goes from there.
+            AttributeValue::B(bytes) => bytes.as_ref().len().div_ceil(3) * 4,
             AttributeValue::M(map) => map.iter().map(|(k, v)| k.len() + of(v) + 8).sum(),
             AttributeValue::L(list) => list.iter().map(of).sum(),
             _ => 16,

@@ -30,6 +30,7 @@ pub(crate) enum Guard {
     Settlement,
     LedgerEntry,
     Idempotency,
+    Log,
     Usage,
     Organization,
     ApiKey,

@@ -9,7 +9,10 @@
 mod crash_points;
 mod http_api;
 mod http_lists;
+mod live_events;
+mod logs;
 mod model;
+mod queue;
 mod story;
 mod template;
 mod whole_runs;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use awo_http::routes::{FALLBACK, ROUTES};
+use awo_http::routes::{FALLBACK, ROUTES, Route};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -32,18 +32,22 @@ fn untagged(value: serde_norway::Value) -> serde_norway::Value {
     }
 }
 
-/// The program of each function, and the API events of each.
-fn functions() -> Vec<(String, Vec<(String, String)>)> {
+/// The properties of each function.
+fn properties() -> Vec<serde_json::Value> {
     let template = template();
-    let resources = template["Resources"]
-        .as_object()
-        .expect("resources")
-        .clone();
+    let resources = template["Resources"].as_object().expect("resources");
     resources
         .values()
         .filter(|resource| resource["Type"] == "AWS::Serverless::Function")
-        .map(|function| {
-            let properties = &function["Properties"];
+        .map(|function| function["Properties"].clone())
+        .collect()
+}
+
+/// The program of each function, and the API events of each.
+fn functions() -> Vec<(String, Vec<(String, String)>)> {
+    properties()
+        .into_iter()
+        .map(|properties| {
             let uri = properties["CodeUri"]
                 .as_str()
                 .unwrap_or_default()
@@ -90,6 +94,36 @@ fn the_template_has_every_route_and_no_other() {
         })
         .collect();
     assert_eq!(told, wanted);
+}
+
+/// How API Gateway passes on a route's answer, and how long it and the function may take.
+fn transfer(route: &Route) -> (serde_json::Value, serde_json::Value, serde_json::Value) {
+    for properties in properties() {
+        for event in properties["Events"].as_object().into_iter().flatten() {
+            let of = &event.1["Properties"];
+            if of["Path"] == route.path && of["Method"] == route.method {
+                return (
+                    of["ResponseTransferMode"].clone(),
+                    of["TimeoutInMillis"].clone(),
+                    properties["Timeout"].clone(),
+                );
+            }
+        }
+    }
+    panic!("{} {} has no function", route.method, route.path);
+}
+
+#[test]
+fn the_routes_that_may_stream_are_streamed_for_as_long_as_they_may_take() {
+    use serde_json::{Value, json};
+    for route in ROUTES {
+        let wanted = if route.streams {
+            (json!("RESPONSE_STREAM"), json!(900_000), json!(900))
+        } else {
+            (Value::Null, Value::Null, Value::Null)
+        };
+        assert_eq!(transfer(route), wanted, "{} {}", route.method, route.path);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
-    awo_http::serve(awo_runs::list_run_events::function).await
+    awo_http::serve_streaming(awo_runs::list_run_events::function).await
 }

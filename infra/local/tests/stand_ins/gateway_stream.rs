@@ -57,3 +57,30 @@ async fn a_stream_that_breaks_off_is_cut_not_ended() {
     };
     assert!(outcome.is_err());
 }
+
+/// Streams a chunk, and then nothing for ever.
+fn endless(registry: &Registry) {
+    let service = service_fn(|_: Request| async move {
+        let frames = futures::stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from("a")))]);
+        let body = StreamBody::new(frames.chain(futures::stream::pending()).boxed());
+        Ok::<_, lambda_http::Error>(Response::new(body))
+    });
+    let function = streaming_http_function(service);
+    registry.register_streaming("api", function, Duration::from_secs(900));
+}
+
+#[tokio::test]
+async fn the_end_of_the_cloud_waits_for_no_stream_that_lost_its_client() {
+    let registry = Registry::new();
+    endless(&registry);
+    let api = Api::over(registry.clone(), &[("GET", "/stream")], |_| {}).await;
+    let mut answer = api.get("/stream").await;
+    assert_eq!(answer.chunk().await.unwrap().unwrap(), "a");
+    let is_drained = |limit| registry.drained(limit);
+    assert!(
+        !is_drained(Duration::from_millis(200)).await,
+        "the client is there"
+    );
+    drop(answer);
+    assert!(is_drained(Duration::from_secs(5)).await);
+}

@@ -1,0 +1,220 @@
+//! Live streams of a run's events, as a client reads them.
+
+use std::time::{Duration, Instant};
+
+use awo_domain::api_key::Scope;
+use awo_store::streams::{MAX_STREAMS, PLACE_MS, StreamPlace};
+use awo_tests::client::LiveStream;
+use awo_tests::driven::DrivenRun;
+use awo_tests::service::TestService;
+use serde_json::{Value, json};
+
+use crate::http_api::{order, quiet_service};
+
+/// It is a quarter of a second at most, and longer on a machine that has much to do.
+const SLOWEST: Duration = Duration::from_secs(5);
+
+async fn submit(service: &TestService) -> (Value, String) {
+    let made = service.client.post("/v1/work-orders", &order()).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/v1/runs/{}/events", made.body["runId"].as_str().unwrap());
+    (made.body, path)
+}
+
+/// The events of a run as a page has them.
+async fn page(service: &TestService, path: &str) -> Vec<Value> {
+    let page = service.client.get(path).await.body;
+    page["events"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_live_stream_tells_what_was_and_what_comes_and_ends_with_the_run() {
+    let service = quiet_service().await;
+    let (made, path) = submit(&service).await;
+    let mut live = service.client.watch(&path, &[]).await.unwrap();
+    for (name, value) in [
+        ("content-type", "text/event-stream"),
+        ("cache-control", "no-store"),
+        ("x-ratelimit-limit", "1000000"),
+    ] {
+        assert_eq!(live.headers[name], value, "{name}");
+    }
+    assert!(live.headers.contains_key("x-request-id"));
+    assert_eq!(live.next().await.unwrap().kind, "run.created");
+    assert_eq!(live.others, ["retry: 1000"]);
+
+    let mut run = DrivenRun::of(&service, &made).await;
+    assert_eq!(live.next().await.unwrap().kind, "run.building");
+    for iteration in 1..=5 {
+        run.iterate(iteration).await;
+        let told = Instant::now();
+        let mut event = live.next().await.unwrap();
+        if event.kind == "run.started" {
+            event = live.next().await.unwrap();
+        }
+        assert_eq!(event.data["data"]["iteration"], iteration);
+        println!("an event was seen {:?} after it was kept", told.elapsed());
+        assert!(told.elapsed() < SLOWEST);
+    }
+    run.succeed().await;
+    let end = live.next().await.unwrap();
+    assert_eq!(end.kind, "run.completed");
+    assert_eq!(live.next().await, None, "the stream ends with the run");
+
+    let wanted = page(&service, &path).await;
+    let mut again = service.client.watch(&path, &[]).await.unwrap();
+    let replayed = again.rest().await;
+    assert_eq!(replayed.last(), Some(&end));
+    for (event, wanted) in replayed.iter().zip(&wanted) {
+        assert_eq!(&event.data, wanted);
+        assert_eq!(json!(event.id), wanted["sequence"]);
+        assert_eq!(json!(event.kind), wanted["type"]);
+    }
+    assert_eq!(replayed.len(), wanted.len());
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_after_the_event_that_the_client_saw_last() {
+    let service = quiet_service().await;
+    let (made, path) = submit(&service).await;
+    let mut run = DrivenRun::of(&service, &made).await;
+    run.iterate(1).await;
+    run.succeed().await;
+    let all = page(&service, &path).await.len() as u64;
+    assert_eq!(all, 5);
+    let ids = async |query: &str, headers: &[(&str, &str)]| {
+        let path = format!("{path}{query}");
+        let mut live = service.client.watch(&path, headers).await.unwrap();
+        let events = live.rest().await;
+        events.iter().map(|event| event.id).collect::<Vec<_>>()
+    };
+    let last = |id| [("last-event-id", id)];
+    assert_eq!(ids("", &last("2")).await, [3, 4, 5]);
+    assert_eq!(ids("?after=3", &[]).await, [4, 5]);
+    assert_eq!(
+        ids("?after=1", &last("4")).await,
+        [5],
+        "the header is newer"
+    );
+    // Whoever has seen the end, or says to have seen more, is not kept waiting.
+    assert_eq!(ids("", &last("5")).await, [0; 0]);
+    assert_eq!(ids("?after=4294967295", &[]).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_stream_is_told_as_on_every_other_route() {
+    let service = quiet_service().await;
+    let (_, path) = submit(&service).await;
+    let (_, stranger) = service.another_org(10).await;
+    let reader = service.key(&[Scope::WorkOrdersRead], None).await;
+    let nobody = service.client.with_key(None);
+    let own = &service.client;
+    let cases = [
+        (&stranger, path.clone(), "1", 404, "RUN_NOT_FOUND"),
+        (
+            own,
+            "/v1/runs/x/events".to_owned(),
+            "1",
+            404,
+            "RUN_NOT_FOUND",
+        ),
+        (&reader, path.clone(), "1", 403, "FORBIDDEN"),
+        (&nobody, path.clone(), "1", 401, "UNAUTHORIZED"),
+        (own, path.clone(), "-1", 400, "BAD_REQUEST"),
+        (own, path.clone(), "1x", 400, "BAD_REQUEST"),
+        (own, path.clone(), "4294967296", 400, "BAD_REQUEST"),
+        (own, format!("{path}?after=x"), "1", 400, "BAD_REQUEST"),
+        (own, format!("{path}?limit=1"), "1", 400, "BAD_REQUEST"),
+    ];
+    for (client, path, last, status, code) in cases {
+        let answer = client.watch(&path, &[("last-event-id", last)]).await;
+        let answer = answer.map(drop).unwrap_err();
+        assert_eq!(answer.status, status, "{}", answer.text);
+        assert_eq!(answer.body["error"]["code"], code);
+        assert_eq!(answer.header("content-type"), "application/json");
+    }
+    let plain = [("accept", "text/event-stream;q=0, application/json")];
+    let page = own.send("GET", &path, &plain, Vec::new()).await;
+    assert_eq!(page.body["events"][0]["type"], "run.created");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_organization_has_twenty_live_streams_at_once_and_its_places_come_back() {
+    let service = quiet_service().await;
+    let (made, path) = submit(&service).await;
+    let watchers = (0..MAX_STREAMS).map(|_| {
+        let (client, path) = (service.client.clone(), path.clone());
+        tokio::spawn(async move { client.watch(&path, &[]).await })
+    });
+    let mut streams: Vec<LiveStream> = Vec::new();
+    for watcher in watchers.collect::<Vec<_>>() {
+        streams.push(watcher.await.unwrap().expect("a place"));
+    }
+    let refused = service.client.watch(&path, &[]).await;
+    let refused = refused.map(drop).unwrap_err();
+    assert_eq!(
+        (refused.status, &refused.body["error"]["code"]),
+        (429, &json!("RATE_LIMITED")),
+        "{}",
+        refused.text
+    );
+    assert!(refused.header("retry-after").parse::<u64>().unwrap() > 0);
+    assert_eq!(
+        service.client.get(&path).await.status,
+        200,
+        "pages are no streams"
+    );
+
+    let mut run = DrivenRun::of(&service, &made).await;
+    run.succeed().await;
+    for stream in &mut streams {
+        assert_eq!(stream.rest().await.last().unwrap().kind, "run.completed");
+    }
+    // A place is given back before its stream ends, so nobody waits here.
+    for _ in 0..=MAX_STREAMS {
+        let mut again = service.client.watch(&path, &[]).await.expect("a place");
+        assert_eq!(again.rest().await.len(), 5);
+    }
+}
+
+#[tokio::test]
+async fn a_place_is_free_when_its_stream_is_dropped_or_its_time_is_up() {
+    let service = quiet_service().await;
+    let cloud = &service.service.cloud;
+    let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
+    let (stranger, _) = service.another_org(1).await;
+    let mut places: Vec<StreamPlace> = Vec::new();
+    let take = async |holder: &str, at| store.take_stream_place(&service.org, holder, at).await;
+    for number in 0..MAX_STREAMS {
+        places.push(take(&format!("a{number}"), now).await.unwrap());
+    }
+    assert!(take("b", now).await.is_err());
+    let elsewhere = store.take_stream_place(&stranger, "b", now).await.unwrap();
+    elsewhere.give_back().await;
+
+    drop(places.pop());
+    let began = Instant::now();
+    let dropped = loop {
+        if let Ok(place) = take("b", now).await {
+            break place;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "a dropped place is given back"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert!(take("c", now).await.is_err());
+
+    // Those who hold expired places cannot give back what somebody else has taken since.
+    let later = now.plus_ms(PLACE_MS);
+    let mut taken = Vec::new();
+    for number in 0..MAX_STREAMS {
+        taken.push(take(&format!("d{number}"), later).await.unwrap());
+    }
+    dropped.give_back().await;
+    for place in places {
+        place.give_back().await;
+    }
+    assert!(take("e", later).await.is_err());
+}
