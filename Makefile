@@ -25,6 +25,10 @@ programs:
 test: ## Run all tests
 	cargo test --workspace --locked
 
+test-model: ## Compare N random sequences of everything with the model (N=10000, SEED=… for a certain one)
+	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(SEED)' \
+		cargo test --locked -p awo-tests --test product model:: -- --nocapture
+
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -40,4 +44,4 @@ bench: programs ## Measure what a client waits for, and what idling costs
 
 include infra/deploy.mk
 
-.PHONY: help demo run programs test lint bench
+.PHONY: help demo run programs test test-model lint bench

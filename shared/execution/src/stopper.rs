@@ -21,9 +21,13 @@ use crate::endings::Endings;
 
 /// How often a stop is tried that meets another change of the run.
 const STOP_TRIES: u32 = 6;
-/// First and longest pause between two looks at a task that is to die.
+/// First and longest pause between two looks at the lease of a run that is to die: its task's
+/// event gives it back.
 const FIRST_LOOK: Duration = Duration::from_millis(4);
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
+const LONGEST_LOOK: Duration = Duration::from_millis(100);
+/// First and longest pause between two questions to ECS, which limits how often it is asked.
+const FIRST_QUESTION: Duration = Duration::from_millis(20);
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
 /// Stops runs.
 #[derive(Debug, Clone)]
@@ -264,19 +268,22 @@ impl Stopper {
             _ => 0,
         };
         let limit = Duration::from_millis(grace_ms + CONFIRM_MS);
-        let mut pause = FIRST_LOOK;
+        let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
+        let mut asked_at = began;
         while began.elapsed() < limit {
             tokio::time::sleep(pause).await;
             pause = (pause * 3 / 2).min(LONGEST_LOOK);
-            let dead = match self.is_gone(lease).await {
-                Ok(dead) => dead,
+            let ask = asked_at.elapsed() >= patience;
+            if ask {
+                asked_at = Instant::now();
+                patience = (patience * 2).min(LONGEST_QUESTION);
+            }
+            match self.is_gone(lease, ask).await {
+                Ok(true) => return self.how_it_died(lease, began.elapsed()).await,
+                Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
-                    false
                 }
-            };
-            if dead {
-                return self.how_it_died(lease, began.elapsed()).await;
             }
         }
         self.endings
@@ -287,11 +294,15 @@ impl Stopper {
         })
     }
 
-    /// True once its compute is known to be gone and its slot is returned, by whomever.
-    async fn is_gone(&self, lease: &Lease) -> Result<bool, Error> {
+    /// True once its compute is known to be gone and its slot is returned, by whomever; with
+    /// `ask`, ECS is asked as well.
+    async fn is_gone(&self, lease: &Lease, ask: bool) -> Result<bool, Error> {
         let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
             return Ok(true);
         };
+        if !ask {
+            return Ok(false);
+        }
         let task = match &lease.task_arn {
             Some(task) => task.clone(),
             None => {

@@ -106,7 +106,19 @@ pub fn tenant_name(tenant: u8) -> Option<String> {
     (tenant > 0).then(|| format!("t{tenant}"))
 }
 
+/// Status, slot, settled.
+pub type RunState = (RunStatus, bool, bool);
+
 impl Model {
+    /// What can be seen of all work orders.
+    pub fn states(&self) -> Vec<(WorkOrderStatus, Vec<RunState>)> {
+        let state = |run: &RunModel| (run.status, run.lease, run.settled);
+        self.orders
+            .iter()
+            .map(|order| (order.status, order.runs.iter().map(state).collect()))
+            .collect()
+    }
+
     fn slots(&self) -> usize {
         let runs = self.orders.iter().flat_map(|order| &order.runs);
         runs.filter(|run| run.lease).count()
