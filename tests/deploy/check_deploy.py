@@ -26,6 +26,7 @@ import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
 import spine  # noqa: E402
+import stops  # noqa: E402
 from processes import tail  # noqa: E402
 from progress import CheckFailed, expect, say, step  # noqa: E402
 
@@ -134,6 +135,8 @@ def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> 
             spine.succeeds(client, origin)
         with step("one that cannot be cloned"):
             spine.fails_alone(client)
+        with step("stopping and starting again"):
+            stops.stops(client, origin, stack, door)
         with step("one whose messages are lost"):
             spine.heals(client, origin, stack, door)
         with step("the roles"):
