@@ -13,7 +13,7 @@ use crate::change::Change;
 use crate::item::{Key, due_shard};
 
 /// How long a waiting queue may go without a doorbell before the sweep rings.
-pub const DOORBELL_MS: i64 = 60_000;
+pub const DOORBELL_MS: i64 = 20_000;
 
 /// Slots and queue size of organizations that have no limits of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
