@@ -110,7 +110,7 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
         }),
     };
     match task {
-        TaskState::Gone(gone) => gone_for_good(state, lease, &gone, now).await,
+        TaskState::Gone(gone) => state.endings.compute_gone(lease, &gone, now).await,
         TaskState::Alive => lives_on(state, lease, &task_arn.unwrap_or_default(), now).await,
     }
 }
@@ -153,16 +153,4 @@ async fn as_it_is(state: &State, lease: &Lease) -> Result<Lease, Error> {
         .lease(&lease.org_id, &lease.run_id)
         .await?
         .unwrap_or_else(|| lease.clone()))
-}
-
-async fn gone_for_good(
-    state: &State,
-    lease: &Lease,
-    gone: &Gone,
-    now: Timestamp,
-) -> Result<(), Error> {
-    if state.endings.compute_gone(lease, gone, now).await? {
-        state.queue.ring_or_leave_to_sweep(&lease.org_id).await;
-    }
-    Ok(())
 }

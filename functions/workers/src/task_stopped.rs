@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use awo_cloud::compute::{Compute, TaskState, run_of};
-use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::Error;
 use awo_execution::endings::Endings;
@@ -16,7 +15,6 @@ use serde::Deserialize;
 pub struct State {
     store: Store,
     compute: Compute,
-    queue: RunQueue,
     clock: Clock,
     endings: Endings,
 }
@@ -45,7 +43,6 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
         store: cloud.store()?,
         compute: cloud.compute()?,
-        queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
     })
@@ -85,12 +82,8 @@ async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
     let TaskState::Gone(gone) = state.compute.describe_task(&detail.task_arn).await? else {
         return Ok(());
     };
-    if state
+    state
         .endings
         .compute_gone(&lease, &gone, state.clock.now())
-        .await?
-    {
-        state.queue.ring_or_leave_to_sweep(&org).await;
-    }
-    Ok(())
+        .await
 }

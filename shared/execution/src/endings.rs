@@ -2,6 +2,7 @@
 //! and its slot comes back when its compute is known to be gone, not before.
 
 use awo_cloud::compute::Gone;
+use awo_cloud::queue::RunQueue;
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::Wish;
 use awo_domain::ledger::Rates;
@@ -23,9 +24,10 @@ const EXIT_TERMINATED: i32 = 143;
 /// Ends runs that cannot end themselves.
 #[derive(Debug, Clone)]
 pub struct Endings {
-    pub store: Store,
-    pub mint: Mint,
-    pub rates: Rates,
+    store: Store,
+    queue: RunQueue,
+    mint: Mint,
+    rates: Rates,
 }
 
 impl Endings {
@@ -36,14 +38,15 @@ impl Endings {
     pub fn new(cloud: &Cloud) -> Result<Endings, SetupError> {
         Ok(Endings {
             store: cloud.store()?,
+            queue: cloud.run_queue()?,
             mint: cloud.mint.clone(),
             rates: settings::rates(&cloud.environment)?,
         })
     }
 
     /// Settles what is left when compute is known to be gone: ends the run if it was not over,
-    /// charges it if that was still to be done, and gives the slot back. Doing it again changes
-    /// nothing. True if a slot came back.
+    /// charges it if that was still to be done, and gives the slot back, to whoever waits for one.
+    /// Doing it again changes nothing.
     ///
     /// # Errors
     /// Internal, when a call fails.
@@ -52,17 +55,18 @@ impl Endings {
         lease: &Lease,
         gone: &Gone,
         now: Timestamp,
-    ) -> Result<bool, Error> {
+    ) -> Result<(), Error> {
         self.end(lease, &|lease, run| end_of_gone(gone, lease, run), now)
             .await?;
         for _ in 0..END_TRIES {
             let (run, lease) = self.read(lease).await?;
             let Some(lease) = lease else {
-                return Ok(false);
+                return Ok(());
             };
             let charge = self.charge(&run, &run.usage, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
-                return Ok(true);
+                self.queue.ring_or_leave_to_sweep(&lease.org_id).await;
+                return Ok(());
             }
         }
         Err(Error::internal(

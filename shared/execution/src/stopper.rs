@@ -5,7 +5,6 @@
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, TaskState};
-use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::control::Wish;
 use awo_domain::run::{RunEnd, RunErrorCode, RunStatus};
@@ -34,7 +33,6 @@ const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 pub struct Stopper {
     store: Store,
     compute: Compute,
-    queue: RunQueue,
     clock: Clock,
     endings: Endings,
 }
@@ -83,7 +81,6 @@ impl Stopper {
         Ok(Stopper {
             store: cloud.store()?,
             compute: cloud.compute()?,
-            queue: cloud.run_queue()?,
             clock: cloud.clock.clone(),
             endings: Endings::new(cloud)?,
         })
@@ -318,9 +315,7 @@ impl Stopper {
             return Ok(false);
         };
         let now = self.clock.now();
-        if self.endings.compute_gone(&lease, &gone, now).await? {
-            self.queue.ring_or_leave_to_sweep(&lease.org_id).await;
-        }
+        self.endings.compute_gone(&lease, &gone, now).await?;
         Ok(true)
     }
 
