@@ -63,6 +63,23 @@ impl Repository {
         self.dir.path().join("origin.git")
     }
 
+    /// From now on whoever clones or fetches waits, until somebody writes to its refs.
+    pub fn hang_on_clone(&self) {
+        let refs = self.origin().join("packed-refs");
+        drop(std::fs::remove_file(&refs));
+        let made = Command::new("mkfifo").arg(&refs).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
+
+    /// From now on whoever pushes waits, much longer than any test.
+    pub fn hang_on_push(&self) {
+        use std::os::unix::fs::PermissionsExt;
+        let hook = self.origin().join("hooks/pre-receive");
+        std::fs::create_dir_all(hook.parent().expect("a parent")).expect("a directory");
+        std::fs::write(&hook, "#!/bin/sh\nsleep 600\n").expect("a file");
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+
     /// Its URL.
     #[must_use]
     pub fn url(&self) -> String {

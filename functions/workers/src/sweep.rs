@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::compute::{Compute, Gone, TaskState};
+use awo_cloud::compute::{Compute, Gone, Launch, TaskState};
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
@@ -22,6 +22,7 @@ const MAX_DUE: u32 = 500;
 pub struct State {
     store: Store,
     compute: Compute,
+    launch: Launch,
     queue: RunQueue,
     clock: Clock,
     endings: Endings,
@@ -49,6 +50,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
         store: cloud.store()?,
         compute: cloud.compute()?,
+        launch: Launch::new(&cloud.environment)?,
         queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
@@ -92,7 +94,7 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
     let task_arn = match &lease.task_arn {
         Some(task_arn) => Some(task_arn.clone()),
         None if may_be_asked_for(lease, now) => {
-            return start_task(&state.store, &state.compute, lease, now).await;
+            return start_task(&state.store, &state.compute, &state.launch, lease, now).await;
         }
         // Its start was never noted, or it never started: ECS knows.
         None => {

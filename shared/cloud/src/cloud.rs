@@ -115,7 +115,7 @@ impl Cloud {
     /// Compute.
     ///
     /// # Errors
-    /// [`SetupError`] if cluster or task definition are not set.
+    /// [`SetupError`] if the cluster is not set.
     pub fn compute(&self) -> Result<Compute, SetupError> {
         let builder = aws_sdk_ecs::config::Builder::from(&self.sdk);
         let config = self

@@ -22,9 +22,42 @@ pub const NONCE_VARIABLE: &str = "AWO_NONCE";
 pub struct Compute {
     client: Client,
     cluster: String,
+}
+
+/// How tasks are started: what only those functions know that start them.
+#[derive(Debug, Clone)]
+pub struct Launch {
     task_definition: String,
     subnets: Vec<String>,
     security_groups: Vec<String>,
+}
+
+impl Launch {
+    /// As the environment says.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the task definition is not set.
+    pub fn new(environment: &Environment) -> Result<Launch, SetupError> {
+        Ok(Launch {
+            task_definition: environment.required("AWO_TASK_DEFINITION")?,
+            subnets: environment.list("AWO_SUBNETS"),
+            security_groups: environment.list("AWO_SECURITY_GROUPS"),
+        })
+    }
+
+    fn network(&self) -> Option<NetworkConfiguration> {
+        let vpc = AwsVpcConfiguration::builder()
+            .set_subnets(Some(self.subnets.clone()))
+            .set_security_groups(Some(self.security_groups.clone()))
+            .assign_public_ip(AssignPublicIp::Disabled)
+            .build()
+            .ok()?;
+        (!self.subnets.is_empty()).then(|| {
+            NetworkConfiguration::builder()
+                .awsvpc_configuration(vpc)
+                .build()
+        })
+    }
 }
 
 /// What came of asking for a task.
@@ -85,14 +118,11 @@ impl Compute {
     /// Compute as the environment names it.
     ///
     /// # Errors
-    /// [`SetupError`] if cluster or task definition are not set.
+    /// [`SetupError`] if the cluster is not set.
     pub fn new(client: Client, environment: &Environment) -> Result<Compute, SetupError> {
         Ok(Compute {
             client,
             cluster: environment.required("AWO_CLUSTER")?,
-            task_definition: environment.required("AWO_TASK_DEFINITION")?,
-            subnets: environment.list("AWO_SUBNETS"),
-            security_groups: environment.list("AWO_SECURITY_GROUPS"),
         })
     }
 
@@ -100,7 +130,7 @@ impl Compute {
     ///
     /// # Errors
     /// Internal, when ECS fails.
-    pub async fn run_task(&self, lease: &Lease) -> Result<Asked, Error> {
+    pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<Asked, Error> {
         let secret = lease.nonce.clone().unwrap_or_default();
         let nonce = format!("{}.{}.{secret}", lease.org_id, lease.run_id);
         let container = ContainerOverride::builder()
@@ -116,12 +146,12 @@ impl Compute {
             .client
             .run_task()
             .cluster(&self.cluster)
-            .task_definition(&self.task_definition)
+            .task_definition(&launch.task_definition)
             .launch_type(LaunchType::Fargate)
             .count(1)
             .client_token(&lease.client_token)
             .started_by(started_by(&lease.org_id, &lease.run_id))
-            .set_network_configuration(self.network())
+            .set_network_configuration(launch.network())
             .overrides(
                 TaskOverride::builder()
                     .container_overrides(container)
@@ -162,20 +192,6 @@ impl Compute {
                 })
             }
         }
-    }
-
-    fn network(&self) -> Option<NetworkConfiguration> {
-        let vpc = AwsVpcConfiguration::builder()
-            .set_subnets(Some(self.subnets.clone()))
-            .set_security_groups(Some(self.security_groups.clone()))
-            .assign_public_ip(AssignPublicIp::Disabled)
-            .build()
-            .ok()?;
-        (!self.subnets.is_empty()).then(|| {
-            NetworkConfiguration::builder()
-                .awsvpc_configuration(vpc)
-                .build()
-        })
     }
 
     /// Asks a task to stop.

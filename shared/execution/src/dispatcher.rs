@@ -2,7 +2,7 @@
 //! takes it. What must not be lost is in the tables: an entry waits until it is dispatched, a
 //! dispatched run has a lease, and a lease without a task is asked for again.
 
-use awo_cloud::compute::Compute;
+use awo_cloud::compute::{Compute, Launch};
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
@@ -22,6 +22,7 @@ const MAX_DISPATCHES: u32 = 25;
 pub struct Dispatcher {
     pub store: Store,
     pub compute: Compute,
+    pub launch: Launch,
     pub queue: RunQueue,
     pub clock: Clock,
     pub mint: Mint,
@@ -37,6 +38,7 @@ impl Dispatcher {
         Ok(Dispatcher {
             store: cloud.store()?,
             compute: cloud.compute()?,
+            launch: Launch::new(&cloud.environment)?,
             queue: cloud.run_queue()?,
             clock: cloud.clock.clone(),
             mint: cloud.mint.clone(),
@@ -87,16 +89,20 @@ impl Dispatcher {
                 == Dispatched::Yes
             {
                 tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
-                start_task(&self.store, &self.compute, &lease, now).await?;
+                self.start(&lease, now).await?;
             }
         }
         Ok(false)
     }
 
+    async fn start(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        start_task(&self.store, &self.compute, &self.launch, lease, now).await
+    }
+
     /// Asks for the task of a run that has its slot, and is content if that fails: the sweep
     /// asks again.
     pub async fn start_or_leave_to_sweep(&self, lease: &Lease, now: Timestamp) {
-        if let Err(error) = start_task(&self.store, &self.compute, lease, now).await {
+        if let Err(error) = self.start(lease, now).await {
             tracing::warn!(run = %lease.run_id, ?error, "no task was asked for; the sweep asks");
         }
     }

@@ -1,6 +1,6 @@
 //! Asking for the task of a lease. Asking twice starts one task: the lease's client token says so.
 
-use awo_cloud::compute::{Asked, Compute};
+use awo_cloud::compute::{Asked, Compute, Launch};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
 use awo_store::lease::{Lease, START_MS, UNASKED_MS};
@@ -9,10 +9,11 @@ use awo_store::lease::{Lease, START_MS, UNASKED_MS};
 pub async fn start_task(
     store: &Store,
     compute: &Compute,
+    launch: &Launch,
     lease: &Lease,
     now: Timestamp,
 ) -> Result<(), Error> {
-    match compute.run_task(lease).await? {
+    match compute.run_task(launch, lease).await? {
         Asked::Started { task_arn } => {
             let due = lease.leased_at.plus_ms(START_MS);
             store

@@ -13,6 +13,7 @@ mod live_events;
 mod logs;
 mod model;
 mod queue;
+mod stops;
 mod story;
 mod template;
 mod whole_runs;
