@@ -32,6 +32,9 @@ pub struct Reporter {
 /// What usage costs, at the prices of the day.
 pub type Pricing<'a> = dyn Fn(Vec<ModelUsage>) -> Vec<PricedUsage> + Sync + 'a;
 
+/// How a run ends, from how it stands and from what a client wants of it.
+pub type Finishing<'a> = dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync + 'a;
+
 /// How often a report is tried again that met another one of the same run.
 const REPORT_TRIES: u32 = 3;
 
@@ -178,7 +181,7 @@ impl Store {
         &self,
         by: &Reporter,
         events: &[NumberedEvent],
-        ending: &(dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync),
+        ending: &Finishing<'_>,
         pricing: &Pricing<'_>,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
