@@ -9,6 +9,7 @@
 mod crash_points;
 mod http_api;
 mod http_lists;
+mod kills;
 mod live_events;
 mod logs;
 mod model;
