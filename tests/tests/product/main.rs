@@ -7,6 +7,7 @@
 )]
 
 mod crash_points;
+mod house;
 mod http_api;
 mod http_lists;
 mod kills;
@@ -14,6 +15,7 @@ mod live_events;
 mod logs;
 mod model;
 mod queue;
+mod restart;
 mod story;
 mod template;
 mod whole_runs;
