@@ -16,6 +16,7 @@ mod logs;
 mod model;
 mod queue;
 mod restart;
+mod stopped_runners;
 mod story;
 mod template;
 mod whole_runs;
