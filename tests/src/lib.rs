@@ -13,6 +13,7 @@ pub mod faults;
 pub mod functions;
 pub mod invoke;
 pub mod local;
+pub mod measure;
 pub mod processes;
 pub mod repository;
 pub mod rules;

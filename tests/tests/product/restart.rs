@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use awo_tests::agents::{escaping, submit, until_ready};
 use awo_tests::client::{Answer, Client};
+use awo_tests::processes::{runner_and_supervisor, signal};
 use serde_json::{Value, json};
 
 use crate::house::{
@@ -63,7 +64,13 @@ async fn runs_whose_agents_escape_are_lost_with_the_service_and_can_be_started_a
         orders.push(submit(&local.client, &order).await);
     }
     for order in &orders[..3] {
-        until_ready(&local.client, order).await;
+        let run = until_ready(&local.client, order).await;
+        let (runner, supervisor) = runner_and_supervisor(&run);
+        if order == &orders[0] {
+            // So that they do not see the service die.
+            signal(runner, "-STOP");
+            signal(supervisor, "-STOP");
+        }
     }
     house.calm_down();
     let local = house.restart(local).await;
@@ -185,9 +192,8 @@ async fn ask(client: Client, key: String, order: Value, cancels: bool) -> Asked 
 }
 
 const LOAD: u64 = 20;
-const ROUNDS: u64 = 3;
-/// About as long as the load takes.
-const LATEST_KILL_MS: u64 = 3_000;
+/// A kill in each round, before this: while the load comes, while it works, while it ends.
+const LATEST_KILLS_MS: [u64; 3] = [200, 1_000, 3_000];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whenever_the_service_is_killed_under_load_everything_that_was_accepted_ends_well() {
@@ -196,7 +202,7 @@ async fn whenever_the_service_is_killed_under_load_everything_that_was_accepted_
     house.calm_down();
     let mut local = house.start();
     let mut known = 0;
-    for round in 0..ROUNDS {
+    for (round, latest) in LATEST_KILLS_MS.into_iter().enumerate() {
         let began = Instant::now();
         let asking: Vec<_> = (0..LOAD)
             .map(|i| {
@@ -205,7 +211,7 @@ async fn whenever_the_service_is_killed_under_load_everything_that_was_accepted_
                 tokio::spawn(ask(local.client.clone(), key, body, i % 5 == 4))
             })
             .collect();
-        let moment = Duration::from_millis(dice.below(LATEST_KILL_MS));
+        let moment = Duration::from_millis(dice.below(latest));
         tokio::time::sleep(moment.saturating_sub(began.elapsed())).await;
         let killed_after = began.elapsed();
         local = house.restart(local).await;
