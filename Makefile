@@ -39,8 +39,9 @@ $(CARGO_DENY):
 	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
 
 bench: programs ## Measure what a client waits for, and what idling costs
-	@cargo build --locked -p awo-tests --bin measure-spine
+	@cargo build --locked -p awo-tests --bins
 	@'$(BIN_DIR)/measure-spine'
+	@'$(BIN_DIR)/measure-stops'
 
 include infra/deploy.mk
 

@@ -131,7 +131,7 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> reqwest::Response {
+    ) -> reqwest::Result<reqwest::Response> {
         let method = reqwest::Method::from_bytes(method.as_bytes()).expect("a method");
         let mut request = self
             .http
@@ -143,7 +143,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        request.send().await.expect("an answer")
+        request.send().await
     }
 
     /// Sends any request.
@@ -154,7 +154,22 @@ impl Client {
         headers: &[(&str, &str)],
         body: Vec<u8>,
     ) -> Answer {
-        answer(self.response(method, path, headers, body).await).await
+        let sent = self.try_send(method, path, headers, body).await;
+        sent.expect("an answer")
+    }
+
+    /// Sends any request to a service that may not be there.
+    ///
+    /// # Errors
+    /// When no whole answer came; whether the service did as asked is not known.
+    pub async fn try_send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> reqwest::Result<Answer> {
+        answer(self.response(method, path, headers, body).await?).await
     }
 
     /// Begins to read a live stream; the whole answer if it is none.
@@ -164,8 +179,9 @@ impl Client {
     pub async fn watch(&self, path: &str, headers: &[(&str, &str)]) -> Result<LiveStream, Answer> {
         let headers = [&[("accept", "text/event-stream")], headers].concat();
         let response = self.response("GET", path, &headers, Vec::new()).await;
+        let response = response.expect("an answer");
         if response.status() != 200 {
-            return Err(answer(response).await);
+            return Err(answer(response).await.expect("a body"));
         }
         Ok(LiveStream {
             headers: response.headers().clone(),
@@ -222,13 +238,13 @@ impl Client {
     }
 }
 
-async fn answer(response: reqwest::Response) -> Answer {
+async fn answer(response: reqwest::Response) -> reqwest::Result<Answer> {
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let text = response.text().await.expect("a body");
-    Answer {
+    let text = response.text().await?;
+    Ok(Answer {
         status,
         headers,
         body: serde_json::from_str(&text).unwrap_or(Value::Null),
         text,
-    }
+    })
 }

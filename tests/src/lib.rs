@@ -6,11 +6,15 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+pub mod agents;
 pub mod client;
 pub mod driven;
 pub mod faults;
 pub mod functions;
 pub mod invoke;
+pub mod local;
+pub mod measure;
+pub mod processes;
 pub mod repository;
 pub mod rules;
 pub mod service;

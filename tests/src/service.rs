@@ -23,17 +23,23 @@ pub struct TestService {
     pub dir: tempfile::TempDir,
 }
 
-/// The runner beside the test's own program: `make test` builds it first.
+/// A program of the workspace, beside the test's own: `make test` builds all of them.
+///
+/// # Panics
+/// When it is not there.
 #[must_use]
-pub fn runner() -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let exe = std::env::current_exe().expect("this program");
-    let runner = exe.ancestors().nth(2).expect("target/debug").join("runner");
-    assert!(
-        runner.is_file(),
-        "{} is missing: run `cargo build -p awo-runner` first, as `make test` does",
-        runner.display()
-    );
-    runner
+    // A test lies one folder below the programs.
+    let mut places = exe.ancestors().skip(1).take(2).map(|dir| dir.join(name));
+    let found = places.find(|place| place.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "{name} is not beside {}: run `cargo build -p awo-runner -p awo-local` first, as \
+             `make test` does",
+            exe.display()
+        )
+    })
 }
 
 impl TestService {
@@ -55,7 +61,7 @@ impl TestService {
         let options = Options {
             data_dir: None,
             port: 0,
-            runner: runner(),
+            runner: program("runner"),
             workspace_root: workspaces,
             log_dir: logs,
             sweep_period: Duration::from_secs(60),

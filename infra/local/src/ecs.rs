@@ -67,7 +67,7 @@ pub struct TaskDefinition {
     pub environment: BTreeMap<String, String>,
     /// From SIGTERM to SIGKILL.
     pub stop_timeout: Duration,
-    /// Stands before the command; empty without a supervisor. It reads `term` and `kill` as
+    /// Stands before the command; empty without a supervisor. It reads `stop` and `kill` as
     /// lines from its standard input, whose end means that it has to kill everything.
     pub supervisor: Vec<String>,
 }

@@ -12,6 +12,9 @@ use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment, SetupError, http_client};
 use awo_domain::Error;
+use awo_store::Store;
+use awo_store::sweep::Due;
+use awo_store::tally::DOORBELL_MS;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -40,6 +43,8 @@ const RUN_QUEUE: &str = "awo-runs";
 const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
 /// Receives of a bell before it is a dead letter; losing it loses nothing.
 const BELL_RECEIVES: u64 = 20;
+/// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
+const RUNG_AGAIN: u32 = 1_000;
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -99,7 +104,7 @@ pub enum StartError {
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// A table.
-    #[error("the tables could not be made: {0:?}")]
+    #[error("the tables could not be made or read: {0:?}")]
     Tables(Error),
 }
 
@@ -143,6 +148,7 @@ impl Service {
             .map_err(StartError::Tables)?;
         register(&registry, &cloud)?;
         stand_ins.ecs.tell_stopped();
+        ring_again(&cloud, &store).await?;
         let mapping = EventSourceMapping {
             queue: RUN_QUEUE.to_owned(),
             function: "dispatch-runs".to_owned(),
@@ -283,6 +289,19 @@ impl StandIns {
             servers: vec![dynamodb, sqs, ecs_server, secrets],
         })
     }
+}
+
+/// SQS would have kept the bells that an earlier process took with it, so they ring again.
+async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
+    let queue = cloud.run_queue()?;
+    let by_the_last_bell = cloud.clock.now().plus_ms(DOORBELL_MS);
+    let due = store.due(by_the_last_bell, RUNG_AGAIN).await;
+    for due in due.map_err(StartError::Tables)? {
+        if let Due::Queue(org) = due {
+            queue.ring_or_leave_to_sweep(&org).await;
+        }
+    }
+    Ok(())
 }
 
 fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
@@ -152,7 +152,7 @@ fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnM
                 Wish::Kill => return,
                 Wish::Stop => {
                     if !main_ended {
-                        let _ = kill(main_child, Signal::SIGTERM);
+                        tree::ask(main_child);
                     }
                     continue;
                 }

@@ -142,7 +142,8 @@ impl Terminated {
     }
 }
 
-fn ask(process: Pid) {
+/// SIGTERM, which is heard also by one that was stopped.
+pub(crate) fn ask(process: Pid) {
     send(process, Signal::SIGTERM);
     // A stopped process takes a signal only when it goes on.
     send(process, Signal::SIGCONT);

@@ -6,69 +6,20 @@
     reason = "a measurement that cannot go on says so and ends"
 )]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
-use awo_tests::client::Client;
+use awo_tests::agents::{order, submit};
+use awo_tests::local::Local;
+use awo_tests::measure::print;
 use awo_tests::repository::Repository;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const ORDERS: usize = 50;
 const IDLE: Duration = Duration::from_secs(10);
 /// Clock ticks in a second, as `/proc` counts them.
 const TICKS: f64 = 100.0;
-
-struct Running {
-    child: Child,
-    client: Client,
-    dir: tempfile::TempDir,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        drop(
-            Command::new("kill")
-                .arg(self.child.id().to_string())
-                .status(),
-        );
-        drop(self.child.wait());
-    }
-}
-
-fn start() -> Running {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let ready = dir.path().join("ready.json");
-    let program: PathBuf = std::env::current_exe()
-        .expect("this program")
-        .with_file_name("awo-local");
-    let child = Command::new(program)
-        .env("AWO_DATA_DIR", dir.path().join("data"))
-        .env("AWO_PORT", "0")
-        .env("AWO_READY_FILE", &ready)
-        .env("AWO_REQUESTS_PER_MINUTE", "1000000")
-        .env("AWO_LOG", "warn")
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("awo-local beside this program: cargo build -p awo-local -p awo-runner");
-    let began = Instant::now();
-    while !ready.exists() {
-        assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "the service does not start"
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let told: Value =
-        serde_json::from_slice(&std::fs::read(&ready).expect("a file")).expect("JSON");
-    println!("service ready after {:?}", began.elapsed());
-    let client = Client::new(
-        told["baseUrl"].as_str().expect("a URL"),
-        told["apiKey"].as_str(),
-    );
-    Running { child, client, dir }
-}
 
 fn now_ms() -> f64 {
     SystemTime::now()
@@ -92,38 +43,21 @@ fn time(run: &Value, name: &str) -> f64 {
     Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0)).as_secs_f64() * 1e3
 }
 
-async fn one(running: &Running, repository: &Repository) -> (f64, f64) {
-    let marks = running.dir.path().display();
+async fn one(local: &Local, dir: &Path, repository: &Repository) -> (f64, f64) {
+    let marks = dir.display();
     let script = format!(
         "date +%s%N > {marks}/start-$AWO_RUN_ID; echo done > done.txt; date +%s%N > {marks}/exit-$AWO_RUN_ID"
     );
-    let body = json!({
-        "taskPrompt": "measure",
-        "workspaceSource": { "type": "git", "repository": repository.url() },
-        "agent": { "type": "command", "command": ["sh", "-c", script] },
-    });
     let submitted = now_ms();
-    let order = running.client.post("/v1/work-orders", &body).await;
-    assert_eq!(order.status, 201, "{}", order.text);
-    let run = running.client.finished_run(&order.body).await;
+    let order = submit(&local.client, &order(&repository.url(), &script)).await;
+    let run = local.client.finished_run(&order).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
     let id = run["runId"].as_str().expect("an id");
-    let mark = |what: &str| stamp(&running.dir.path().join(format!("{what}-{id}")));
+    let mark = |what: &str| stamp(&dir.join(format!("{what}-{id}")));
     (
         mark("start") - submitted,
         time(&run, "completedAt") - mark("exit"),
     )
-}
-
-fn print(what: &str, goal_ms: f64, mut samples: Vec<f64>) {
-    samples.sort_by(f64::total_cmp);
-    let at = |percent: usize| samples[(samples.len() - 1) * percent / 100];
-    println!(
-        "{what:<24} p50 {:>6.1} ms   p95 {:>6.1} ms   max {:>6.1} ms   (goal p50 {goal_ms} ms, none above 500 ms)",
-        at(50),
-        at(95),
-        at(100)
-    );
 }
 
 fn cpu_ticks(pid: u32) -> f64 {
@@ -139,19 +73,22 @@ fn cpu_ticks(pid: u32) -> f64 {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let running = start();
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let local = Local::start(dir.path(), &[]);
+    println!("service ready after {:?}", local.ready_after);
     let repository =
         Repository::with(&[("Makefile", "test:\n\t@true\n"), ("README.md", "small\n")]);
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..ORDERS {
-        let (start, end) = one(&running, &repository).await;
+        let (start, end) = one(&local, dir.path(), &repository).await;
         starts.push(start);
         ends.push(end);
     }
-    print("submit to agent start", 100.0, starts);
-    print("agent exit to succeeded", 50.0, ends);
-    let before = cpu_ticks(running.child.id());
+    let goal = |p50: u32| format!("goal p50 {p50} ms, none above 500 ms");
+    print("submit to agent start", &goal(100), starts);
+    print("agent exit to succeeded", &goal(50), ends);
+    let before = cpu_ticks(local.pid());
     tokio::time::sleep(IDLE).await;
-    let used = (cpu_ticks(running.child.id()) - before) / TICKS / IDLE.as_secs_f64() * 100.0;
-    println!("{:<24} {used:.2} % of a core (goal below 2 %)", "idle CPU");
+    let used = (cpu_ticks(local.pid()) - before) / TICKS / IDLE.as_secs_f64() * 100.0;
+    println!("{:<36} {used:.2} % of a core (goal below 2 %)", "idle CPU");
 }

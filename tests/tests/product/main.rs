@@ -7,12 +7,16 @@
 )]
 
 mod crash_points;
+mod house;
 mod http_api;
 mod http_lists;
+mod kills;
 mod live_events;
 mod logs;
 mod model;
 mod queue;
+mod restart;
+mod stopped_runners;
 mod stops;
 mod story;
 mod template;

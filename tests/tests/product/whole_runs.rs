@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use awo_tests::processes::{runner_and_supervisor, signal};
 use awo_tests::repository::Repository;
 use awo_tests::rules::Dump;
 use awo_tests::service::TestService;
@@ -188,7 +189,8 @@ async fn a_killed_runner_is_compute_lost_costs_nothing_and_frees_its_slot() {
         })
         .await;
     let began = Instant::now();
-    kill_runner_of(run);
+    let (runner, _) = runner_and_supervisor(run);
+    signal(runner, "-9");
     let run = service.client.finished_run(&order).await;
     assert_eq!(
         (run["status"].as_str(), run["error"]["code"].as_str()),
@@ -199,54 +201,6 @@ async fn a_killed_runner_is_compute_lost_costs_nothing_and_frees_its_slot() {
     println!("noticed after {:?}", began.elapsed());
     let dump = rules_hold(&service).await;
     assert!(dump.leases().is_empty() && dump.reserved() == 0);
-}
-
-/// Kills the runner whose agent works below a directory that is named after the run.
-fn kill_runner_of(run: &str) {
-    let mut killed = 0;
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let pid: Option<i32> = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok());
-        let Some(pid) = pid else { continue };
-        let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-        if !cwd.to_string_lossy().contains(run) {
-            continue;
-        }
-        let mut at = pid;
-        while let Some(parent) = parent_of(at) {
-            if std::fs::read_to_string(format!("/proc/{parent}/cmdline"))
-                .unwrap_or_default()
-                .trim_end_matches('\0')
-                .ends_with("/runner")
-            {
-                let killing = std::process::Command::new("kill")
-                    .args(["-9", &parent.to_string()])
-                    .status();
-                assert!(killing.unwrap().success());
-                killed += 1;
-                break;
-            }
-            at = parent;
-        }
-        if killed > 0 {
-            return;
-        }
-    }
-    panic!("no runner of {run} was found");
-}
-
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let parent: i32 = stat
-        .rsplit_once(')')?
-        .1
-        .split_whitespace()
-        .nth(1)?
-        .parse()
-        .ok()?;
-    (parent > 1).then_some(parent)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

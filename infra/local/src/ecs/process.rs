@@ -76,9 +76,15 @@ impl Process {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // SAFETY: setsid is async-signal-safe, and nothing else runs between fork and exec.
+        // SAFETY: setsid and prctl are async-signal-safe, and nothing else runs between fork and
+        // exec.
         unsafe {
-            command.pre_exec(|| nix::unistd::setsid().map(drop).map_err(io::Error::from));
+            command.pre_exec(|| {
+                nix::unistd::setsid()?;
+                // A supervisor that was stopped has to see that its standard input has closed.
+                nix::sys::prctl::set_pdeathsig(Signal::SIGCONT)?;
+                Ok(())
+            });
         }
         let mut child = command.spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
@@ -159,6 +165,8 @@ impl Process {
             // The supervisor is about to end, or does not listen; the escalation deals with it.
             tracing::debug!(%error, "a supervisor took no order");
         }
+        // What it supervises may have stopped it, and it has to read.
+        self.signal(Signal::SIGCONT);
     }
 
     fn signal(&self, signal: Signal) {

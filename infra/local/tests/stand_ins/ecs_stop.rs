@@ -103,7 +103,7 @@ async fn a_supervisor_gets_its_orders_as_lines() {
     cluster.printed(&arn).await;
     stop(&cluster, &arn).await;
     let task = cluster.wait_for(&arn, "STOPPED").await;
-    assert_eq!(std::fs::read_to_string(&orders).unwrap(), "term\nkill\n");
+    assert_eq!(std::fs::read_to_string(&orders).unwrap(), "stop\nkill\n");
     assert_eq!(task.containers()[0].exit_code(), Some(9));
 }
 

@@ -107,6 +107,15 @@ fn a_stopped_command_hears_int_all_the_same() {
 }
 
 #[test]
+fn a_stopped_command_hears_stop_all_the_same() {
+    let script = "trap 'exit 4' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
+    let mut supervised = Supervised::start(script, &[]);
+    supervised.ready();
+    supervised.wish("stop\n");
+    assert_eq!(supervised.finish(), (exited(4), Vec::new()));
+}
+
+#[test]
 fn stop_is_for_the_command_alone_and_sets_no_time() {
     let dir = tempfile::tempdir().unwrap();
     let seen = dir.path().join("seen");
