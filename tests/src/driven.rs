@@ -72,6 +72,12 @@ impl DrivenRun {
         }
     }
 
+    /// A client with the run's token.
+    #[must_use]
+    pub fn runner(&self) -> &Client {
+        &self.runner
+    }
+
     /// Calls a route of the runner's own API.
     pub async fn control(&self, what: &str, body: &Value) -> Answer {
         let path = format!("/control/{}/runs/{}/{what}", self.org, self.run_id);

@@ -7,7 +7,9 @@
 )]
 
 pub mod client;
+pub mod door;
 pub mod driven;
+pub mod everything;
 pub mod faults;
 pub mod functions;
 pub mod invoke;

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod authorisation;
 mod crash_points;
 mod http_api;
 mod http_lists;
