@@ -32,6 +32,9 @@ pub struct Reporter {
 /// What usage costs, at the prices of the day.
 pub type Pricing<'a> = dyn Fn(Vec<ModelUsage>) -> Vec<PricedUsage> + Sync + 'a;
 
+/// What comes of a run, by how it is and what a client wants of it.
+pub type Judging<'a> = dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync + 'a;
+
 /// How often a report is tried again that met another one of the same run.
 const REPORT_TRIES: u32 = 3;
 
@@ -178,7 +181,7 @@ impl Store {
         &self,
         by: &Reporter,
         events: &[NumberedEvent],
-        ending: &(dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync),
+        ending: &Judging<'_>,
         pricing: &Pricing<'_>,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {

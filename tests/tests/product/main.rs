@@ -14,6 +14,7 @@ mod live_events;
 mod logs;
 mod model;
 mod queue;
+mod shares;
 mod story;
 mod template;
 mod whole_runs;
