@@ -125,6 +125,15 @@ impl Client {
         }
     }
 
+    /// The same at another address.
+    #[must_use]
+    pub fn at(&self, base_url: &str) -> Client {
+        Client {
+            base_url: base_url.to_owned(),
+            ..self.clone()
+        }
+    }
+
     async fn response(
         &self,
         method: &str,

@@ -72,6 +72,12 @@ impl DrivenRun {
         }
     }
 
+    /// A client with the run's token.
+    #[must_use]
+    pub fn runner(&self) -> &Client {
+        &self.runner
+    }
+
     /// Calls a route of the runner's own API.
     pub async fn control(&self, what: &str, body: &Value) -> Answer {
         let path = format!("/control/{}/runs/{}/{what}", self.org, self.run_id);
@@ -100,7 +106,17 @@ impl DrivenRun {
         if self.told == 0 {
             self.iterate(1).await;
         }
-        let outcome = json!({ "type": "succeeded", "commit": "c1" });
+        self.finish(json!({ "type": "succeeded", "commit": "c1" }))
+            .await;
+    }
+
+    /// Ends the run without success; its slot stays taken.
+    pub async fn fail(&self) {
+        self.finish(json!({ "type": "failed", "code": "AGENT_FAILED", "message": "it failed" }))
+            .await;
+    }
+
+    async fn finish(&self, outcome: Value) {
         let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": [] });
         let finished = self.control("finish", &body).await;
         assert_eq!(finished.status, 200, "{}", finished.text);

@@ -8,7 +8,9 @@
 
 pub mod agents;
 pub mod client;
+pub mod door;
 pub mod driven;
+pub mod everything;
 pub mod faults;
 pub mod functions;
 pub mod invoke;

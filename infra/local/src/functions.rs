@@ -16,7 +16,8 @@ const HTTP_TIMEOUT: Duration = Duration::from_secs(30);
 const WORKER_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The gateway's resources: each route, and the fallback for every other method and path.
-pub(crate) fn routes() -> Vec<GatewayRoute> {
+#[must_use]
+pub fn routes() -> Vec<GatewayRoute> {
     let route = |method: &str, path: &str, function: &str| GatewayRoute {
         method: method.to_owned(),
         path: path.to_owned(),
@@ -32,7 +33,10 @@ pub(crate) fn routes() -> Vec<GatewayRoute> {
 }
 
 /// Every function under its name.
-pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
+///
+/// # Errors
+/// When a setting is missing.
+pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
     let http = [
         (
             "create-work-order",

@@ -13,7 +13,7 @@ mod clock;
 pub mod dynamodb;
 pub mod ecs;
 pub mod function;
-mod functions;
+pub mod functions;
 pub mod gateway;
 pub mod invoke_later;
 pub mod mapping;

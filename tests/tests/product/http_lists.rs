@@ -1,6 +1,8 @@
 //! Creating again and again, and reading it all: idempotency, refusals that write nothing, pages.
 
 use awo_tests::client::{Answer, Client};
+use awo_tests::driven::DrivenRun;
+use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
@@ -57,6 +59,67 @@ async fn one_idempotency_key_makes_one_work_order_and_identical_answers() {
             .status,
         400
     );
+}
+
+/// Many clients start a run at once, with one key; what they are answered, and how many of them
+/// were not told that it was done before.
+async fn start_with_one_key(client: &Client, work_order: &str) -> (Answer, usize) {
+    let path = format!("/api/v1/work-orders/{work_order}/runs");
+    let tries = (0..100).map(|_| {
+        let (client, path) = (client.clone(), path.clone());
+        let headers = [("idempotency-key", "same")];
+        tokio::spawn(async move { client.send("POST", &path, &headers, Vec::new()).await })
+    });
+    let mut answers = Vec::new();
+    for each in tries.collect::<Vec<_>>() {
+        answers.push(each.await.unwrap());
+    }
+    let first = answers[0].clone();
+    for answer in &answers {
+        assert_eq!((answer.status, &answer.text), (201, &first.text));
+    }
+    let is_fresh = |answer: &&Answer| answer.header("idempotent-replayed").is_empty();
+    (first, answers.iter().filter(is_fresh).count())
+}
+
+#[tokio::test]
+async fn one_idempotency_key_starts_one_run_that_waits_and_gets_identical_answers() {
+    let service = quiet_service().await;
+    let made = service.client.post("/v1/work-orders", &order()).await.body;
+    DrivenRun::of(&service, &made).await.fail().await;
+    let id = made["id"].as_str().unwrap();
+    let (first, fresh) = start_with_one_key(&service.client, id).await;
+    assert_eq!(fresh, 1, "all but the first are marked as replays");
+    assert_eq!(first.body["data"]["status"], "queued");
+    let runs = format!("/v1/runs?workOrderId={id}");
+    let runs = service.client.get(&runs).await.body;
+    assert_eq!(runs["total"], 2);
+    assert_eq!(runs["runs"][0]["runId"], first.body["data"]["runId"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_idempotency_key_starts_one_run_on_a_free_slot_even_if_that_fails_meanwhile() {
+    let service = TestService::start(1_000_000, &[]).await;
+    let repository = Repository::with(&[("README.md", "small\n")]);
+    let body = json!({
+        "taskPrompt": "fail",
+        "workspaceSource": { "type": "git", "repository": repository.url() },
+        "agent": { "type": "command", "command": ["sh", "-c", "exit 3"] },
+        "maxIterations": 1,
+    });
+    let made = service.client.post("/v1/work-orders", &body).await.body;
+    let failed = service.client.finished_run(&made).await;
+    assert_eq!(failed["status"], "failed", "{failed:#}");
+    let id = made["id"].as_str().unwrap();
+    let (first, fresh) = start_with_one_key(&service.client, id).await;
+    assert_eq!(fresh, 1, "all but the first are marked as replays");
+    assert_eq!(first.body["data"]["status"], "building");
+    let again = service.client.finished_run(&first.body["data"]).await;
+    assert_eq!(again["status"], "failed", "{again:#}");
+    let (later, fresh) = start_with_one_key(&service.client, id).await;
+    assert_eq!((later.text, fresh), (first.text, 0));
+    let runs = format!("/v1/runs?workOrderId={id}");
+    assert_eq!(service.client.get(&runs).await.body["total"], 2);
 }
 
 #[tokio::test]

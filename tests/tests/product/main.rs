@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod authorisation;
 mod crash_points;
 mod house;
 mod http_api;
@@ -16,6 +17,7 @@ mod logs;
 mod model;
 mod queue;
 mod restart;
+mod shares;
 mod stopped_runners;
 mod stops;
 mod story;

@@ -1,0 +1,70 @@
+//! A second gateway to a service: the same functions over the same tables, through a client that
+//! counts what they ask of AWS. Nothing but its own callers makes them run, so that what is
+//! counted between two requests is what the first one cost.
+
+use awo_cloud::{Cloud, Environment};
+use awo_local::Server;
+use awo_local::function::Registry;
+use awo_local::functions::{register, routes};
+use awo_local::gateway::{self, GatewaySettings};
+use awo_local::shutdown::Shutdown;
+use tokio::net::TcpListener;
+
+use crate::client::Client;
+use crate::faults::Faults;
+use crate::service::TestService;
+
+/// The gateway.
+pub struct CountedDoor {
+    server: Server,
+    calls: Faults,
+    shutdown: Shutdown,
+}
+
+impl CountedDoor {
+    /// A second gateway to this service.
+    pub async fn of(service: &TestService) -> CountedDoor {
+        let (settings, calls) = (service.service.settings.clone(), Faults::default());
+        let environment = Environment::new(move |name| settings.get(name).cloned());
+        let mut cloud = Cloud::new(environment, calls.client()).await;
+        cloud.clock = service.service.cloud.clock.clone();
+        let (registry, shutdown) = (Registry::new(), Shutdown::new());
+        register(&registry, &cloud).expect("settings");
+        let listener = TcpListener::bind("127.0.0.1:0").await;
+        let server = gateway::start(
+            listener.expect("a loopback port"),
+            GatewaySettings::new(routes()),
+            registry,
+            shutdown.clone(),
+        );
+        CountedDoor {
+            server: server.expect("a gateway"),
+            calls,
+            shutdown,
+        }
+    }
+
+    /// A client with its key, at this door.
+    #[must_use]
+    pub fn for_client(&self, client: &Client) -> Client {
+        client.at(&self.server.url())
+    }
+
+    /// The names of the calls to AWS since this was last asked, sorted: some are made at once.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "asking is also how counting begins"
+    )]
+    pub fn calls(&self) -> Vec<String> {
+        let mut calls = self.calls.seen();
+        self.calls.disarm();
+        calls.sort_unstable();
+        calls
+    }
+}
+
+impl Drop for CountedDoor {
+    fn drop(&mut self) {
+        self.shutdown.begin();
+    }
+}

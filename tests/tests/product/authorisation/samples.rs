@@ -1,0 +1,250 @@
+//! What a good call of each route looks like. A route that is not here fails the tests of
+//! [`super`]: say here how it is called, and they cover it.
+
+use awo_domain::{OrgId, RunId, WorkOrderId};
+use awo_http::routes::{Access, ROUTES, Route};
+use awo_tests::client::{Answer, Client};
+use awo_tests::service::TestService;
+use serde_json::{Value, json};
+
+use crate::http_api::order;
+
+/// The things that a path or a query can name.
+#[derive(Debug, Clone)]
+pub struct Things {
+    pub org: OrgId,
+    pub work_order: String,
+    pub run: String,
+    pub tenant: String,
+}
+
+impl Things {
+    /// Ids that nobody has.
+    pub fn of_nobody(service: &TestService) -> Things {
+        let (mint, now) = (
+            &service.service.cloud.mint,
+            service.service.cloud.clock.now(),
+        );
+        let org = OrgId::new(now, mint.random(now));
+        Things {
+            tenant: format!("tenant-{org}"),
+            org,
+            work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
+            run: RunId::new(now, mint.random(now)).to_string(),
+        }
+    }
+
+    /// A new waiting work order and all that comes with it.
+    pub async fn of(service: &TestService) -> Things {
+        let tenant = format!("tenant-{}", service.org);
+        let mut body = order();
+        body["tenantContext"] = json!({ "tenantId": tenant });
+        let made = service.client.post("/v1/work-orders", &body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        let id = |name: &str| made.body[name].as_str().unwrap().to_owned();
+        Things {
+            org: service.org.clone(),
+            work_order: id("id"),
+            run: id("runId"),
+            tenant,
+        }
+    }
+
+    /// What the parameter after this part of a path names.
+    fn after(&self, part: &str) -> &str {
+        match part {
+            "work-orders" | "position" => &self.work_order,
+            "runs" => &self.run,
+            "control" => self.org.as_str(),
+            _ => panic!("say in {} what a path names after /{part}/", file!()),
+        }
+    }
+
+    fn named_in(&self, query: &str) -> String {
+        let named = query.replace("{workOrder}", &self.work_order);
+        let named = named.replace("{run}", &self.run);
+        named.replace("{tenant}", &self.tenant)
+    }
+}
+
+/// A good call of a route.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    pub route: &'static Route,
+    query: &'static str,
+    headers: Vec<(&'static str, &'static str)>,
+    body: Option<Value>,
+}
+
+/// Every way in which every route is called.
+pub fn all() -> Vec<Sample> {
+    ROUTES.iter().flat_map(of).collect()
+}
+
+/// Those whose callers have keys.
+pub fn keyed() -> Vec<Sample> {
+    let keyed = |sample: &Sample| matches!(sample.route.access, Access::Key(_));
+    all().into_iter().filter(keyed).collect()
+}
+
+const ONCE: (&str, &str) = ("idempotency-key", "one-key");
+const LIVE: (&str, &str) = ("accept", "text/event-stream");
+/// The gzip of nothing, in Base64.
+const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
+
+/// The ways in which a route is called.
+fn of(route: &'static Route) -> Vec<Sample> {
+    let call = || Sample::of(route);
+    let failed = json!({ "type": "failed", "code": "AGENT_FAILED", "message": "it failed" });
+    match (route.method, route.path) {
+        ("POST", "/v1/work-orders") => {
+            let create = call().body(order());
+            vec![create.clone(), create.header(ONCE)]
+        }
+        ("GET", "/v1/work-orders") => vec![
+            call(),
+            call().query("status=queued&limit=100"),
+            call().query("tenantId={tenant}"),
+        ],
+        ("GET", "/v1/runs") => vec![
+            call(),
+            call().query("workOrderId={workOrder}"),
+            call().query("status=queued&tenantId={tenant}"),
+        ],
+        ("GET", "/v1/runs/{id}/events") => vec![call(), call().header(LIVE)],
+        ("GET", "/v1/credits/usage") => vec![call(), call().query("limit=5")],
+        ("POST", "/api/v1/work-orders/{id}/runs") => vec![call(), call().header(ONCE)],
+        ("POST", "/api/v1/work-orders/{id}/kill") => vec![
+            call(),
+            call().body(json!({ "immediate": true, "reason": "enough" })),
+        ],
+        ("POST", "/v1/runs/{id}/cancel") => {
+            vec![call(), call().body(json!({ "reason": "enough" }))]
+        }
+        (
+            "GET",
+            "/v1/work-orders/{id}"
+            | "/v1/runs/{id}"
+            | "/v1/runs/{id}/logs"
+            | "/api/v1/queue/position/{workOrderId}"
+            | "/api/v1/queue/health"
+            | "/v1/credits",
+        )
+        | ("DELETE", "/api/v1/work-orders/{id}") => vec![call()],
+        ("POST", "/control/claim") => {
+            vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
+        }
+        ("POST", "/control/{orgId}/runs/{runId}/report") => {
+            let at = "2026-11-20T08:00:00.000Z";
+            let event = json!({ "type": "iterationStarted", "iteration": 1 });
+            let events = json!([{ "number": 1, "at": at, "event": event }]);
+            let heartbeat = call().body(json!({ "events": [] }));
+            vec![heartbeat, call().body(json!({ "events": events }))]
+        }
+        ("POST", "/control/{orgId}/runs/{runId}/finish") => vec![
+            call().body(json!({ "events": [], "outcome": failed, "iterations": 1, "usage": [] })),
+        ],
+        ("POST", "/control/{orgId}/runs/{runId}/logs") => {
+            vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
+        }
+        (method, path) => panic!("say in {} how {method} {path} is called", file!()),
+    }
+}
+
+impl Sample {
+    fn of(route: &'static Route) -> Sample {
+        Sample {
+            route,
+            query: "",
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    fn query(self, query: &'static str) -> Sample {
+        Sample { query, ..self }
+    }
+
+    fn header(mut self, header: (&'static str, &'static str)) -> Sample {
+        self.headers.push(header);
+        self
+    }
+
+    fn body(self, body: Value) -> Sample {
+        let body = Some(body);
+        Sample { body, ..self }
+    }
+
+    /// True if the path names something that belongs to an organization.
+    pub fn names_something(&self) -> bool {
+        self.route.path.contains('{')
+    }
+
+    /// True if a good call changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.route.method == "GET"
+    }
+
+    /// True if a good call is answered by a live stream.
+    pub fn is_live(&self) -> bool {
+        self.headers.contains(&LIVE)
+    }
+
+    /// Path and query, with these things named in them.
+    pub fn target(&self, things: &Things) -> String {
+        let mut before = "";
+        let parts = self.route.path.split('/').map(|part| {
+            let is_name = part.starts_with('{');
+            let part = if is_name { things.after(before) } else { part };
+            before = if is_name { "" } else { part };
+            part
+        });
+        let path = parts.collect::<Vec<_>>().join("/");
+        match self.query {
+            "" => path,
+            query => format!("{path}?{}", things.named_in(query)),
+        }
+    }
+
+    /// The body as sent, with a nonce of these things where there is one.
+    fn sent(&self, things: &Things) -> Vec<u8> {
+        let nonce = format!("{}.{}.{}", things.org, things.run, "0".repeat(64));
+        let text = self.body.as_ref().map(Value::to_string).unwrap_or_default();
+        text.replace("{nonce}", &nonce).into_bytes()
+    }
+
+    /// Calls the route.
+    pub async fn send(&self, client: &Client, things: &Things) -> Answer {
+        self.send_with(client, things, &[]).await
+    }
+
+    /// Calls the route with more headers.
+    pub async fn send_with(
+        &self,
+        client: &Client,
+        things: &Things,
+        more: &[(&str, &str)],
+    ) -> Answer {
+        let json = self
+            .body
+            .as_ref()
+            .map(|_| ("content-type", "application/json"));
+        let headers = self.headers.iter().copied().chain(json);
+        let headers: Vec<(&str, &str)> = headers.chain(more.iter().copied()).collect();
+        let (target, body) = (self.target(things), self.sent(things));
+        client
+            .send(self.route.method, &target, &headers, body)
+            .await
+    }
+
+    /// The same with a query that no route takes and, where there can be one, a broken body.
+    pub async fn send_bad(&self, client: &Client, things: &Things) -> Answer {
+        let target = self.target(things);
+        let separator = if target.contains('?') { '&' } else { '?' };
+        let target = format!("{target}{separator}nonsense=1");
+        let body = if self.only_reads() { "" } else { "not json" };
+        let headers = [("content-type", "application/json")];
+        let sent = client.send(self.route.method, &target, &headers, body.into());
+        sent.await
+    }
+}
