@@ -3,6 +3,7 @@
 //!
 //! `AWO_MODEL_SEQUENCES` says how many sequences, `AWO_MODEL_SEED` which; the seed is printed.
 
+mod moves;
 mod reference;
 mod system;
 

@@ -1,0 +1,147 @@
+//! What a step does to the real thing: each is a call that a client, a runner or AWS makes.
+
+use awo_domain::WorkOrderId;
+use awo_tests::functions::Functions;
+use serde_json::{Value, json};
+
+use super::reference::SCRIPT;
+use super::system::{System, TOKEN};
+use super::{Events, Move, Step};
+
+impl System {
+    /// True if the caller has no reason to come back.
+    pub(super) async fn once(&mut self, step: &Step, functions: &Functions) -> bool {
+        let key = format!("step-{}", self.steps);
+        match step.what {
+            Move::Create { tenant } => self.create(tenant, &key, functions).await,
+            Move::Start { order } => {
+                let id = self.orders[order].clone();
+                let reply = functions.start(&self.org, id.as_str(), Some(&key)).await;
+                [201, 409, 503].contains(&reply.status)
+            }
+            Move::Cancel { order } => {
+                let reply = functions
+                    .cancel(&self.org, self.orders[order].as_str())
+                    .await;
+                [200, 409].contains(&reply.status)
+            }
+            Move::Kill { order, immediate } => {
+                let (id, body) = (&self.orders[order], json!({ "immediate": immediate }));
+                functions.kill(&self.org, id.as_str(), &body).await.status == 200
+            }
+            Move::Bell => {
+                let bell = json!({ "orgId": self.org.id }).to_string();
+                let answer = functions.bell(&bell).await;
+                answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
+            }
+            Move::Claim { order } => {
+                let run = self.newest(order).await.run_id;
+                let Some(nonce) = self.nonces.get(&run) else {
+                    return true;
+                };
+                [200, 401].contains(&functions.claim(nonce, TOKEN).await.status)
+            }
+            Move::Report { order, .. } => self.says(order, functions, "report", &self.said).await,
+            Move::Finish { order, success } => {
+                self.says(order, functions, "finish", &finish(success))
+                    .await
+            }
+            Move::TaskDies { .. } => true,
+            Move::TaskEvent { order } => self.task_event(order, functions).await,
+            Move::Sweep { .. } => {
+                let swept = functions.sweep().await;
+                self.world.deliver_bells(&self.world.sound).await;
+                swept.is_ok_and(|swept| swept["failed"] == 0)
+            }
+            Move::LoseMessages => {
+                self.world.lose_bells().await;
+                true
+            }
+        }
+    }
+
+    async fn create(&mut self, tenant: u8, key: &str, functions: &Functions) -> bool {
+        let mut body = json!({
+            "taskPrompt": "mend it",
+            "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
+            "limits": { "maxCredits": 10 },
+        });
+        if let Some(tenant) = super::reference::tenant_name(tenant) {
+            body["tenantContext"] = json!({ "tenantId": tenant });
+        }
+        let reply = functions.create(&self.org, &body, Some(key)).await;
+        if reply.status == 201 {
+            let id = WorkOrderId::parse(reply.body["id"].as_str().expect("an id")).expect("an id");
+            if self.orders.last() != Some(&id) {
+                self.orders.push(id);
+            }
+        }
+        [201, 503].contains(&reply.status)
+    }
+
+    async fn says(&self, order: usize, functions: &Functions, what: &str, body: &Value) -> bool {
+        let run = self.newest(order).await.run_id;
+        let reply = functions
+            .control(&self.org.id, run.as_str(), what, TOKEN, body)
+            .await;
+        [200, 409].contains(&reply.status)
+    }
+
+    pub(super) async fn task_event(&self, order: usize, functions: &Functions) -> bool {
+        let run = self.newest(order).await.run_id;
+        let Some(task) = self.task(&run).await else {
+            return true;
+        };
+        let started_by = format!("{}/{run}", self.org.id);
+        functions.task_stopped(&task, &started_by).await.is_ok()
+    }
+
+    /// Events as a runner sends them, or as a network brings them: the same however often.
+    pub(super) async fn say(&mut self, step: &Step) {
+        let Move::Report { order, events } = step.what else {
+            return;
+        };
+        let run = self.newest(order).await.run_id;
+        let lease = self
+            .world
+            .store
+            .lease(&self.org.id, &run)
+            .await
+            .expect("an answer");
+        let said = lease.map_or(0, |lease| lease.reported);
+        let numbers: Vec<u64> = match events {
+            Events::Next(more) => (said + 1..=said + more).collect(),
+            Events::Again => (1..=said).collect(),
+            Events::AfterAGap => vec![said + 2],
+            Events::Backwards => vec![said + 2, said + 1],
+        };
+        let known = numbers.into_iter().filter(|number| *number <= SCRIPT);
+        self.said = json!({ "events": known.map(event).collect::<Vec<_>>() });
+    }
+}
+
+fn event(number: u64) -> Value {
+    let event = match number {
+        1 => json!({ "type": "workspaceReady", "commit": "c0", "branch": "main", "workDir": "/w" }),
+        2 => json!({ "type": "iterationStarted", "iteration": 1 }),
+        3 => json!({
+            "type": "agentFinished", "iteration": 1, "completed": true, "durationMs": 5,
+            "usage": [{ "model": "gpt-4o", "inputTokens": 10, "outputTokens": 5 }],
+        }),
+        _ => json!({ "type": "committed", "iteration": 1, "commit": "c1", "filesChanged": 1 }),
+    };
+    json!({ "number": number, "at": "2026-11-20T08:00:00.000Z", "event": event })
+}
+
+fn finish(success: bool) -> Value {
+    let outcome = match success {
+        true => json!({ "type": "succeeded", "commit": "c1" }),
+        false => json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" }),
+    };
+    json!({
+        "events": [],
+        "outcome": outcome,
+        "iterations": 1,
+        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
+    })
+}
