@@ -72,6 +72,8 @@ async fn run() -> Result<(), Failure> {
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let server = ecs::start(listener, ecs.clone(), key.clone(), shutdown.clone())?;
     write_line(&json!({ "url": server.url(), "accessKeyId": key.id() }))?;
+    // The first line is the address, whatever is remembered of earlier tasks.
+    ecs.tell_stopped();
     // What comes after the first line has no meaning; only its end has.
     tokio::io::copy(&mut input, &mut tokio::io::sink()).await?;
     shutdown.begin();
@@ -100,7 +102,6 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         Some(journal) => Ecs::restored(cluster, events, work, journal)?,
         None => Ecs::new(cluster, events, work),
     };
-    ecs.tell_stopped();
     let definition = TaskDefinition {
         family: family.to_owned(),
         container_name: settings.container,
