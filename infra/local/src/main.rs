@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use awo_cloud::Cloud;
 use awo_domain::OrgId;
@@ -21,6 +21,11 @@ const DEFAULT_PORT: u16 = 8787;
 /// How often the sweep runs. A local service is restarted often and should mend itself while one
 /// looks; the cloud's schedule cannot go below a minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(10);
+/// How long another service may hold the data directory. One that was killed still does for a
+/// moment, through a process that it was just starting: until its exec, that has all files open.
+const LOCK_LIMIT: Duration = Duration::from_secs(3);
+/// Between two looks at the lock.
+const LOCK_AGAIN: Duration = Duration::from_millis(10);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -48,7 +53,7 @@ async fn run() -> Result<(), Failure> {
     let data_dir =
         std::path::absolute(setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned()))?;
     make_private_dir(&data_dir)?;
-    let lock = lock(&data_dir)?;
+    let lock = lock(&data_dir).await?;
     let service = Service::start(options(&data_dir)?).await?;
     let first = first_key(&service.cloud, &data_dir).await?;
     write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
@@ -123,7 +128,7 @@ fn make_private_dir(path: &Path) -> Result<(), Failure> {
 }
 
 /// Two services on one data directory would spoil each other's database.
-fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
+async fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
     let path = data_dir.join("lock");
     let file = std::fs::OpenOptions::new()
         .create(true)
@@ -131,12 +136,17 @@ fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
         .write(true)
         .mode(0o600)
         .open(&path)?;
-    file.try_lock().map_err(|_| {
-        format!(
-            "another service runs on {}; stop it, or set AWO_DATA_DIR",
-            data_dir.display()
-        )
-    })?;
+    let given_up_at = Instant::now() + LOCK_LIMIT;
+    while file.try_lock().is_err() {
+        if Instant::now() >= given_up_at {
+            return Err(format!(
+                "another service runs on {}; stop it, or set AWO_DATA_DIR",
+                data_dir.display()
+            )
+            .into());
+        }
+        tokio::time::sleep(LOCK_AGAIN).await;
+    }
     Ok(file)
 }
 
