@@ -19,7 +19,7 @@ use system::System;
 /// Sequences where nothing else is asked for.
 const SEQUENCES: u64 = 2_000;
 /// Steps of a sequence.
-const STEPS: std::ops::Range<usize> = 8..24;
+const STEPS: std::ops::Range<usize> = 6..18;
 /// Most work orders in a sequence.
 const ORDERS: usize = 6;
 /// The call of a step that goes wrong is one of so many.
