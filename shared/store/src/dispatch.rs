@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{Key, queue, runs_with, work_orders_with};
+use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
 use crate::list::Slice;
 use crate::moves::{after_order, after_run};
@@ -109,11 +109,8 @@ impl Store {
             .set("lastSequence", CREATED_SEQUENCE + 1)
             .when("status", RunStatus::Queued)
             .when("lastSequence", CREATED_SEQUENCE);
-        let order = Change::new()
-            .set("status", order_status)
-            .set("statusKey", work_orders_with(org, order_status))
-            .when("status", WorkOrderStatus::Queued)
-            .when("runId", &entry.run_id);
+        let order =
+            Change::new().move_order(org, &entry.run_id, WorkOrderStatus::Queued, order_status);
         let tally = Change::new()
             .entry_left()
             .slot_taken(&waiting.tenant, state.tally.last_served.as_deref(), limits)

@@ -11,7 +11,7 @@ use awo_domain::{Error, OrgId, Timestamp};
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{Key, runs_with, work_orders_with};
+use crate::item::{Key, runs_with};
 use crate::lease::STOPPING_MS;
 use crate::moves::{after_order, after_run};
 use crate::runs::{PricedUsage, Run};
@@ -110,11 +110,8 @@ impl End<'_> {
         };
         let status = after_run(run.status, run_event)?;
         let order_status = after_order(WorkOrderStatus::Running, order_event)?;
-        let order = Change::new()
-            .set("status", order_status)
-            .set("statusKey", work_orders_with(org, order_status))
-            .when("status", WorkOrderStatus::Running)
-            .when("runId", &run.run_id);
+        let order =
+            Change::new().move_order(org, &run.run_id, WorkOrderStatus::Running, order_status);
         let tally = Change::new()
             .count_work_order(Some(WorkOrderStatus::Running), order_status)
             .count_run(Some(self.stored.status), status);

@@ -1,8 +1,11 @@
 //! The state machines' answers as errors: a move that is not possible is a conflict.
 
-use awo_domain::Error;
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, OrgId, RunId};
+
+use crate::change::Change;
+use crate::item::work_orders_with;
 
 pub(crate) fn after_run(from: RunStatus, event: RunEvent) -> Result<RunStatus, Error> {
     from.after(event)
@@ -19,4 +22,20 @@ pub(crate) fn after_order(
             from.as_str()
         ))
     })
+}
+
+impl Change {
+    /// A work order moved from one status to another, if it still is there with this run.
+    pub(crate) fn move_order(
+        self,
+        org: &OrgId,
+        run: &RunId,
+        from: WorkOrderStatus,
+        to: WorkOrderStatus,
+    ) -> Change {
+        self.set("status", to)
+            .set("statusKey", work_orders_with(org, to))
+            .when("status", from)
+            .when("runId", run)
+    }
 }

@@ -14,7 +14,7 @@ use crate::change::Change;
 use crate::credits::insufficient;
 use crate::dispatch::QueueState;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
-use crate::item::{Key, work_orders_with};
+use crate::item::Key;
 use crate::lease::Lease;
 use crate::moves::{after_order, after_run};
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
@@ -156,13 +156,10 @@ impl NewRun<'_> {
     }
 
     fn order_change(&self, place: &Place<'_>) -> Result<Change, Error> {
-        let status = self.order_status(place)?;
+        let (from, to) = (self.order.status, self.order_status(place)?);
         Ok(Change::new()
-            .set("status", status)
-            .set("statusKey", work_orders_with(self.org, status))
-            .set("runId", &self.run_id)
-            .when("status", self.order.status)
-            .when("runId", &self.old.run_id))
+            .move_order(self.org, &self.old.run_id, from, to)
+            .set("runId", &self.run_id))
     }
 
     fn tally_change(

@@ -13,7 +13,7 @@ use awo_domain::{Error, OrgId, Timestamp};
 use crate::Store;
 use crate::change::Change;
 use crate::endings::{Ender, Ending};
-use crate::item::{Key, runs_with, work_orders_with};
+use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
 use crate::runs::Run;
@@ -36,11 +36,7 @@ impl Store {
     ) -> Result<bool, Error> {
         let (from, work) = (WorkOrderStatus::Queued, &self.tables.work);
         let order_status = after_order(from, WorkOrderEvent::Canceled)?;
-        let order = Change::new()
-            .set("status", order_status)
-            .set("statusKey", work_orders_with(org, order_status))
-            .when("status", from)
-            .when("runId", &run.run_id);
+        let order = Change::new().move_order(org, &run.run_id, from, order_status);
         let tally = Change::new()
             .entry_left()
             .count_work_order(Some(from), order_status)
