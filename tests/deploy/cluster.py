@@ -88,12 +88,17 @@ class Door:
         except urllib.error.HTTPError as error:
             return error.code, error.read()
 
+    def revision(self, definition: str | None) -> str | None:
+        """What ECS asks IAM about: of a family, its newest revision."""
+        newest = self.stack.physical("RunnerTask")
+        return newest if definition == newest.rsplit("/")[-1].split(":")[0] else definition
+
     def refusal(self, program: str, operation: str, body: dict) -> str | None:
         """What IAM has against the call, if anything."""
         cluster = f"arn:aws:ecs:us-east-1:000000000000:cluster/{body['cluster'].rsplit('/')[-1]}"
         in_cluster = {"ecs:cluster": cluster}
         wanted = {
-            "RunTask": [("ecs:RunTask", body.get("taskDefinition"), in_cluster)],
+            "RunTask": [("ecs:RunTask", self.revision(body.get("taskDefinition")), in_cluster)],
             "StopTask": [("ecs:StopTask", body.get("task"), in_cluster)],
             "DescribeTasks": [("ecs:DescribeTasks", task, in_cluster) for task in body.get("tasks", [])],
             "ListTasks": [("ecs:ListTasks", "*", in_cluster)],
