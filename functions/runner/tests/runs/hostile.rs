@@ -223,11 +223,18 @@ fn no_process_that_an_agent_can_look_into_holds_a_secret() {
 
 #[test]
 fn what_an_agent_leaves_running_is_dead_before_its_work_is_judged() {
-    let agent = "setsid sh -c 'trap \"\" TERM HUP; while :; do echo late > late; sleep 0.01; done' & \
-                 (setsid sleep 4321 &) ; echo y > y";
-    let plan = "tests: [{run: 'for p in /proc/[0-9]*; do if tr \"\\\\0\" \" \" < $p/environ 2>/dev/null \
-                | grep -q AWO_RUN_ID; then exit 1; fi; done'}]\n";
-    let scene = Scene::new(&[("verify.yaml", plan)], agent);
+    // Of this test alone: other agents may be at work on the same machine.
+    let mark = format!("LEFT_BEHIND=by-{}", std::process::id());
+    let agent = format!(
+        "export {mark}; \
+         setsid sh -c 'trap \"\" TERM HUP; while :; do echo late > late; sleep 0.01; done' & \
+         (setsid sleep 4321 &) ; echo y > y"
+    );
+    let plan = format!(
+        "tests: [{{run: 'for p in /proc/[0-9]*; do if tr \"\\\\0\" \" \" < $p/environ 2>/dev/null \
+         | grep -q {mark}; then exit 1; fi; done'}}]\n"
+    );
+    let scene = Scene::new(&[("verify.yaml", &plan)], &agent);
     let ended = scene.run();
     ended.succeeded();
     assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
