@@ -25,8 +25,8 @@ programs:
 test: ## Run all tests
 	cargo test --workspace --locked
 
-test-model: ## Compare N random sequences of everything with the model (N=10000, SEED=… for a certain one)
-	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(SEED)' \
+test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
+	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
 lint: $(CARGO_DENY) ## Check format, lints and licences

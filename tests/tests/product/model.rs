@@ -2,6 +2,8 @@
 //! model: after each step, what the tables hold is what the model says, and the rules hold.
 //!
 //! `AWO_MODEL_SEQUENCES` says how many sequences, `AWO_MODEL_SEED` which; the seed is printed.
+//! Where nothing is said they are the same each time: a change is judged by the same sequences as
+//! the one before it. `make test-model` draws others.
 
 mod moves;
 mod reference;
@@ -17,7 +19,9 @@ use reference::{Model, SECOND_SWEEP_MS, SWEEP_MS};
 use system::System;
 
 /// Sequences where nothing else is asked for.
-const SEQUENCES: u64 = 2_000;
+const SEQUENCES: u64 = 1_600;
+/// The seed where no other is asked for.
+const SEED: u64 = 1_795_188_382_337_852;
 /// Steps of a sequence.
 const STEPS: std::ops::Range<usize> = 6..18;
 /// Most work orders in a sequence.
@@ -222,14 +226,10 @@ fn setting(name: &str) -> Option<u64> {
         .and_then(|value| value.parse().ok())
 }
 
-/// Compares so many sequences of this seed, or of one that is drawn from the time.
+/// Compares half of the sequences with the model.
 fn compare(half: u64) {
     let sequences = setting("AWO_MODEL_SEQUENCES").unwrap_or(SEQUENCES) / 2;
-    let drawn = || {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |now| now.as_micros() as u64 + half)
-    };
-    let seed = setting("AWO_MODEL_SEED").map_or_else(drawn, |seed| seed + half);
+    let seed = setting("AWO_MODEL_SEED").unwrap_or(SEED) + half;
     let config = Config {
         cases: u32::try_from(sequences).expect("fewer sequences"),
         rng_seed: RngSeed::Fixed(seed),
