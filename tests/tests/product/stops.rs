@@ -3,10 +3,16 @@
 
 use std::time::Duration;
 
+use awo_domain::control::Wish;
+use awo_domain::run::{RunErrorCode, RunStatus};
+use awo_domain::stop::{Stop, StopKind};
 use awo_tests::repository::Repository;
 use awo_tests::rules::Dump;
 use awo_tests::service::TestService;
+use awo_tests::world::World;
 use serde_json::{Value, json};
+
+use crate::story::{Step, Story};
 
 /// To get into the phase that is asked for.
 const REACH: Duration = Duration::from_secs(30);
@@ -297,5 +303,53 @@ async fn a_start_that_credits_do_not_cover_is_402_and_changes_nothing() {
     assert_eq!(
         (&order["status"], &order["runId"]),
         (&json!("failed"), &failed["runId"])
+    );
+}
+
+/// Whoever killed it crashed before the bell, and its runner does not heed the wish.
+#[tokio::test]
+async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until_the_task_is_gone()
+{
+    let world = World::new().await;
+    let mut story = Story::new(&world).await;
+    for step in [Step::Create, Step::Dispatch, Step::Claim, Step::Report] {
+        story.insist(step).await;
+    }
+    let (run, now) = (story.run().await, world.cloud.clock.now());
+    let lease = world.store.lease(&story.org.id, &run.run_id).await;
+    let lease = lease.unwrap().unwrap();
+    let wish = Wish::Kill {
+        grace_period_ms: 5_000,
+        immediate: false,
+    };
+    let stop = Stop {
+        kind: StopKind::Kill,
+        reason: Some("test".to_owned()),
+        requested_at: now,
+    };
+    let wished = world.store.wish_dead(&lease, &run, wish, &stop, now);
+    assert!(wished.await.unwrap());
+    // Past the grace and the minute in which its death could be confirmed.
+    world.cloud.clock.advance(66_000);
+    world.sound.sweep().await.unwrap();
+    let dump = story.holds("after the kill was given up").await;
+    let run = story.run().await;
+    let code = run.error.as_ref().map(|error| error.code);
+    assert_eq!(
+        (run.status, code),
+        (RunStatus::Failed, Some(RunErrorCode::Killed))
+    );
+    assert!(
+        run.settled_at.is_none() && dump.leases().len() == 1,
+        "{dump:#?}"
+    );
+    story.insist(Step::TaskStopped).await;
+    world.sweep_after_a_minute().await;
+    let dump = story.holds("after the task was gone").await;
+    assert!(dump.is_at_rest(), "{dump:#?}");
+    let cost = story.run().await.cost.map(|cost| cost.credits_micro);
+    assert!(
+        cost.is_some_and(|cost| cost > 0),
+        "it pays for what it used"
     );
 }
