@@ -16,4 +16,6 @@ mod queue;
 mod stops;
 mod story;
 mod template;
+mod transactions;
+mod usage;
 mod whole_runs;
