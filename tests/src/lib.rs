@@ -21,3 +21,5 @@ pub mod repository;
 pub mod rules;
 pub mod service;
 pub mod world;
+
+mod usage_rules;

@@ -14,7 +14,7 @@ const PARTITIONS: [(&str, &[&str]); 2] = [
     (
         "AWO_WORK_TABLE",
         &[
-            "", "#wo", "#run", "#queue", "#lease", "#idem", "#usage", "#day",
+            "", "#wo", "#run", "#queue", "#lease", "#idem", "#usage", "#day", "#again",
         ],
     ),
     (
@@ -105,7 +105,7 @@ impl Dump {
         Dump { items }
     }
 
-    fn partition(&self, partition: &str) -> Vec<&Value> {
+    pub(crate) fn partition(&self, partition: &str) -> Vec<&Value> {
         self.items
             .iter()
             .filter(|(pk, _, _)| pk == partition)
@@ -251,45 +251,6 @@ impl Dump {
         }
     }
 
-    /// Every run that had a slot and is settled is in the usage records, and in the sums of its
-    /// day, once.
-    fn check_usage(&self, broken: &mut Vec<String>) {
-        let counted =
-            |run: &&Value| run.get("settledAt").is_some() && run.get("startedAt").is_some();
-        let over = self.runs().into_iter().filter(counted).count();
-        let records = self.partition("#usage").len();
-        let days = self.partition("#day");
-        let of_days = |name: &str, models: bool| -> i64 {
-            let wanted = |day: &&&Value| text(day, "sk").contains('#') == models;
-            days.iter()
-                .filter(wanted)
-                .map(|day| number(day, name))
-                .sum()
-        };
-        let used = |name: &str| -> i64 {
-            let models = self
-                .runs()
-                .into_iter()
-                .filter(counted)
-                .flat_map(|run| run["usage"].as_array().cloned().unwrap_or_default());
-            models.map(|model| number(&model["usage"], name)).sum()
-        };
-        let summed = of_days("runs", false);
-        if records != over || summed != i64::try_from(over).unwrap_or(0) {
-            broken.push(format!(
-                "{over} runs are settled; there are {records} records and {summed} in the sums"
-            ));
-        }
-        for tokens in ["inputTokens", "outputTokens"] {
-            let (summed, used) = (of_days(tokens, true), used(tokens));
-            if summed != used {
-                broken.push(format!(
-                    "{tokens}: the days' sums say {summed}, the runs {used}"
-                ));
-            }
-        }
-    }
-
     fn check_run(&self, run: &Value, broken: &mut Vec<String>) {
         let (id, status) = (text(run, "runId"), text(run, "status"));
         let events = self.partition(&format!("#{id}#event"));
@@ -382,10 +343,10 @@ impl Dump {
     }
 }
 
-fn number(item: &Value, name: &str) -> i64 {
+pub(crate) fn number(item: &Value, name: &str) -> i64 {
     item[name].as_i64().unwrap_or(0)
 }
 
-fn text(item: &Value, name: &str) -> String {
+pub(crate) fn text(item: &Value, name: &str) -> String {
     item[name].as_str().unwrap_or_default().to_owned()
 }

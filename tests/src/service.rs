@@ -120,7 +120,7 @@ async fn new_org(
     if credits > 0 {
         let grant = TransactionId::new(now, cloud.mint.random(now));
         store
-            .grant(&org, &grant, MicroCredits::from_credits(credits), now)
+            .grant(&org, &grant, MicroCredits::from_credits(credits))
             .await
             .expect("credits");
     }

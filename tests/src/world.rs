@@ -140,7 +140,7 @@ impl World {
             .expect("an organization");
         let grant = TransactionId::new(now, mint.random(now));
         self.store
-            .grant(&id, &grant, MicroCredits::from_credits(credits), now)
+            .grant(&id, &grant, MicroCredits::from_credits(credits))
             .await
             .expect("credits");
         let key = mint.api_key();

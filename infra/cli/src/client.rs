@@ -86,6 +86,20 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
+    /// Reads something as a media type.
+    pub async fn get_as(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+        accept: &'static str,
+    ) -> Result<String, Failure> {
+        let request = Request {
+            accept,
+            ..self.request(Method::GET, path, query)
+        };
+        tried(|| self.answer(&request)).await
+    }
+
     /// Makes something, once however often it is sent.
     pub async fn post(
         &self,

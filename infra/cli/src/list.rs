@@ -179,7 +179,7 @@ fn items<T: serde::de::DeserializeOwned>(
     Ok((answers::read(&page[plural].take().to_string())?, total))
 }
 
-fn table(header: &[&str]) -> Table {
+pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     // Ids are for copying: they are never broken to fit a window.
     table
@@ -189,7 +189,7 @@ fn table(header: &[&str]) -> Table {
     table
 }
 
-fn number_cell(number: impl Display) -> Cell {
+pub fn number_cell(number: impl Display) -> Cell {
     Cell::new(number.to_string()).set_alignment(CellAlignment::Right)
 }
 

@@ -26,6 +26,7 @@ mod screen;
 mod sse;
 mod start;
 mod submit;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -76,6 +77,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::List(filter) => list::list(&client, filter, output).await,
         Command::Runs(filter) => list::runs(&client, filter, output).await,
         Command::Credits(wanted) => list::credits(&client, wanted, output).await,
+        Command::Usage(wanted) => usage::run(&client, wanted, output).await,
         Command::Admin(_) => Ok(()),
     }
 }

@@ -72,6 +72,10 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             "list-credit-transactions",
             awo_credits::list_credit_transactions::function(cloud)?,
         ),
+        (
+            "get-usage-summary",
+            awo_usage::get_usage_summary::function(cloud)?,
+        ),
         ("control", awo_control::function(cloud)?),
         (FALLBACK, awo_fallback::function(cloud)?),
     ];

@@ -181,7 +181,7 @@ async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> 
         .map_err(told)?;
     let grant = TransactionId::new(now, cloud.mint.random(now));
     store
-        .grant(&org, &grant, MicroCredits::from_credits(FIRST_CREDITS), now)
+        .grant(&org, &grant, MicroCredits::from_credits(FIRST_CREDITS))
         .await
         .map_err(told)?;
     let key = cloud.mint.api_key();

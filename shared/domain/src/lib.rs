@@ -15,6 +15,7 @@ pub mod profile;
 pub mod queue;
 pub mod run;
 pub mod source;
+pub mod span;
 pub mod stop;
 pub mod time;
 pub mod usage;

@@ -18,8 +18,10 @@ pub struct Answer {
 pub(crate) enum Body {
     /// To be dressed by the route's style.
     Data(Value),
-    /// Sent as it is.
+    /// JSON, sent as it is.
     Raw(String),
+    /// A table, sent as it is.
+    Csv(String),
 }
 
 impl Answer {
@@ -62,11 +64,29 @@ impl Answer {
         }
     }
 
+    /// 200 and a table, in either style.
+    #[must_use]
+    pub fn csv(text: String) -> Answer {
+        Answer {
+            status: 200,
+            body: Body::Csv(text),
+            headers: vec![("vary", "accept".to_owned())],
+        }
+    }
+
+    /// What the body is.
+    pub(crate) fn content_type(&self) -> &'static str {
+        match self.body {
+            Body::Data(_) | Body::Raw(_) => "application/json",
+            Body::Csv(_) => "text/csv; charset=utf-8; header=present",
+        }
+    }
+
     /// Status and body as they will be sent.
     #[must_use]
     pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
         let body = match (&self.body, style) {
-            (Body::Raw(body), _) => body.clone(),
+            (Body::Raw(body) | Body::Csv(body), _) => body.clone(),
             (Body::Data(data), Style::Plain) => data.to_string(),
             (Body::Data(data), Style::Envelope) => {
                 json!({ "success": true, "data": data, "requestId": request_id }).to_string()

@@ -13,6 +13,8 @@ use crate::door::Rate;
 use crate::failure::Failure;
 use crate::routes::{Route, Style};
 
+/// What errors are.
+const JSON: &str = "application/json";
 /// The status of every answer that comes in pieces.
 const STREAMING: u16 = 200;
 
@@ -71,7 +73,8 @@ impl Line {
     ) -> Result<Response<String>, lambda_http::Error> {
         let (status, body, headers) = self.dressed(&answer);
         self.write(status, answer.as_ref().err());
-        let mut response = self.head(status, "application/json");
+        let content_type = answer.as_ref().map_or(JSON, Answer::content_type);
+        let mut response = self.head(status, content_type);
         for (name, value) in headers {
             response = response.header(name, value);
         }

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use awo_domain::{Error, Fault};
+use awo_domain::span::Span;
+use awo_domain::{Error, Fault, Timestamp};
 use lambda_http::{Request, RequestExt};
 
 /// The parameters of a request.
@@ -77,6 +78,18 @@ impl Query {
             digits(text).filter(|n| range.contains(n))
         })
         .unwrap_or(default)
+    }
+
+    /// A period by `startDate` (in it) and `endDate` (not in it).
+    pub fn span(&self) -> Span {
+        let what = "must be an ISO 8601 date such as 2026-11-20, or a date and time with an offset \
+                    such as 2026-11-20T08:00:00Z (a + must be sent as %2B)";
+        let bound = |name| self.parsed(name, what, |text| Timestamp::parse_bound(text).ok());
+        let (from, until) = (bound("startDate"), bound("endDate"));
+        if matches!((from, until), (Some(from), Some(until)) if until < from) {
+            self.fault("endDate", "must not be before startDate");
+        }
+        Span { from, until }
     }
 
     /// Ends the reading.

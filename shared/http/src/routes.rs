@@ -205,6 +205,14 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /api/v1/usage/summary`
+pub const GET_USAGE_SUMMARY: Route = keyed(
+    "GET",
+    "/api/v1/usage/summary",
+    Scope::CreditsRead,
+    Style::Envelope,
+    "get-usage-summary",
+);
 /// `POST /control/claim`
 pub const CLAIM: Route = control("/control/claim");
 /// `POST /control/{orgId}/runs/{runId}/report`
@@ -231,6 +239,7 @@ pub const ROUTES: &[Route] = &[
     GET_QUEUE_HEALTH,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
+    GET_USAGE_SUMMARY,
     CLAIM,
     REPORT,
     FINISH,

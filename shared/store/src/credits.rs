@@ -3,6 +3,7 @@
 
 use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
+use awo_domain::span::Span;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +55,7 @@ pub struct LedgerEntry {
     /// The run's tenant user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_user_id: Option<String>,
-    /// When it was made.
+    /// When it was made: the time in its id, so that ranges of ids are ranges of time.
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
@@ -81,6 +82,46 @@ pub struct SettlementItem {
     pub settled_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
+}
+
+/// Which entries to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EntryFilter {
+    /// Made in this period.
+    pub span: Span,
+    /// Of one type.
+    pub kind: Option<TransactionType>,
+    /// Of one tenant.
+    pub tenant_id: Option<String>,
+    /// Of one user of a tenant.
+    pub tenant_user_id: Option<String>,
+}
+
+impl EntryFilter {
+    /// An entry's id begins with the time at which it was made, so a period is a range of ids.
+    fn slice(&self, table: &str, org: &OrgId) -> Slice {
+        let (first, last) = (
+            Timestamp::from_epoch_ms(0),
+            Timestamp::from_epoch_ms(i64::MAX),
+        );
+        let until = self.span.until.map_or(last, |until| until.plus_ms(-1));
+        let low = TransactionId::new(self.span.from.unwrap_or(first), 0);
+        let high = TransactionId::new(until, u128::MAX);
+        let slice = Slice::of_partition(table, ledger_entries(org));
+        let slice = match self.span {
+            Span {
+                from: None,
+                until: None,
+            } => slice,
+            // A range must not end before it begins; nothing is in this one.
+            span if span.is_empty() => slice.between(low.as_str(), low.as_str()),
+            _ => slice.between(low.as_str(), high.as_str()),
+        };
+        slice
+            .filter("type", self.kind.map(|kind| kind.as_str().to_owned()))
+            .filter("tenantId", self.tenant_id.clone())
+            .filter("tenantUserId", self.tenant_user_id.clone())
+    }
 }
 
 impl Transaction {
@@ -157,23 +198,32 @@ impl Store {
         balance.ok_or_else(|| Error::internal("the organization has no balance"))
     }
 
-    /// Entries, newest first.
+    /// Entries, newest first, and how many there are in all.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn ledger_entries(
         &self,
         org: &OrgId,
-        limit: u32,
-        skip: u32,
+        filter: &EntryFilter,
+        (limit, skip): (u32, u32),
         after: Option<&TransactionId>,
-    ) -> Result<Page<LedgerEntry>, Error> {
-        let slice = Slice::of_partition(&self.tables.ledger, ledger_entries(org))
+    ) -> Result<(Page<LedgerEntry>, u64), Error> {
+        let whole = filter.slice(&self.tables.ledger, org);
+        let slice = whole
+            .clone()
             .newest_first()
             .limit(limit)
             .skip(skip)
             .after(after.map(|id| Key::ledger_entry(org, id).to_item()));
-        self.slice(slice).await
+        let total = async {
+            if *filter == EntryFilter::default() {
+                self.balance(org).await.map(|balance| balance.entries)
+            } else {
+                self.count(&whole).await
+            }
+        };
+        tokio::try_join!(self.slice(slice), total)
     }
 
     /// Adds a purchase. The same id twice is one purchase.
@@ -185,7 +235,6 @@ impl Store {
         org: &OrgId,
         id: &TransactionId,
         amount: MicroCredits,
-        now: Timestamp,
     ) -> Result<BalanceItem, Error> {
         let entry = LedgerEntry {
             id: id.clone(),
@@ -194,7 +243,7 @@ impl Store {
             run_id: None,
             tenant_id: None,
             tenant_user_id: None,
-            created_at: now,
+            created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };
         let committed = self.add_credits(Transaction::new(), org, &entry).await?;
@@ -226,7 +275,7 @@ impl Store {
             run_id: Some(run.clone()),
             tenant_id: tenant.as_ref().map(|t| t.tenant_id.clone()),
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
-            created_at: now,
+            created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };
         let left = cost - amount.micro();

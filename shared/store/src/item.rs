@@ -78,9 +78,13 @@ impl Key {
 
     /// A day's sums: of all runs, or of one model.
     pub fn day(org: &OrgId, at: Timestamp, model: Option<&str>) -> Key {
-        let day: String = at.to_string().chars().take(10).collect();
         let of = model.map(|model| format!("#{model}")).unwrap_or_default();
-        Key::new(format!("{org}#day"), format!("{day}{of}"))
+        Key::new(days(org), format!("{}{of}", at.day()))
+    }
+
+    /// A run whose work order had runs on earlier days.
+    pub fn again(org: &OrgId, completed_at: Timestamp, run: &RunId) -> Key {
+        Key::new(agains(org), format!("{completed_at}#{run}"))
     }
 
     pub fn balance(org: &OrgId) -> Key {
@@ -146,6 +150,14 @@ pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
 
 pub(crate) fn usage_records(org: &OrgId) -> String {
     format!("{org}#usage")
+}
+
+pub(crate) fn days(org: &OrgId) -> String {
+    format!("{org}#day")
+}
+
+pub(crate) fn agains(org: &OrgId) -> String {
+    format!("{org}#again")
 }
 
 pub(crate) fn ledger_entries(org: &OrgId) -> String {

@@ -18,6 +18,7 @@
 //! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
+//! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
@@ -44,9 +45,12 @@ pub mod settlement;
 pub mod starts;
 pub mod stops;
 pub mod streams;
+pub mod summary;
+pub mod sums;
 pub mod sweep;
 pub mod tally;
 pub mod timeline;
+pub mod usage;
 pub mod work_orders;
 
 mod change;
@@ -54,6 +58,5 @@ mod item;
 mod moves;
 mod table;
 mod transaction;
-mod usage;
 
 pub use table::{Store, Tables};

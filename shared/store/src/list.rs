@@ -16,8 +16,10 @@ use crate::table::{failed, log, read};
 
 /// Where a page ends early.
 pub const MAX_PAGE_BYTES: usize = 4 * 1_048_576;
-/// Most queries that one page may take.
-const MAX_QUERIES: u32 = 200;
+/// Most queries that one page, count or reading may take: a million ledger entries, filtered.
+const MAX_QUERIES: u32 = 400;
+/// More items than fit into the 1 MB of a query.
+const MAX_QUERY_ITEMS: usize = 1_000_000;
 
 /// A part of a partition.
 #[derive(Debug, Clone)]
@@ -28,6 +30,7 @@ pub(crate) struct Slice {
     newest_first: bool,
     after: Option<Item>,
     range: Option<(&'static str, &'static str, AttributeValue)>,
+    between: Option<(String, String)>,
     equals: Vec<(&'static str, String)>,
     limit: u32,
     skip: u32,
@@ -43,6 +46,7 @@ impl Slice {
             newest_first: false,
             after: None,
             range: None,
+            between: None,
             equals: Vec::new(),
             limit: 1,
             skip: 0,
@@ -93,6 +97,14 @@ impl Slice {
         }
     }
 
+    /// Only from one sort key of the table to another, both included.
+    pub fn between(self, low: impl Into<String>, high: impl Into<String>) -> Slice {
+        Slice {
+            between: Some((low.into(), high.into())),
+            ..self
+        }
+    }
+
     /// Only items whose attribute (a dotted path) has this value.
     pub fn filter(mut self, name: &'static str, is: Option<String>) -> Slice {
         self.equals.extend(is.map(|is| (name, is)));
@@ -127,6 +139,12 @@ fn expressions(slice: &Slice) -> Expressions {
         names.insert("#r".to_owned(), (*name).to_owned());
         values.insert(":r".to_owned(), with.clone());
         key = format!("{key} AND #r {operator} :r");
+    }
+    if let Some((low, high)) = &slice.between {
+        names.insert("#sk".to_owned(), "sk".to_owned());
+        values.insert(":low".to_owned(), AttributeValue::S(low.clone()));
+        values.insert(":high".to_owned(), AttributeValue::S(high.clone()));
+        key = format!("{key} AND #sk BETWEEN :low AND :high");
     }
     let filters: Vec<String> = slice
         .equals
@@ -198,7 +216,31 @@ impl Store {
                 None => return page(kept, false),
             }
         }
+        if kept.is_empty() {
+            // Without an item there is nothing to go on from, and an empty page would be a lie.
+            return Err(Error::internal("a page took too many queries"));
+        }
         page(kept, true)
+    }
+
+    /// Reads a slice to its end, item by item.
+    pub(crate) async fn each<T: DeserializeOwned>(
+        &self,
+        slice: &Slice,
+        mut take: impl FnMut(T),
+    ) -> Result<(), Error> {
+        let mut after = None;
+        for _ in 0..MAX_QUERIES {
+            let (items, last) = self.query(slice, after, MAX_QUERY_ITEMS).await?;
+            for item in items {
+                take(read(item)?);
+            }
+            match last {
+                Some(last) => after = Some(last),
+                None => return Ok(()),
+            }
+        }
+        Err(Error::internal("a reading took too many queries"))
     }
 
     async fn query(

@@ -14,6 +14,7 @@ use crate::item::{Key, SCHEMA_VERSION, runs, runs_of, runs_with};
 use crate::list::{Page, Slice};
 use crate::schema::{BY_PARENT, BY_STATUS};
 use crate::timeline::Subject;
+use crate::usage::Earlier;
 
 /// The sequence of a queued run's only event.
 pub(crate) const CREATED_SEQUENCE: u64 = 1;
@@ -110,6 +111,9 @@ pub struct Run {
     pub hold_micro: i64,
     /// The sequence of its newest event.
     pub last_sequence: u64,
+    /// When its work order's runs before it were completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
 }
 
 impl Run {

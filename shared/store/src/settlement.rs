@@ -151,7 +151,7 @@ impl Transaction {
             run_id: Some(run.run_id.clone()),
             tenant_id: tenant.map(|t| t.tenant_id.clone()),
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id.clone()),
-            created_at: now,
+            created_at: charge.transaction_id.made_at(),
             v: SCHEMA_VERSION,
         };
         transaction.put(

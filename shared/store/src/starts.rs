@@ -21,6 +21,7 @@ use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::settlement::released;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::usage::Earlier;
 use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
 
 /// A run to be started.
@@ -142,7 +143,10 @@ impl NewRun<'_> {
 
     /// The run as it begins.
     fn run(&self, place: &Place<'_>) -> Result<Run, Error> {
-        let queued = queued_run(self.order, &self.run_id, self.hold, self.now);
+        let queued = Run {
+            earlier: Earlier::than_the_run_after(self.old),
+            ..queued_run(self.order, &self.run_id, self.hold, self.now)
+        };
         Ok(match place {
             Place::Queue => queued,
             Place::Slot { .. } => Run {

@@ -300,6 +300,7 @@ pub(crate) fn queued_run(
         tenant_context: work_order.tenant_context.clone(),
         hold_micro: hold.micro(),
         last_sequence: CREATED_SEQUENCE,
+        earlier: None,
     }
 }
 

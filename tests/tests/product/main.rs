@@ -22,4 +22,6 @@ mod stopped_runners;
 mod stops;
 mod story;
 mod template;
+mod transactions;
+mod usage;
 mod whole_runs;

@@ -127,7 +127,7 @@ async fn add_credits(
     let now = stores.cloud.clock.now();
     let id = TransactionId::new(now, stores.cloud.mint.random(now));
     let added = match run {
-        None => stores.store.grant(org, &id, credits, now).await,
+        None => stores.store.grant(org, &id, credits).await,
         Some(run) => stores.store.refund(org, &id, run, credits, now).await,
     };
     let balance = added.map_err(|error| match error {

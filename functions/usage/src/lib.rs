@@ -1,0 +1,6 @@
+//! Routes of usage.
+
+pub mod get_usage_summary;
+
+mod csv;
+mod shape;

@@ -1,0 +1,238 @@
+//! `awo usage`: what finished runs used, as a table and a bar chart, by model or by day.
+
+use std::collections::BTreeMap;
+
+use comfy_table::Color;
+use serde::Deserialize;
+
+use crate::answers;
+use crate::arguments::{By, Usage};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::list::{number_cell, table};
+use crate::output::Output;
+use crate::paint::clean_line;
+use crate::read::field;
+
+const PATH: &str = "/api/v1/usage/summary";
+/// Cells of the longest bar.
+const BAR: usize = 24;
+/// A cell of a bar by eighths.
+const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    total_input_tokens: u64,
+    total_output_tokens: u64,
+    total_cached_input_tokens: u64,
+    total_cost_usd: f64,
+    execution_count: u64,
+    work_order_count: u64,
+    total_duration_ms: u64,
+    by_model: BTreeMap<String, Row>,
+    #[serde(default)]
+    unpriced_models: Vec<String>,
+    period_start: String,
+    period_end: String,
+}
+
+/// A line of the table.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    execution_count: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+    cost_usd: f64,
+}
+
+/// Shows usage.
+pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
+    let query: Vec<(&str, String)> = [
+        ("startDate", &wanted.from),
+        ("endDate", &wanted.to),
+        ("model", &wanted.model),
+        ("runId", &wanted.run),
+        ("workOrderId", &wanted.work_order),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value.clone()?)))
+    .collect();
+    if wanted.csv {
+        let csv = client.get_as(PATH, &query, "text/csv").await?;
+        return output.line(csv.trim_end());
+    }
+    let text = client.get(PATH, &query).await?;
+    if output.json {
+        return output.line(&text);
+    }
+    let summary: Summary = answers::data(&text)?;
+    let rows = match wanted.by {
+        By::Model => summary.by_model.clone(),
+        By::Day => by_day(&client.get_as(PATH, &query, "text/csv").await?)?,
+    };
+    show_rows(wanted.by, &rows, output)?;
+    show_totals(&summary, output)
+}
+
+fn show_rows(by: By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<(), Failure> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let (of, header) = measure(rows);
+    let most = rows.values().map(of).fold(0.0, f64::max);
+    let mut table = table(&[by.name(), "executions", "input", "output", "USD", header]);
+    for (name, row) in rows {
+        let bar = comfy_table::Cell::new(bar(of(row), most));
+        let bar = if output.paint.is_on() {
+            bar.fg(Color::Cyan)
+        } else {
+            bar
+        };
+        table.add_row(vec![
+            comfy_table::Cell::new(clean_line(name)),
+            number_cell(row.execution_count),
+            number_cell(row.input_tokens),
+            number_cell(row.output_tokens),
+            number_cell(format!("{:.4}", row.cost_usd)),
+            bar,
+        ]);
+    }
+    output.line(&table.to_string())?;
+    output.line("")
+}
+
+fn show_totals(summary: &Summary, output: &Output) -> Result<(), Failure> {
+    let (from, to) = (&summary.period_start, &summary.period_end);
+    let period = format!("{} to {}", clean_line(from), clean_line(to));
+    field(output, "period", period)?;
+    let (runs, orders) = (summary.execution_count, summary.work_order_count);
+    field(
+        output,
+        "executions",
+        format!("{runs} of {orders} work orders"),
+    )?;
+    let seconds = summary.total_duration_ms / 1_000;
+    let (minutes, seconds) = (seconds / 60, seconds % 60);
+    field(output, "compute", format!("{minutes} min {seconds} s"))?;
+    let (input, cached) = (
+        summary.total_input_tokens,
+        summary.total_cached_input_tokens,
+    );
+    let out = summary.total_output_tokens;
+    let tokens = format!("{input} in ({cached} of them cached), {out} out");
+    field(output, "tokens", tokens)?;
+    field(
+        output,
+        "model cost",
+        format!("{} USD", summary.total_cost_usd),
+    )?;
+    if !summary.unpriced_models.is_empty() {
+        let models = clean_line(&summary.unpriced_models.join(", "));
+        field(output, "no price for", models)?;
+    }
+    Ok(())
+}
+
+/// What the bars are of: cost, or executions where nothing has a price.
+fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
+    if rows.values().any(|row| row.cost_usd > 0.0) {
+        (|row| row.cost_usd, "cost")
+    } else {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a bar has fewer cells than a number has digits"
+        )]
+        (|row| row.execution_count as f64, "executions")
+    }
+}
+
+/// A bar as long as its part of the longest one, in eighths of a cell.
+fn bar(part: f64, most: f64) -> String {
+    let share = if most > 0.0 { part / most } else { 0.0 };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "the share is between 0 and 1, so there are between 0 and 8 × BAR eighths"
+    )]
+    let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// The days of the API's table: executions of their own rows, all else of their models'.
+fn by_day(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
+    let broken = || Failure::Broken("the service's CSV does not read".to_owned());
+    let mut lines = csv.lines();
+    let header = cells(lines.next().unwrap_or_default());
+    let mut days: BTreeMap<String, Row> = BTreeMap::new();
+    for line in lines {
+        let cells = cells(line);
+        let cell = |name: &str| {
+            let at = header.iter().position(|column| column == name);
+            at.and_then(|at| cells.get(at)).ok_or_else(broken)
+        };
+        let number = |name: &str| match cell(name)?.as_str() {
+            "" => Ok(0),
+            text => text.parse::<u64>().map_err(|_| broken()),
+        };
+        let day = days.entry(cell("day")?.clone()).or_default();
+        if cell("model")?.is_empty() {
+            day.execution_count += number("executionCount")?;
+            continue;
+        }
+        day.input_tokens += number("inputTokens")?;
+        day.output_tokens += number("outputTokens")?;
+        day.cost_usd += cell("costUsd")?.parse::<f64>().map_err(|_| broken())?;
+    }
+    Ok(days)
+}
+
+/// The cells of a line of CSV. A quoted cell holds commas, and quotes twice.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut last, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '"' if quoted && letters.peek() == Some(&'"') => last.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut last)),
+            c => last.push(c),
+        }
+    }
+    cells.push(last);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_part_of_the_longest() {
+        for (part, most, cells) in [(0.0, 0.0, 0), (1.0, 1.0, BAR), (1.0, 2.0, BAR / 2)] {
+            assert_eq!(bar(part, most).chars().count(), cells, "{part} of {most}");
+        }
+        assert_eq!(bar(1.0, 192.0), "▏");
+    }
+
+    #[test]
+    fn days_are_added_up_from_the_rows_of_their_models() {
+        let csv = "day,model,executionCount,durationMs,inputTokens,outputTokens,cachedInputTokens,costUsd,unpricedExecutions\r\n\
+                   2026-11-20,,3,4000,,,,,\r\n\
+                   2026-11-20,\"a,\"\"b\"\"\",2,,10,5,4,0.5,0\r\n\
+                   2026-11-20,m,2,,1,2,0,0.25,0\r\n";
+        let row = Row {
+            execution_count: 3,
+            input_tokens: 11,
+            output_tokens: 7,
+            cost_usd: 0.75,
+        };
+        assert_eq!(
+            by_day(csv).unwrap(),
+            [("2026-11-20".to_owned(), row)].into()
+        );
+        assert!(by_day("day\r\n2026-11-20\r\n").is_err());
+    }
+}
