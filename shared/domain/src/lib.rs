@@ -16,6 +16,7 @@ pub mod queue;
 pub mod run;
 pub mod source;
 pub mod stop;
+pub mod template;
 pub mod time;
 pub mod usage;
 pub mod verification;
