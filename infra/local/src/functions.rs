@@ -68,6 +68,26 @@ pub(crate) fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupEr
             "list-credit-transactions",
             awo_credits::list_credit_transactions::function(cloud)?,
         ),
+        (
+            "list-templates",
+            awo_templates::list_templates::function(cloud)?,
+        ),
+        (
+            "create-template",
+            awo_templates::create_template::function(cloud)?,
+        ),
+        (
+            "get-template",
+            awo_templates::get_template::function(cloud)?,
+        ),
+        (
+            "update-template",
+            awo_templates::update_template::function(cloud)?,
+        ),
+        (
+            "delete-template",
+            awo_templates::delete_template::function(cloud)?,
+        ),
         ("control", awo_control::function(cloud)?),
         (FALLBACK, awo_fallback::function(cloud)?),
     ];

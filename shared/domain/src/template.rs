@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::source::{Branch, GitSource, Repository};
 use crate::{Fault, Timestamp};
 
-pub use built_in::built_in;
+pub use built_in::{built_in, built_in_template};
 
 mod built_in;
 mod gaps;

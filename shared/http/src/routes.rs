@@ -205,6 +205,46 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /v1/templates`
+pub const LIST_TEMPLATES: Route = keyed(
+    "GET",
+    "/v1/templates",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "list-templates",
+);
+/// `POST /v1/templates`
+pub const CREATE_TEMPLATE: Route = keyed(
+    "POST",
+    "/v1/templates",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "create-template",
+);
+/// `GET /v1/templates/{id}`
+pub const GET_TEMPLATE: Route = keyed(
+    "GET",
+    "/v1/templates/{id}",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "get-template",
+);
+/// `PUT /v1/templates/{id}`
+pub const UPDATE_TEMPLATE: Route = keyed(
+    "PUT",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "update-template",
+);
+/// `DELETE /v1/templates/{id}`
+pub const DELETE_TEMPLATE: Route = keyed(
+    "DELETE",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "delete-template",
+);
 /// `POST /control/claim`
 pub const CLAIM: Route = control("/control/claim");
 /// `POST /control/{orgId}/runs/{runId}/report`
@@ -231,6 +271,11 @@ pub const ROUTES: &[Route] = &[
     GET_QUEUE_HEALTH,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
+    LIST_TEMPLATES,
+    CREATE_TEMPLATE,
+    GET_TEMPLATE,
+    UPDATE_TEMPLATE,
+    DELETE_TEMPLATE,
     CLAIM,
     REPORT,
     FINISH,

@@ -25,6 +25,8 @@
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#key` | key id | index of keys |
+//! | settings | `<org>#template` | template id | template of the organization |
+//! | settings | `<org>#templates` | `count` | how many of them there are |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod credits;
@@ -46,6 +48,7 @@ pub mod stops;
 pub mod streams;
 pub mod sweep;
 pub mod tally;
+pub mod templates;
 pub mod timeline;
 pub mod work_orders;
 

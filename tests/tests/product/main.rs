@@ -16,4 +16,5 @@ mod queue;
 mod stops;
 mod story;
 mod template;
+mod templates;
 mod whole_runs;

@@ -126,6 +126,13 @@ pub fn built_in() -> Vec<Template> {
     OUTLINES.iter().filter_map(template).collect()
 }
 
+/// The built-in template of that id, if there is one.
+#[must_use]
+pub fn built_in_template(id: &TemplateId) -> Option<Template> {
+    let outline = OUTLINES.iter().find(|outline| outline.id == id.as_str());
+    outline.and_then(template)
+}
+
 fn template(outline: &Outline) -> Option<Template> {
     let text = |text: &str| text.to_owned();
     let required = outline
