@@ -65,7 +65,8 @@ fn rest(body: &mut Object) -> Rest {
 }
 
 fn checked(content: Content, allow_file: bool) -> Result<Content, Error> {
-    let faults = content.faults(allow_file);
+    let mut faults = content.faults(allow_file);
+    faults.sort_by(|a, b| a.path.cmp(&b.path));
     if faults.is_empty() {
         Ok(content)
     } else {

@@ -96,7 +96,8 @@ async fn answered_before(
     let first = state.store.first_answer(call.org(), request, call.now);
     match first.await {
         Ok(Some(first)) => Ok(Answer::replayed(first.status, first.body)),
-        _ => Err(error),
+        Ok(None) | Err(Error::IdempotencyMismatch) => Err(error),
+        Err(failed) => Err(failed),
     }
 }
 

@@ -85,9 +85,7 @@ async fn a_template_is_made_read_changed_and_deleted() {
         "/source/branch",
         "/source/repository",
     ];
-    let mut found = paths(&broken);
-    found.sort_unstable();
-    assert_eq!(found, all);
+    assert_eq!(paths(&broken), all);
     for bad in [
         json!({ "id": "x" }),
         json!({ "name": "" }),
