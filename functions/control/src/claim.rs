@@ -66,6 +66,7 @@ async fn spec(state: &State, org: &OrgId, order: WorkOrder, run: &Run) -> Result
         task_prompt: order.task_prompt,
         git_credentials: credentials(state, org, &order.source.repository).await?,
         source: order.source,
+        hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
         agent: order.agent,
         asked_iterations: order.asked_iterations,

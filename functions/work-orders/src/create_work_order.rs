@@ -11,10 +11,11 @@ use awo_domain::{Error, RunId, WorkOrderId};
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
+use awo_store::idempotency::IdempotentRequest;
 use awo_store::tally::QueueLimits;
 use awo_store::work_orders::{Created, NewWorkOrder};
 
-use crate::order::{Defaults, read_order};
+use crate::order::{Defaults, named_template, read_order};
 
 struct State {
     store: Store,
@@ -47,7 +48,10 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
-    let (order, profile) = read_order(call.object()?, &state.defaults)?;
+    let (order, profile) = match state.order(&call).await {
+        Ok(read) => read,
+        Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
+    };
     let new = new_work_order(&state, &call, order, &profile);
     let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
     let remembered = idempotent
@@ -63,6 +67,37 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             Ok(answer)
         }
         Created::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+    }
+}
+
+impl State {
+    /// What is asked, with the template that it names.
+    async fn order(&self, call: &Call) -> Result<(Order, Profile), Error> {
+        let named = named_template(call.object()?);
+        let template = match named {
+            Some(id) => self.store.template(call.org(), &id).await?,
+            None => None,
+        };
+        let content = template.as_ref().map(|known| &known.template.content);
+        read_order(call.object()?, &self.defaults, content)
+    }
+}
+
+/// The first answer to a body that was good once: its template may have changed since.
+async fn answered_before(
+    state: &State,
+    call: &Call,
+    request: Option<&IdempotentRequest>,
+    error: Error,
+) -> Result<Answer, Error> {
+    let (Some(request), Error::Invalid(_)) = (request, &error) else {
+        return Err(error);
+    };
+    let first = state.store.first_answer(call.org(), request, call.now);
+    match first.await {
+        Ok(Some(first)) => Ok(Answer::replayed(first.status, first.body)),
+        Ok(None) | Err(Error::IdempotencyMismatch) => Err(error),
+        Err(failed) => Err(failed),
     }
 }
 

@@ -7,6 +7,9 @@ use awo_domain::agent::{Agent, AgentType};
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::Profile;
 use awo_domain::source::{Branch, GitSource, Repository};
+use awo_domain::template::{
+    Content, Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateId,
+};
 use awo_domain::usage::MAX_MODEL_NAME;
 use awo_domain::work_order::{
     DURATION_MS, Limits, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS, MAX_METADATA, MAX_METADATA_KEY,
@@ -23,11 +26,23 @@ pub struct Defaults {
     pub allow_file_repositories: bool,
 }
 
-/// Reads the body; the profile it names comes with it.
-pub fn read_order(mut body: Object, defaults: &Defaults) -> Result<(Order, Profile), Error> {
+/// The template that a body names, before anything else of it is read.
+pub fn named_template(mut body: Object) -> Option<TemplateId> {
+    body.optional("workspaceSource", |v| {
+        v.object(|o| o.optional("templateId", |v| v.parsed(TemplateId::parse)))
+    })
+}
+
+/// Reads the body; the profile it names comes with it. `template` is the one that it names, if
+/// there is such a template.
+pub fn read_order(
+    mut body: Object,
+    defaults: &Defaults,
+    template: Option<&Content>,
+) -> Result<(Order, Profile), Error> {
     let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
     let source = body.required("workspaceSource", |v| {
-        source(v, defaults.allow_file_repositories)
+        source(v, template, defaults.allow_file_repositories)
     });
     let max_iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
     let tenant_context = body.optional("tenantContext", tenant);
@@ -39,7 +54,8 @@ pub fn read_order(mut body: Object, defaults: &Defaults) -> Result<(Order, Profi
     let metadata = body.optional("metadata", metadata).unwrap_or_default();
     let order = task_prompt.zip(source).map(|(task_prompt, source)| Order {
         task_prompt,
-        source,
+        source: source.source,
+        hooks: source.hooks,
         max_iterations: max_iterations.and_then(|n| u32::try_from(n).ok()),
         tenant_context,
         harness: profile.name.clone(),
@@ -54,24 +70,55 @@ pub fn read_order(mut body: Object, defaults: &Defaults) -> Result<(Order, Profi
     body.finish(order).map(|order| (order, profile))
 }
 
-fn source(value: Value, allow_file: bool) -> Option<GitSource> {
+fn source(value: Value, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
     value.object(|o| {
-        let kind = o.required("type", |v| {
-            v.parsed(|name| {
-                if name == "git" {
-                    Ok(())
-                } else {
-                    Err("must be \"git\"".to_owned())
-                }
+        let is_git = o.required("type", |v| {
+            v.parsed(|name| match name {
+                "git" => Ok(true),
+                "template" => Ok(false),
+                _ => Err("must be \"git\" or \"template\"".to_owned()),
             })
         });
-        let repository = o.required("repository", |v| {
-            v.parsed(|url| Repository::parse(url, allow_file))
-        });
-        let branch = o.optional("branch", |v| v.parsed(Branch::parse));
-        kind.and(repository)
-            .map(|repository| GitSource { repository, branch })
+        match is_git {
+            Some(false) => from_template(o, template, allow_file),
+            Some(true) => git(o, allow_file),
+            None => git(o, allow_file).and(None),
+        }
     })
+}
+
+fn git(o: &mut Object, allow_file: bool) -> Option<Resolved> {
+    let repository = o.required("repository", |v| {
+        v.parsed(|url| Repository::parse(url, allow_file))
+    });
+    let branch = o.optional("branch", |v| v.parsed(Branch::parse));
+    repository.map(|repository| Resolved {
+        source: GitSource { repository, branch },
+        hooks: Hooks::default(),
+    })
+}
+
+fn from_template(o: &mut Object, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
+    let id = o.required("templateId", |v| v.parsed(TemplateId::parse));
+    // What was given and is no object of texts must not count as nothing given.
+    let given = o.optional("variables", |v| {
+        Some(v.map(MAX_VARIABLES, 0..=MAX_VARIABLE_NAME, |v| {
+            v.text(0..=MAX_VALUE)
+        }))
+    });
+    let given = given.unwrap_or_else(|| Some(Vec::new()));
+    id?;
+    let Some(template) = template else {
+        o.fault(
+            "templateId",
+            "is not the id of a template: GET /v1/templates lists them",
+        );
+        return None;
+    };
+    template
+        .resolve(&given?.into_iter().collect(), allow_file)
+        .map_err(|faults| o.faults(faults))
+        .ok()
 }
 
 fn tenant(value: Value) -> Option<TenantContext> {

@@ -76,6 +76,26 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             "get-usage-summary",
             awo_usage::get_usage_summary::function(cloud)?,
         ),
+        (
+            "list-templates",
+            awo_templates::list_templates::function(cloud)?,
+        ),
+        (
+            "create-template",
+            awo_templates::create_template::function(cloud)?,
+        ),
+        (
+            "get-template",
+            awo_templates::get_template::function(cloud)?,
+        ),
+        (
+            "update-template",
+            awo_templates::update_template::function(cloud)?,
+        ),
+        (
+            "delete-template",
+            awo_templates::delete_template::function(cloud)?,
+        ),
         ("control", awo_control::function(cloud)?),
         (FALLBACK, awo_fallback::function(cloud)?),
     ];

@@ -14,6 +14,7 @@ use crate::agent::Agent;
 use crate::profile::Profile;
 use crate::run::RunErrorCode;
 use crate::source::GitSource;
+use crate::template::Hooks;
 use crate::usage::ModelUsage;
 use crate::verification::{Level, PluginResult, Status};
 use crate::{OrgId, RunId, Timestamp, WorkOrderId};
@@ -86,6 +87,9 @@ pub struct RunSpec {
     pub task_prompt: String,
     /// What to clone.
     pub source: GitSource,
+    /// What is done after the clone.
+    #[serde(default, skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
     /// True where `file://` repositories may be cloned.
     pub allow_file_repositories: bool,
     /// Who does the work.

@@ -23,6 +23,8 @@ pub enum Resource {
     Run,
     /// A work order's place in the queue.
     QueueEntry,
+    /// A template.
+    Template,
     /// A route.
     Route,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for Resource {
             Resource::WorkOrder => "work order",
             Resource::Run => "run",
             Resource::QueueEntry => "work order in the queue",
+            Resource::Template => "template",
             Resource::Route => "route",
         })
     }
@@ -47,6 +50,9 @@ pub enum Error {
     /// The key is good, but not for this.
     #[error("this key lacks the scope {0}")]
     MissingScope(String),
+    /// It belongs to the product and can only be read.
+    #[error("this {0} is built in and cannot be changed or deleted: make one of your own")]
+    BuiltIn(Resource),
     /// Credits do not cover the hold.
     #[error(
         "{needed} credits are needed and {available} are available: buy credits or lower limits.maxCredits"

@@ -17,6 +17,7 @@ pub mod run;
 pub mod source;
 pub mod span;
 pub mod stop;
+pub mod template;
 pub mod time;
 pub mod usage;
 pub mod verification;

@@ -178,6 +178,8 @@ pub struct Order {
     pub task_prompt: String,
     /// Where the workspace comes from.
     pub source: crate::source::GitSource,
+    /// What is done after the clone.
+    pub hooks: crate::template::Hooks,
     /// The number of iterations, where the client wants its own.
     pub max_iterations: Option<u32>,
     /// The client's customer.

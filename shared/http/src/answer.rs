@@ -41,6 +41,16 @@ impl Answer {
         Answer::with(201, data)
     }
 
+    /// 204, without a body.
+    #[must_use]
+    pub fn no_content() -> Answer {
+        Answer {
+            status: 204,
+            body: Body::Raw(String::new()),
+            headers: Vec::new(),
+        }
+    }
+
     /// Any status.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use awo_domain::Error;
+use awo_domain::{Error, Fault};
 use serde::de::DeserializeSeed;
 
 use node::{Faults, Node, Reading, child, fault};
@@ -88,6 +88,17 @@ impl Object {
     /// Notes a fault of a field.
     pub fn fault(&self, name: &str, message: impl Into<String>) {
         fault(&self.faults, &child(&self.path, name), message);
+    }
+
+    /// Notes faults whose paths begin at this object.
+    pub fn faults(&self, faults: impl IntoIterator<Item = Fault>) {
+        for found in faults {
+            fault(
+                &self.faults,
+                &format!("{}{}", self.path, found.path),
+                found.message,
+            );
+        }
     }
 
     /// Notes the fields that nobody read.

@@ -1,5 +1,6 @@
 //! A request whose caller is known and allowed.
 
+use awo_domain::template::TemplateId;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::keys::Caller;
@@ -52,6 +53,15 @@ impl Call {
     pub fn run_id(&self) -> Result<RunId, Error> {
         RunId::parse(self.path_parameter(["id", "runId"]))
             .map_err(|_| Error::NotFound(Resource::Run))
+    }
+
+    /// The template that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn template_id(&self) -> Result<TemplateId, Error> {
+        TemplateId::parse(self.path_parameter(["id", "templateId"]))
+            .map_err(|_| Error::NotFound(Resource::Template))
     }
 
     /// The path's parameter, by the name that it has in this route.

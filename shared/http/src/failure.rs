@@ -19,7 +19,7 @@ impl Failure {
     pub fn of(error: &Error, style: Style) -> Failure {
         let (status, code) = match error {
             Error::Unauthorized => (401, "UNAUTHORIZED"),
-            Error::MissingScope(_) => (403, "FORBIDDEN"),
+            Error::MissingScope(_) | Error::BuiltIn(_) => (403, "FORBIDDEN"),
             Error::InsufficientCredits { .. } => (402, "FORBIDDEN"),
             Error::NotFound(resource) => (404, not_found(*resource, style)),
             Error::MethodNotAllowed { .. } => (405, "METHOD_NOT_ALLOWED"),
@@ -75,6 +75,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
     match (resource, style) {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
+        (Resource::Template, Style::Plain) => "TEMPLATE_NOT_FOUND",
         (Resource::QueueEntry | Resource::Route, _) | (_, Style::Envelope) => "NOT_FOUND",
     }
 }

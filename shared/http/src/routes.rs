@@ -213,6 +213,46 @@ pub const GET_USAGE_SUMMARY: Route = keyed(
     Style::Envelope,
     "get-usage-summary",
 );
+/// `GET /v1/templates`
+pub const LIST_TEMPLATES: Route = keyed(
+    "GET",
+    "/v1/templates",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "list-templates",
+);
+/// `POST /v1/templates`
+pub const CREATE_TEMPLATE: Route = keyed(
+    "POST",
+    "/v1/templates",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "create-template",
+);
+/// `GET /v1/templates/{id}`
+pub const GET_TEMPLATE: Route = keyed(
+    "GET",
+    "/v1/templates/{id}",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "get-template",
+);
+/// `PUT /v1/templates/{id}`
+pub const UPDATE_TEMPLATE: Route = keyed(
+    "PUT",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "update-template",
+);
+/// `DELETE /v1/templates/{id}`
+pub const DELETE_TEMPLATE: Route = keyed(
+    "DELETE",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "delete-template",
+);
 /// `POST /control/claim`
 pub const CLAIM: Route = control("/control/claim");
 /// `POST /control/{orgId}/runs/{runId}/report`
@@ -240,6 +280,11 @@ pub const ROUTES: &[Route] = &[
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
     GET_USAGE_SUMMARY,
+    LIST_TEMPLATES,
+    CREATE_TEMPLATE,
+    GET_TEMPLATE,
+    UPDATE_TEMPLATE,
+    DELETE_TEMPLATE,
     CLAIM,
     REPORT,
     FINISH,

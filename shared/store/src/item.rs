@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
 use awo_domain::run::RunStatus;
+use awo_domain::template::TemplateId;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -115,6 +116,14 @@ impl Key {
         Key::new(key_indexes(org), key.as_str())
     }
 
+    pub fn template(org: &OrgId, id: &TemplateId) -> Key {
+        Key::new(templates(org), id.as_str())
+    }
+
+    pub fn template_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#templates"), "count")
+    }
+
     pub fn api_key(key: &KeyId) -> Key {
         Key::new(format!("key#{key}"), "key")
     }
@@ -166,6 +175,10 @@ pub(crate) fn ledger_entries(org: &OrgId) -> String {
 
 pub(crate) fn key_indexes(org: &OrgId) -> String {
     format!("{org}#key")
+}
+
+pub(crate) fn templates(org: &OrgId) -> String {
+    format!("{org}#template")
 }
 
 /// Partition of the index by status.

@@ -26,6 +26,8 @@
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#key` | key id | index of keys |
+//! | settings | `<org>#template` | template id | template of the organization |
+//! | settings | `<org>#templates` | `count` | how many of them there are |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod credits;
@@ -49,6 +51,7 @@ pub mod summary;
 pub mod sums;
 pub mod sweep;
 pub mod tally;
+pub mod templates;
 pub mod timeline;
 pub mod usage;
 pub mod work_orders;

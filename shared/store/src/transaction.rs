@@ -34,6 +34,8 @@ pub(crate) enum Guard {
     Usage,
     Organization,
     ApiKey,
+    Template,
+    TemplateCount,
 }
 
 /// A write whose condition did not hold, with the item as it is.

@@ -5,6 +5,7 @@ use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
 use awo_domain::source::GitSource;
+use awo_domain::template::Hooks;
 use awo_domain::work_order::{Limits, Order, TenantContext, WorkOrderStatus};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct WorkOrder {
     pub task_prompt: String,
     /// What is cloned.
     pub source: GitSource,
+    /// What is done after the clone: of the template as it was, whatever becomes of it.
+    #[serde(default, skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
     /// The iterations that the client asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_iterations: Option<u32>,
@@ -99,6 +103,7 @@ impl NewWorkOrder {
             run_id: self.run_id.clone(),
             task_prompt: order.task_prompt,
             source: order.source,
+            hooks: order.hooks,
             asked_iterations: order.max_iterations,
             max_iterations: self.max_iterations,
             tenant_context: order.tenant_context,

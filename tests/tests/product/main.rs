@@ -24,4 +24,5 @@ mod story;
 mod template;
 mod transactions;
 mod usage;
+mod templates;
 mod whole_runs;

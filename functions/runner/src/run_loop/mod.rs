@@ -1,6 +1,7 @@
 //! The run: workspace, then agent → commit → verification until one passes or none is left, then
 //! delivery. Each step reports what it did; every way out is an ending with a code and a sentence.
 
+mod hooks;
 mod steps;
 mod verdicts;
 
@@ -113,6 +114,7 @@ pub(crate) async fn run(
             base: &base,
             deadline,
         };
+        work.post_create().await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }

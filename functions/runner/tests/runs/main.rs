@@ -9,6 +9,7 @@ mod agents;
 mod control_double;
 mod delivery;
 mod hearing;
+mod hooks;
 mod hostile;
 mod logs;
 mod protocol;

@@ -12,6 +12,7 @@ use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{Finish, IterationLog, Outcome, RunSpec, RunnerEvent, Wish};
 use awo_domain::profile::Profile;
 use awo_domain::run::RunErrorCode;
+use awo_domain::template::Hooks;
 use awo_domain::verification::{Check, PluginResult};
 use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
 use base64::Engine as _;
@@ -78,6 +79,7 @@ impl Scene {
             run_id,
             task_prompt: "Make the test pass\n\nPlease.".to_owned(),
             source: serde_json::from_str(&source).unwrap(),
+            hooks: Hooks::default(),
             allow_file_repositories: true,
             agent: Agent {
                 kind: AgentType::Command,

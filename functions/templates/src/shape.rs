@@ -1,0 +1,30 @@
+//! A template as the API shows it.
+
+use awo_domain::Timestamp;
+use awo_domain::template::{Content, Template, TemplateId};
+use serde::Serialize;
+
+/// A template.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateShape<'a> {
+    id: &'a TemplateId,
+    #[serde(flatten)]
+    content: &'a Content,
+    built_in: bool,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+}
+
+impl<'a> From<&'a Template> for TemplateShape<'a> {
+    fn from(template: &'a Template) -> TemplateShape<'a> {
+        TemplateShape {
+            id: &template.id,
+            content: &template.content,
+            built_in: template.built_in,
+            created_at: template.created_at,
+            updated_at: template.updated_at,
+        }
+    }
+}

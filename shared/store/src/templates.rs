@@ -1,0 +1,222 @@
+//! Templates of organizations; the built-in ones are code, and every organization has them.
+//!
+//! A template and the count of its organization's templates change in one transaction, so that
+//! there are never more than [`MAX_TEMPLATES`]. A change is written over exactly what it was made
+//! from.
+
+use awo_domain::template::{
+    Content, MAX_TEMPLATES, Template, TemplateId, built_in, built_in_template,
+};
+use awo_domain::{Error, OrgId, Resource, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::item::{Key, SCHEMA_VERSION, templates};
+use crate::list::Slice;
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
+
+/// A template as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateItem {
+    id: TemplateId,
+    content: Content,
+    created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+    /// How often it was written.
+    revision: u32,
+    v: u32,
+}
+
+impl From<TemplateItem> for Template {
+    fn from(item: TemplateItem) -> Template {
+        Template {
+            id: item.id,
+            content: item.content,
+            built_in: false,
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+        }
+    }
+}
+
+/// A template as it was read, to be changed or left.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The template.
+    pub template: Template,
+    revision: u32,
+}
+
+/// What came of a create.
+#[derive(Debug)]
+pub enum TemplateCreated {
+    /// It is there.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+impl Store {
+    /// The organization's templates, newest first, and then the built-in ones.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn templates(&self, org: &OrgId) -> Result<Vec<Template>, Error> {
+        let slice = Slice::of_partition(&self.tables.settings, templates(org)).limit(MAX_TEMPLATES);
+        let items: Vec<TemplateItem> = self.slice(slice).await?.items;
+        let mut all: Vec<Template> = items.into_iter().map(Template::from).collect();
+        all.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        all.extend(built_in());
+        Ok(all)
+    }
+
+    /// A template of this organization, or a built-in one.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn template(&self, org: &OrgId, id: &TemplateId) -> Result<Option<Known>, Error> {
+        if let Some(template) = built_in_template(id) {
+            let revision = 0;
+            return Ok(Some(Known { template, revision }));
+        }
+        let key = Key::template(org, id);
+        let item: Option<TemplateItem> = self.get(&self.tables.settings, &key).await?;
+        Ok(item.map(|item| Known {
+            revision: item.revision,
+            template: item.into(),
+        }))
+    }
+
+    /// Adds a template. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there is one of that id, or if there are too many;
+    /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
+    pub async fn create_template(
+        &self,
+        org: &OrgId,
+        template: &Template,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<TemplateCreated, Error> {
+        let now = template.created_at;
+        let item = TemplateItem {
+            id: template.id.clone(),
+            content: template.content.clone(),
+            created_at: now,
+            updated_at: None,
+            revision: 1,
+            v: SCHEMA_VERSION,
+        };
+        let settings = &self.tables.settings;
+        let count = Change::new()
+            .add("count", 1)
+            .at_most_or_missing("count", i64::from(MAX_TEMPLATES) - 1);
+        let mut transaction = Transaction::new()
+            .put(
+                Guard::Template,
+                settings,
+                &Key::template(org, &template.id),
+                &item,
+            )?
+            .update(
+                Guard::TemplateCount,
+                settings,
+                &Key::template_count(org),
+                count,
+            )?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            transaction = transaction.remember(self, org, request, answer, now)?;
+        }
+        match transaction.commit(self).await? {
+            Committed::Yes => Ok(TemplateCreated::New),
+            Committed::No(refusals) => refused(&template.id, request, refusals),
+        }
+    }
+
+    /// Writes `new` over what was read; false if that has changed meanwhile.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn replace_template(
+        &self,
+        org: &OrgId,
+        read: &Known,
+        new: &Template,
+    ) -> Result<bool, Error> {
+        let change = Change::new()
+            .set("content", &new.content)
+            .set_some("updatedAt", new.updated_at)
+            .set("revision", read.revision + 1)
+            .when("revision", read.revision)
+            .when("createdAt", read.template.created_at);
+        let key = Key::template(org, &new.id);
+        let replaced = Transaction::new()
+            .update(Guard::Template, &self.tables.settings, &key, change)?
+            .commit(self)
+            .await?;
+        Ok(replaced.is_yes())
+    }
+
+    /// Removes a template.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or internal.
+    pub async fn delete_template(&self, org: &OrgId, id: &TemplateId) -> Result<(), Error> {
+        let settings = &self.tables.settings;
+        let deleted = Transaction::new()
+            .delete(
+                Guard::Template,
+                settings,
+                &Key::template(org, id),
+                Change::new().when_present("pk"),
+            )?
+            .update(
+                Guard::TemplateCount,
+                settings,
+                &Key::template_count(org),
+                Change::new().add("count", -1),
+            )?
+            .commit(self)
+            .await?;
+        match deleted {
+            Committed::Yes => Ok(()),
+            Committed::No(_) => Err(Error::NotFound(Resource::Template)),
+        }
+    }
+}
+
+/// What a refused create tells the caller: a replay before all else.
+fn refused(
+    id: &TemplateId,
+    request: Option<&IdempotentRequest>,
+    refusals: Vec<Refusal>,
+) -> Result<TemplateCreated, Error> {
+    let (mut taken, mut replay) = (false, None);
+    for refusal in refusals {
+        taken |= refusal.guard == Guard::Template;
+        if refusal.guard == Guard::Idempotency {
+            replay = request.map(|request| first_answer(request, refusal.item));
+        }
+    }
+    match replay {
+        Some(first) => first.map(TemplateCreated::Replayed),
+        None if taken => Err(taken_id(id)),
+        None => Err(Error::Conflict(format!(
+            "your organization has {MAX_TEMPLATES} templates, which is the most: delete one first"
+        ))),
+    }
+}
+
+/// There is a template of that id.
+#[must_use]
+pub fn taken_id(id: &TemplateId) -> Error {
+    Error::Conflict(format!(
+        "there is a template {} already: choose another id, or change that one with PUT",
+        id.as_str()
+    ))
+}
