@@ -3,6 +3,20 @@
 
 use awo_domain::api_key::Scope;
 
+pub use control::*;
+pub use credits::*;
+pub use queue::*;
+pub use runs::*;
+pub use templates::*;
+pub use work_orders::*;
+
+mod control;
+mod credits;
+mod queue;
+mod runs;
+mod templates;
+mod work_orders;
+
 /// How an answer is dressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
@@ -84,183 +98,6 @@ const fn control(path: &'static str) -> Route {
         streams: false,
     }
 }
-
-/// `POST /v1/work-orders`
-pub const CREATE_WORK_ORDER: Route = keyed(
-    "POST",
-    "/v1/work-orders",
-    Scope::WorkOrdersWrite,
-    Style::Plain,
-    "create-work-order",
-);
-/// `GET /v1/work-orders`
-pub const LIST_WORK_ORDERS: Route = keyed(
-    "GET",
-    "/v1/work-orders",
-    Scope::WorkOrdersRead,
-    Style::Plain,
-    "list-work-orders",
-);
-/// `GET /v1/work-orders/{id}`
-pub const GET_WORK_ORDER: Route = keyed(
-    "GET",
-    "/v1/work-orders/{id}",
-    Scope::WorkOrdersRead,
-    Style::Plain,
-    "get-work-order",
-);
-/// `DELETE /api/v1/work-orders/{id}`
-pub const CANCEL_WORK_ORDER: Route = keyed(
-    "DELETE",
-    "/api/v1/work-orders/{id}",
-    Scope::WorkOrdersWrite,
-    Style::Envelope,
-    "cancel-work-order",
-);
-/// `POST /api/v1/work-orders/{id}/kill`
-pub const KILL_WORK_ORDER: Route = streaming(keyed(
-    "POST",
-    "/api/v1/work-orders/{id}/kill",
-    Scope::RunsWrite,
-    Style::Envelope,
-    "kill-work-order",
-));
-/// `POST /api/v1/work-orders/{id}/runs`
-pub const START_RUN: Route = keyed(
-    "POST",
-    "/api/v1/work-orders/{id}/runs",
-    Scope::RunsWrite,
-    Style::Envelope,
-    "start-run",
-);
-/// `GET /v1/runs`
-pub const LIST_RUNS: Route = keyed(
-    "GET",
-    "/v1/runs",
-    Scope::RunsRead,
-    Style::Plain,
-    "list-runs",
-);
-/// `GET /v1/runs/{id}`
-pub const GET_RUN: Route = keyed(
-    "GET",
-    "/v1/runs/{id}",
-    Scope::RunsRead,
-    Style::Plain,
-    "get-run",
-);
-/// `POST /v1/runs/{id}/cancel`
-pub const CANCEL_RUN: Route = keyed(
-    "POST",
-    "/v1/runs/{id}/cancel",
-    Scope::RunsWrite,
-    Style::Plain,
-    "cancel-run",
-);
-/// `GET /v1/runs/{id}/events`
-pub const LIST_RUN_EVENTS: Route = streaming(keyed(
-    "GET",
-    "/v1/runs/{id}/events",
-    Scope::RunsRead,
-    Style::Plain,
-    "list-run-events",
-));
-/// `GET /v1/runs/{id}/logs`
-pub const GET_RUN_LOGS: Route = keyed(
-    "GET",
-    "/v1/runs/{id}/logs",
-    Scope::RunsRead,
-    Style::Plain,
-    "get-run-logs",
-);
-/// `GET /api/v1/queue/position/{workOrderId}`
-pub const GET_QUEUE_POSITION: Route = keyed(
-    "GET",
-    "/api/v1/queue/position/{workOrderId}",
-    Scope::WorkOrdersRead,
-    Style::Envelope,
-    "get-queue-position",
-);
-/// `GET /api/v1/queue/health`
-pub const GET_QUEUE_HEALTH: Route = keyed(
-    "GET",
-    "/api/v1/queue/health",
-    Scope::WorkOrdersRead,
-    Style::Envelope,
-    "get-queue-health",
-);
-/// `GET /v1/credits`
-pub const GET_CREDITS: Route = keyed(
-    "GET",
-    "/v1/credits",
-    Scope::CreditsRead,
-    Style::Plain,
-    "get-credits",
-);
-/// `GET /v1/credits/usage`
-pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
-    "GET",
-    "/v1/credits/usage",
-    Scope::CreditsRead,
-    Style::Plain,
-    "list-credit-transactions",
-);
-/// `GET /api/v1/usage/summary`
-pub const GET_USAGE_SUMMARY: Route = keyed(
-    "GET",
-    "/api/v1/usage/summary",
-    Scope::CreditsRead,
-    Style::Envelope,
-    "get-usage-summary",
-);
-/// `GET /v1/templates`
-pub const LIST_TEMPLATES: Route = keyed(
-    "GET",
-    "/v1/templates",
-    Scope::TemplatesRead,
-    Style::Plain,
-    "list-templates",
-);
-/// `POST /v1/templates`
-pub const CREATE_TEMPLATE: Route = keyed(
-    "POST",
-    "/v1/templates",
-    Scope::TemplatesWrite,
-    Style::Plain,
-    "create-template",
-);
-/// `GET /v1/templates/{id}`
-pub const GET_TEMPLATE: Route = keyed(
-    "GET",
-    "/v1/templates/{id}",
-    Scope::TemplatesRead,
-    Style::Plain,
-    "get-template",
-);
-/// `PUT /v1/templates/{id}`
-pub const UPDATE_TEMPLATE: Route = keyed(
-    "PUT",
-    "/v1/templates/{id}",
-    Scope::TemplatesWrite,
-    Style::Plain,
-    "update-template",
-);
-/// `DELETE /v1/templates/{id}`
-pub const DELETE_TEMPLATE: Route = keyed(
-    "DELETE",
-    "/v1/templates/{id}",
-    Scope::TemplatesWrite,
-    Style::Plain,
-    "delete-template",
-);
-/// `POST /control/claim`
-pub const CLAIM: Route = control("/control/claim");
-/// `POST /control/{orgId}/runs/{runId}/report`
-pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
-/// `POST /control/{orgId}/runs/{runId}/finish`
-pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
-/// `POST /control/{orgId}/runs/{runId}/logs`
-pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
 
 /// Every route.
 pub const ROUTES: &[Route] = &[

@@ -22,7 +22,7 @@ mod stopped_runners;
 mod stops;
 mod story;
 mod template;
+mod templates;
 mod transactions;
 mod usage;
-mod templates;
 mod whole_runs;

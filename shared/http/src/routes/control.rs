@@ -1,0 +1,12 @@
+//! The runners' own API.
+
+use super::{Route, control};
+
+/// `POST /control/claim`
+pub const CLAIM: Route = control("/control/claim");
+/// `POST /control/{orgId}/runs/{runId}/report`
+pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
+/// `POST /control/{orgId}/runs/{runId}/finish`
+pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
+/// `POST /control/{orgId}/runs/{runId}/logs`
+pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");

@@ -1,0 +1,46 @@
+//! Templates.
+
+use awo_domain::api_key::Scope;
+
+use super::{Route, Style, keyed};
+
+/// `GET /v1/templates`
+pub const LIST_TEMPLATES: Route = keyed(
+    "GET",
+    "/v1/templates",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "list-templates",
+);
+/// `POST /v1/templates`
+pub const CREATE_TEMPLATE: Route = keyed(
+    "POST",
+    "/v1/templates",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "create-template",
+);
+/// `GET /v1/templates/{id}`
+pub const GET_TEMPLATE: Route = keyed(
+    "GET",
+    "/v1/templates/{id}",
+    Scope::TemplatesRead,
+    Style::Plain,
+    "get-template",
+);
+/// `PUT /v1/templates/{id}`
+pub const UPDATE_TEMPLATE: Route = keyed(
+    "PUT",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "update-template",
+);
+/// `DELETE /v1/templates/{id}`
+pub const DELETE_TEMPLATE: Route = keyed(
+    "DELETE",
+    "/v1/templates/{id}",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "delete-template",
+);

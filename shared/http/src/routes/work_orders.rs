@@ -1,0 +1,54 @@
+//! Work orders.
+
+use awo_domain::api_key::Scope;
+
+use super::{Route, Style, keyed, streaming};
+
+/// `POST /v1/work-orders`
+pub const CREATE_WORK_ORDER: Route = keyed(
+    "POST",
+    "/v1/work-orders",
+    Scope::WorkOrdersWrite,
+    Style::Plain,
+    "create-work-order",
+);
+/// `GET /v1/work-orders`
+pub const LIST_WORK_ORDERS: Route = keyed(
+    "GET",
+    "/v1/work-orders",
+    Scope::WorkOrdersRead,
+    Style::Plain,
+    "list-work-orders",
+);
+/// `GET /v1/work-orders/{id}`
+pub const GET_WORK_ORDER: Route = keyed(
+    "GET",
+    "/v1/work-orders/{id}",
+    Scope::WorkOrdersRead,
+    Style::Plain,
+    "get-work-order",
+);
+/// `DELETE /api/v1/work-orders/{id}`
+pub const CANCEL_WORK_ORDER: Route = keyed(
+    "DELETE",
+    "/api/v1/work-orders/{id}",
+    Scope::WorkOrdersWrite,
+    Style::Envelope,
+    "cancel-work-order",
+);
+/// `POST /api/v1/work-orders/{id}/kill`
+pub const KILL_WORK_ORDER: Route = streaming(keyed(
+    "POST",
+    "/api/v1/work-orders/{id}/kill",
+    Scope::RunsWrite,
+    Style::Envelope,
+    "kill-work-order",
+));
+/// `POST /api/v1/work-orders/{id}/runs`
+pub const START_RUN: Route = keyed(
+    "POST",
+    "/api/v1/work-orders/{id}/runs",
+    Scope::RunsWrite,
+    Style::Envelope,
+    "start-run",
+);

@@ -1,0 +1,30 @@
+//! What agents wrote, as the API shows it.
+
+use awo_store::logs::Log;
+use serde::Serialize;
+
+/// What an agent wrote in an iteration.
+#[derive(Debug, Serialize)]
+pub struct LogShape {
+    iteration: u32,
+    output: String,
+    bytes: u64,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+}
+
+impl From<&Log> for LogShape {
+    fn from(log: &Log) -> LogShape {
+        let output = log.output();
+        LogShape {
+            iteration: log.iteration,
+            bytes: log.bytes,
+            truncated: log.truncated || output.is_none(),
+            error: output
+                .is_none()
+                .then_some("what was kept of this output cannot be read"),
+            output: output.unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Runs as the API shows them.
+
+use std::collections::BTreeMap;
+
+use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::work_order::TenantContext;
+use awo_domain::{RunId, Timestamp, WorkOrderId};
+use awo_store::runs::{PricedUsage, Run};
+use serde::Serialize;
+
+/// What one model was used for.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ModelShape {
+    input_tokens: u64,
+    output_tokens: u64,
+    cached_input_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<NanoUsd>,
+}
+
+/// The usage summary's numbers for one run.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsageShape<'a> {
+    total_input_tokens: u64,
+    total_output_tokens: u64,
+    total_cached_input_tokens: u64,
+    total_cost_usd: NanoUsd,
+    by_model: BTreeMap<&'a str, ModelShape>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unpriced_models: Vec<&'a str>,
+}
+
+impl<'a> UsageShape<'a> {
+    fn of(usage: &'a [PricedUsage]) -> UsageShape<'a> {
+        let sum = |of: fn(&PricedUsage) -> u64| usage.iter().map(of).sum();
+        UsageShape {
+            total_input_tokens: sum(|u| u.usage.input_tokens),
+            total_output_tokens: sum(|u| u.usage.output_tokens),
+            total_cached_input_tokens: sum(|u| u.usage.cached_input_tokens),
+            total_cost_usd: PricedUsage::total(usage),
+            by_model: usage
+                .iter()
+                .map(|one| {
+                    let shape = ModelShape {
+                        input_tokens: one.usage.input_tokens,
+                        output_tokens: one.usage.output_tokens,
+                        cached_input_tokens: one.usage.cached_input_tokens,
+                        cost_usd: one.cost_usd_nano.map(NanoUsd::from_nano),
+                    };
+                    (one.usage.model.as_str(), shape)
+                })
+                .collect(),
+            unpriced_models: usage
+                .iter()
+                .filter(|one| one.cost_usd_nano.is_none())
+                .map(|one| one.usage.model.as_str())
+                .collect(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct CostShape {
+    credits: MicroCredits,
+    usd: NanoUsd,
+}
+
+/// A run.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunShape<'a> {
+    run_id: &'a RunId,
+    work_order_id: &'a WorkOrderId,
+    status: RunStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phase: Option<Phase>,
+    iteration: u32,
+    max_iterations: u32,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compute_stopped_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settled_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a RunError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageShape<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<CostShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    work_dir: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant_context: Option<&'a TenantContext>,
+}
+
+impl<'a> From<&'a Run> for RunShape<'a> {
+    fn from(run: &'a Run) -> RunShape<'a> {
+        RunShape {
+            run_id: &run.run_id,
+            work_order_id: &run.work_order_id,
+            status: run.status,
+            phase: run.phase,
+            iteration: run.iteration,
+            max_iterations: run.max_iterations,
+            created_at: run.created_at,
+            started_at: run.started_at,
+            completed_at: run.completed_at,
+            compute_stopped_at: run.compute_stopped_at,
+            settled_at: run.settled_at,
+            branch: run.branch.as_deref(),
+            commit: run.commit.as_deref(),
+            error: run.error.as_ref(),
+            usage: (run.status.is_terminal() || !run.usage.is_empty())
+                .then(|| UsageShape::of(&run.usage)),
+            cost: run.cost.as_ref().map(|cost| CostShape {
+                credits: MicroCredits::from_micro(cost.credits_micro),
+                usd: NanoUsd::from_nano(cost.usd_nano),
+            }),
+            work_dir: run.work_dir.as_deref(),
+            tenant_context: run.tenant_context.as_ref(),
+        }
+    }
+}

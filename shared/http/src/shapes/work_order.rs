@@ -1,0 +1,68 @@
+//! Work orders as the API shows them.
+
+use std::collections::BTreeMap;
+
+use awo_domain::agent::Agent;
+use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
+use awo_domain::{RunId, Timestamp, WorkOrderId};
+use awo_store::work_orders::WorkOrder;
+use serde::Serialize;
+
+/// A workspace source.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceShape<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    repository: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+}
+
+/// A work order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkOrderShape<'a> {
+    id: &'a WorkOrderId,
+    task_prompt: &'a str,
+    workspace_source: SourceShape<'a>,
+    run_id: &'a RunId,
+    status: WorkOrderStatus,
+    max_iterations: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant_context: Option<&'a TenantContext>,
+    harness: &'a str,
+    agent: &'a Agent,
+    #[serde(skip_serializing_if = "is_default")]
+    limits: Limits,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    metadata: &'a BTreeMap<String, String>,
+    created_at: Timestamp,
+}
+
+fn is_default(limits: &Limits) -> bool {
+    *limits == Limits::default()
+}
+
+impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
+    fn from(order: &'a WorkOrder) -> WorkOrderShape<'a> {
+        WorkOrderShape {
+            id: &order.id,
+            task_prompt: &order.task_prompt,
+            workspace_source: SourceShape {
+                kind: "git",
+                repository: order.source.repository.as_str(),
+                branch: order.source.branch.as_ref().map(|b| b.as_str()),
+            },
+            run_id: &order.run_id,
+            status: order.status,
+            max_iterations: order.max_iterations,
+            tenant_context: order.tenant_context.as_ref(),
+            harness: &order.harness,
+            agent: &order.agent,
+            limits: order.limits,
+            metadata: &order.metadata,
+            created_at: order.created_at,
+        }
+    }
+}
