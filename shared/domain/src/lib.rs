@@ -23,6 +23,8 @@ pub mod usage;
 pub mod verification;
 pub mod work_order;
 
+mod schema;
+
 pub use error::{Error, Fault, Resource};
 pub use id::{OrgId, RunId, TransactionId, WorkOrderId};
 pub use time::Timestamp;
