@@ -142,6 +142,7 @@ impl Hooks {
 /// What a client may say of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateContent)]
 pub struct Content {
     /// For people.
     pub name: String,

@@ -2,7 +2,7 @@
 
 pub use credits::{BalanceShape, TransactionShape};
 pub use log::{LogShape, LogsShape};
-pub use queue::{HealthShape, PositionShape};
+pub use queue::{QueueHealthShape, QueuePositionShape};
 pub use run::{RunShape, StartedRunShape, TimelineShape};
 pub use stop::{CanceledShape, KilledShape};
 pub use work_order::WorkOrderShape;

@@ -15,6 +15,7 @@ mod kills;
 mod live_events;
 mod logs;
 mod model;
+mod openapi;
 mod queue;
 mod restart;
 mod shares;

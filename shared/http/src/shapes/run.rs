@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 /// What one model was used for.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ModelShape {
+struct RunModelShape {
     input_tokens: u64,
     output_tokens: u64,
     cached_input_tokens: u64,
@@ -25,20 +25,20 @@ struct ModelShape {
 /// The usage summary's numbers for one run.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct UsageShape<'a> {
+struct RunUsageShape<'a> {
     total_input_tokens: u64,
     total_output_tokens: u64,
     total_cached_input_tokens: u64,
     total_cost_usd: NanoUsd,
-    by_model: BTreeMap<&'a str, ModelShape>,
+    by_model: BTreeMap<&'a str, RunModelShape>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unpriced_models: Vec<&'a str>,
 }
 
-impl<'a> UsageShape<'a> {
-    fn of(usage: &'a [PricedUsage]) -> UsageShape<'a> {
+impl<'a> RunUsageShape<'a> {
+    fn of(usage: &'a [PricedUsage]) -> RunUsageShape<'a> {
         let sum = |of: fn(&PricedUsage) -> u64| usage.iter().map(of).sum();
-        UsageShape {
+        RunUsageShape {
             total_input_tokens: sum(|u| u.usage.input_tokens),
             total_output_tokens: sum(|u| u.usage.output_tokens),
             total_cached_input_tokens: sum(|u| u.usage.cached_input_tokens),
@@ -46,7 +46,7 @@ impl<'a> UsageShape<'a> {
             by_model: usage
                 .iter()
                 .map(|one| {
-                    let shape = ModelShape {
+                    let shape = RunModelShape {
                         input_tokens: one.usage.input_tokens,
                         output_tokens: one.usage.output_tokens,
                         cached_input_tokens: one.usage.cached_input_tokens,
@@ -65,7 +65,7 @@ impl<'a> UsageShape<'a> {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-struct CostShape {
+struct RunCostShape {
     credits: MicroCredits,
     usd: NanoUsd,
 }
@@ -97,9 +97,9 @@ pub struct RunShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a RunError>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageShape<'a>>,
+    usage: Option<RunUsageShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<CostShape>,
+    cost: Option<RunCostShape>,
     #[serde(skip_serializing_if = "Option::is_none")]
     work_dir: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,8 +124,8 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             commit: run.commit.as_deref(),
             error: run.error.as_ref(),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
-                .then(|| UsageShape::of(&run.usage)),
-            cost: run.cost.as_ref().map(|cost| CostShape {
+                .then(|| RunUsageShape::of(&run.usage)),
+            cost: run.cost.as_ref().map(|cost| RunCostShape {
                 credits: MicroCredits::from_micro(cost.credits_micro),
                 usd: NanoUsd::from_nano(cost.usd_nano),
             }),

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 /// A workspace source.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct SourceShape<'a> {
+struct WorkspaceSourceShape<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     repository: &'a str,
@@ -26,7 +26,7 @@ struct SourceShape<'a> {
 pub struct WorkOrderShape<'a> {
     id: &'a WorkOrderId,
     task_prompt: &'a str,
-    workspace_source: SourceShape<'a>,
+    workspace_source: WorkspaceSourceShape<'a>,
     run_id: &'a RunId,
     status: WorkOrderStatus,
     max_iterations: u32,
@@ -50,7 +50,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
             task_prompt: &order.task_prompt,
-            workspace_source: SourceShape {
+            workspace_source: WorkspaceSourceShape {
                 kind: "git",
                 repository: order.source.repository.as_str(),
                 branch: order.source.branch.as_ref().map(|b| b.as_str()),

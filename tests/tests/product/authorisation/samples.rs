@@ -164,7 +164,8 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/api/v1/queue/health"
             | "/v1/credits"
             | "/v1/templates"
-            | "/v1/templates/{id}",
+            | "/v1/templates/{id}"
+            | "/openapi.json",
         )
         | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
         ("POST", "/control/claim") => {
