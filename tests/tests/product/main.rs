@@ -7,6 +7,7 @@
 )]
 
 mod authorisation;
+mod bad_input;
 mod crash_points;
 mod house;
 mod http_api;
@@ -14,6 +15,7 @@ mod http_lists;
 mod kills;
 mod live_events;
 mod logs;
+mod methods;
 mod model;
 mod openapi;
 mod queue;

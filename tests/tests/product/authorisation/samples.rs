@@ -107,6 +107,13 @@ fn template(id: &str) -> Value {
     json!({ "id": id, "name": "Ours", "source": source })
 }
 
+/// One way of calling each route whose callers have keys.
+pub fn of_each_route() -> Vec<Sample> {
+    let mut samples = keyed();
+    samples.dedup_by_key(|sample| (sample.route.method, sample.route.path));
+    samples
+}
+
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
@@ -241,6 +248,27 @@ impl Sample {
             "" => path,
             query => format!("{path}?{}", things.named_in(query)),
         }
+    }
+
+    /// Its path with this for every name in it.
+    pub fn with_id(&self, id: &str) -> String {
+        let part = |part: &str| {
+            if part.starts_with('{') {
+                id.to_owned()
+            } else {
+                part.to_owned()
+            }
+        };
+        let parts: Vec<String> = self.route.path.split('/').map(part).collect();
+        parts.join("/")
+    }
+
+    /// Calls another path as it would be called.
+    pub async fn send_to(&self, client: &Client, target: &str, things: &Things) -> Answer {
+        let json = [("content-type", "application/json")];
+        let headers = if self.body.is_some() { &json[..] } else { &[] };
+        let sent = client.send(self.route.method, target, headers, self.sent(things));
+        sent.await
     }
 
     /// The body as sent, with a nonce of these things and a name that nothing has where they are
