@@ -58,6 +58,12 @@ impl CountedDoor {
         client.at(&self.server.url())
     }
 
+    /// How many round trips the calls to AWS came to since they were last asked for.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.calls.rounds()
+    }
+
     /// The names of the calls to AWS since this was last asked, sorted: some are made at once.
     #[expect(
         clippy::must_use_candidate,

@@ -8,6 +8,7 @@
 
 mod authorisation;
 mod bad_input;
+mod costs;
 mod crash_points;
 mod house;
 mod http_api;
