@@ -30,6 +30,7 @@ use crate::plan::{Command, Plan};
 use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
+pub(crate) use files::list as every_file;
 pub(crate) use report::{failing, feedback};
 
 /// Output of a command that becomes the check's message, at its end.
