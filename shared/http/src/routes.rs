@@ -8,6 +8,7 @@ pub use credits::*;
 pub use queue::*;
 pub use runs::*;
 pub use templates::*;
+pub use verification::*;
 pub use work_orders::*;
 
 mod control;
@@ -15,6 +16,7 @@ mod credits;
 mod queue;
 mod runs;
 mod templates;
+mod verification;
 mod work_orders;
 
 /// How an answer is dressed.
@@ -122,10 +124,19 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_PLUGINS,
+    REGISTER_PLUGIN,
+    GET_PLUGIN,
+    DELETE_PLUGIN,
+    ENABLE_PLUGIN,
+    DISABLE_PLUGIN,
+    RUN_VERIFICATION,
     CLAIM,
     REPORT,
     FINISH,
     KEEP_LOG,
+    CLAIM_VERIFICATION,
+    REPORT_VERIFICATION,
 ];
 
 /// The function that answers what no route does: 404 and 405.
