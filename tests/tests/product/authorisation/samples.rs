@@ -199,10 +199,8 @@ fn of(route: &'static Route) -> Vec<Sample> {
         )
         | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
         ("POST", "/api/v1/verification/plugins") => {
-            vec![call().body(plugin("custom:new")), {
-                let more = json!({ "id": "custom:other", "command": ["true"], "level": "L1" });
-                call().body(more).header(ONCE)
-            }]
+            let once = call().body(plugin("custom:once")).header(ONCE);
+            vec![call().body(plugin("custom:{new}")), once]
         }
         ("POST", "/api/v1/verification/run") => {
             vec![call().body(json!({ "workDir": "{workDir}" }))]
@@ -215,7 +213,7 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/api/v1/verification/plugins/{id}/disable",
         ) => vec![call()],
         ("POST", "/control/verifications/claim") => {
-            let nonce = "{org}.{verification}.{secret}";
+            let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
             vec![call().body(json!({ "nonce": nonce, "token": "0".repeat(64) }))]
         }
         ("POST", "/control/{orgId}/verifications/{verificationId}/report") => {
@@ -302,6 +300,8 @@ impl Sample {
         let nonce = format!("{}.{}.{}", things.org, things.run, "0".repeat(64));
         let text = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let text = text.replace("{nonce}", &nonce);
+        let text = text.replace("{org}", things.org.as_str());
+        let text = text.replace("{workDir}", &things.work_dir);
         text.replace("{new}", &new_name()).into_bytes()
     }
 
