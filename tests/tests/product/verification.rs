@@ -1,13 +1,13 @@
 //! Verifying by hand: on the workspace of a run, inside its organization's own folder and nowhere
-//! else, within its time, and at most two at once.
+//! else.
+
+mod ends;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use awo_domain::OrgId;
 use awo_tests::client::Answer;
-use awo_tests::processes::{Watch, runner_and_supervisor, signal};
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
@@ -16,7 +16,6 @@ use crate::http_api::quiet_service;
 use crate::plugins::{register, switch};
 
 const RUN: &str = "/api/v1/verification/run";
-const SOON: Duration = Duration::from_secs(20);
 
 /// A workspace as a run would have left it.
 fn workspace(service: &TestService, org: &OrgId, files: &[(&str, &str)]) -> PathBuf {
@@ -67,15 +66,6 @@ fn refused(answer: &Answer, path: &str) {
         !answer.text.starts_with(char::is_whitespace),
         "an answer had begun"
     );
-}
-
-/// Waits until a command has made a file.
-async fn until_at_work(file: &Path) {
-    let began = Instant::now();
-    while !file.exists() {
-        assert!(began.elapsed() < SOON, "{} is not there", file.display());
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 const PLAN: &str = "contracts: {forbiddenFiles: ['**/*.pem'], requiredFiles: [README.md]}\n\
@@ -245,102 +235,5 @@ async fn modified_files_limit_what_is_looked_at_and_levels_harness_and_plugins_w
     assert_eq!(
         (statuses(&result), &result["overallStatus"]),
         (vec![], &json!("warning"))
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
-    let service = quiet_service().await;
-    let plan = "contracts: {commands: [{name: quick, run: 'true'}]}\n\
-                tests: [{name: endless, run: 'setsid sleep 4321 & sleep 4321'}, {name: late, run: 'true'}]\n";
-    let dir = workspace(&service, &service.org, &[("verify.yaml", plan)]);
-    let began = Instant::now();
-    let answer = verify(&service, &dir, &json!({ "timeoutMs": 6_000 })).await;
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-    assert_eq!(answer.status, 200);
-    assert!(
-        answer.text.starts_with('\n'),
-        "it was late: {}",
-        answer.text
-    );
-    let result = &answer.body["data"];
-    assert_eq!(result["overallStatus"], "error", "{result:#}");
-    let wanted = [
-        ("contracts", "passed"),
-        ("tests", "error"),
-        ("blackbox", "skipped"),
-        ("sanity", "skipped"),
-    ];
-    assert_eq!(statuses(result), wanted);
-    let checks = &result["results"][1]["checks"];
-    assert!(
-        checks[0]["message"].as_str().unwrap().contains("6000 ms"),
-        "{checks:#}"
-    );
-    assert_eq!(checks[1]["status"], "error", "{checks:#}");
-    let left = Watch::of(&format!(
-        "{}/ver_",
-        dir.ancestors().nth(2).unwrap().display()
-    ));
-    left.until_none(SOON).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
-    let service = quiet_service().await;
-    let plan = "tests: [{run: 'touch $AT_WORK; sleep 4321'}]\n";
-    let at_work = |name: &str| service.dir.path().join(name);
-    let files = |name: &str| plan.replace("$AT_WORK", &at_work(name).display().to_string());
-    let first = files("one");
-    let one = workspace(&service, &service.org, &[("verify.yaml", &first)]);
-    let second = files("two");
-    let two = workspace(
-        &service,
-        &service.org,
-        &[("verify.yaml", &second), ("a", "")],
-    );
-    let long = json!({ "timeoutMs": 600_000 });
-    let killed = async {
-        let began = Instant::now();
-        let answers = tokio::join!(verify(&service, &one, &long), verify(&service, &two, &long));
-        (began.elapsed(), answers.0, answers.1)
-    };
-    let meanwhile = async {
-        for name in ["one", "two"] {
-            until_at_work(&at_work(name)).await;
-        }
-        let third = verify(&service, &two, &json!({})).await;
-        let got = (third.status, third.body["error"]["code"].as_str());
-        assert_eq!(got, (429, Some("RATE_LIMITED")), "{}", third.text);
-        assert!(third.header("retry-after").parse::<u32>().unwrap() > 0);
-        let (other, stranger) = service.another_org(1).await;
-        let theirs = workspace(&service, &other, &[("README.md", "")]);
-        let free = stranger.post(RUN, &json!({ "workDir": theirs })).await;
-        assert_eq!(free.status, 200, "{}", free.text);
-        for dir in [&one, &two] {
-            let (runner, _) = runner_and_supervisor(dir.to_str().unwrap());
-            signal(runner, "-9");
-        }
-    };
-    let ((took, first, second), ()) = tokio::join!(killed, meanwhile);
-    assert!(took < SOON, "{took:?}");
-    for answer in [first, second] {
-        assert_eq!(
-            answer.body["error"]["code"], "INTERNAL_ERROR",
-            "{}",
-            answer.text
-        );
-        assert_eq!(answer.body["success"], false);
-    }
-    let free = workspace(&service, &service.org, &[("a", ""), ("b", ""), ("c", "")]);
-    let again = tokio::join!(
-        verify(&service, &free, &long),
-        verify(&service, &free, &long)
-    );
-    assert_eq!(
-        (again.0.status, again.1.status),
-        (200, 200),
-        "{}",
-        again.0.text
     );
 }
