@@ -75,6 +75,7 @@ async fn spec(state: &State, org: &OrgId, order: WorkOrder, run: &Run) -> Result
             .max_duration_ms
             .map_or(longest, |asked| asked.min(longest)),
         profile,
+        plugins: state.store.plugins(org).await?,
         max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
     })
 }

@@ -9,6 +9,7 @@ mod finish;
 mod log;
 mod report;
 mod runner;
+mod verification;
 
 use std::sync::Arc;
 
@@ -69,6 +70,10 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         finish::handle(&state, &request, now).await
     } else if routes::KEEP_LOG.matches(path) {
         log::handle(&state, &request, now).await
+    } else if routes::CLAIM_VERIFICATION.matches(path) {
+        verification::claim(&state, &request).await
+    } else if routes::REPORT_VERIFICATION.matches(path) {
+        verification::report(&state, &request, now).await
     } else {
         Err(Error::NotFound(Resource::Route))
     }

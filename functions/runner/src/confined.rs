@@ -2,12 +2,13 @@
 //! place where they belong, and never more of them than a limit. A link, a FIFO or a device in
 //! their place is refused instead of followed or waited for.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
+use nix::libc::{self, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +27,46 @@ pub(crate) enum Unreadable {
 
 /// Reads the plain file `path`, whose folder is trusted.
 pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    read_file(open(path)?, limit)
+}
+
+/// Reads the plain file `relative` below `root`, of which any part may be a link. The kernel
+/// follows links and keeps to the folder in one step, so it does not matter who moves what
+/// meanwhile.
+pub(crate) fn read_within(root: &Path, relative: &str, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    let dir = open_dir(root).map_err(unreadable)?;
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
+    let opened = openat2(&dir, relative, how).map_err(|why| unreadable(why.into()))?;
+    read_file(File::from(opened), limit)
+}
+
+/// Opens a trusted folder, to stand on it.
+pub(crate) fn open_dir(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .custom_flags(O_DIRECTORY)
+        .open(path)
+}
+
+/// Opens the folder `relative` below the folder `dir`, if no part of it is a link.
+pub(crate) fn open_dir_below(dir: &File, relative: &Path) -> io::Result<File> {
+    let how = OpenHow::new()
+        .flags(OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+    Ok(File::from(openat2(dir, relative, how)?))
+}
+
+fn read_file(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    let meta = file.metadata().map_err(Unreadable::Io)?;
+    if !meta.is_file() {
+        return Err(Unreadable::NotAFile);
+    }
+    if meta.len() > limit {
+        return Err(Unreadable::TooLarge(limit));
+    }
     let mut bytes = Vec::new();
-    let file = open(path, limit)?;
     // The file may grow while it is read, though nobody should be alive to do so.
     file.take(limit + 1)
         .read_to_end(&mut bytes)
@@ -38,38 +77,23 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
     Ok(bytes)
 }
 
-/// Reads the plain file `relative` below `root`, of which any part may be a link.
-pub(crate) fn read_within(root: &Path, relative: &str, limit: u64) -> Result<Vec<u8>, Unreadable> {
-    let path = root.join(relative);
-    let missing_or = |why: io::Error| match why.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Unreadable::Missing,
-        _ => Unreadable::Io(why),
-    };
-    let real_root = fs::canonicalize(root).map_err(missing_or)?;
-    let real_path = fs::canonicalize(path).map_err(missing_or)?;
-    if !real_path.starts_with(&real_root) {
-        return Err(Unreadable::Outside);
-    }
-    read(&real_path, limit)
-}
-
-fn open(path: &Path, limit: u64) -> Result<File, Unreadable> {
+fn open(path: &Path) -> Result<File, Unreadable> {
     let opened = OpenOptions::new()
         .read(true)
         // Without O_NONBLOCK, opening a FIFO waits for a writer that never comes.
         .custom_flags(O_NOFOLLOW | O_NONBLOCK)
         .open(path);
-    let file = opened.map_err(|why| match why.raw_os_error() {
-        Some(nix::libc::ENOENT | nix::libc::ENOTDIR) => Unreadable::Missing,
-        Some(nix::libc::ELOOP | nix::libc::ENXIO) => Unreadable::NotAFile,
+    opened.map_err(|why| match why.raw_os_error() {
+        Some(libc::ELOOP) => Unreadable::NotAFile,
+        _ => unreadable(why),
+    })
+}
+
+fn unreadable(why: io::Error) -> Unreadable {
+    match why.raw_os_error() {
+        Some(libc::ENOENT | libc::ENOTDIR) => Unreadable::Missing,
+        Some(libc::ENXIO) => Unreadable::NotAFile,
+        Some(libc::EXDEV) => Unreadable::Outside,
         _ => Unreadable::Io(why),
-    })?;
-    let meta = file.metadata().map_err(Unreadable::Io)?;
-    if !meta.is_file() {
-        return Err(Unreadable::NotAFile);
     }
-    if meta.len() > limit {
-        return Err(Unreadable::TooLarge(limit));
-    }
-    Ok(file)
 }

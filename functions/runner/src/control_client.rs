@@ -6,6 +6,10 @@ use awo_domain::control::{
     CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, finish_path, logs_path,
     report_path,
 };
+use awo_domain::manual::{
+    CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
+};
+use awo_domain::{RunId, VerificationId};
 use reqwest::{Client, StatusCode, redirect};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,7 +42,7 @@ pub(crate) enum CallError {
     Refused { status: u16, message: String },
 }
 
-/// Why there is no run to do; nothing was started.
+/// Why there is nothing to do; nothing was started.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum NotClaimed {
     /// The control API does not hand it out: it was canceled before, or another runner has it.
@@ -66,12 +70,18 @@ impl Backoff {
     }
 }
 
-/// A runner's line to the control API, for one run.
+/// A runner's line to the control API: its base and the token that it drew.
 #[derive(Clone)]
-pub(crate) struct ControlClient {
+struct Line {
     http: Client,
     base: String,
     token: String,
+}
+
+/// The line of a run.
+#[derive(Clone)]
+pub(crate) struct ControlClient {
+    line: Line,
     report_path: String,
     logs_path: String,
     finish_path: String,
@@ -83,25 +93,113 @@ impl ControlClient {
     ///
     /// # Errors
     /// If there is no run to do.
-    pub(crate) async fn claim(settings: &Settings) -> Result<(ControlClient, RunSpec), NotClaimed> {
-        let nonce = &settings.nonce;
+    pub(crate) async fn claim(
+        settings: &Settings,
+        run: &RunId,
+    ) -> Result<(ControlClient, RunSpec), NotClaimed> {
+        let org = &settings.nonce.org;
+        let (line, spec): (Line, RunSpec) = Line::claim(settings, CLAIM_PATH).await?;
         let client = ControlClient {
+            line,
+            report_path: report_path(org, run),
+            logs_path: logs_path(org, run),
+            finish_path: finish_path(org, run),
+        };
+        let is_ours = spec.org_id == *org && spec.run_id == *run;
+        is_ours.then_some((client, spec)).ok_or_else(another_spec)
+    }
+
+    /// Sends events, or a heartbeat.
+    pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
+        self.line.post(&self.report_path, report, true).await
+    }
+
+    /// Sends what an agent wrote.
+    pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
+        self.line.post(&self.logs_path, log, true).await
+    }
+
+    /// Sends the last report.
+    pub(crate) async fn finish(&self, finish: &Finish) -> Result<ReportAnswer, CallError> {
+        self.line.post(&self.finish_path, finish, true).await
+    }
+}
+
+/// The line of a verification by hand.
+pub(crate) struct VerificationClient {
+    line: Line,
+    report_path: String,
+}
+
+impl VerificationClient {
+    /// As [`ControlClient::claim`].
+    ///
+    /// # Errors
+    /// If there is nothing to verify.
+    pub(crate) async fn claim(
+        settings: &Settings,
+        id: &VerificationId,
+    ) -> Result<(VerificationClient, VerificationSpec), NotClaimed> {
+        let org = &settings.nonce.org;
+        let claimed = Line::claim(settings, CLAIM_VERIFICATION_PATH).await?;
+        let (line, spec): (Line, VerificationSpec) = claimed;
+        let report_path = verification_report_path(org, id);
+        let client = VerificationClient { line, report_path };
+        let is_ours = spec.org_id == *org && spec.verification_id == *id;
+        is_ours.then_some((client, spec)).ok_or_else(another_spec)
+    }
+
+    /// Sends a report until it is kept, at most for `limit`.
+    ///
+    /// # Errors
+    /// When nobody wants to hear it, or nobody answered in time.
+    pub(crate) async fn report(
+        &self,
+        report: &VerificationReport,
+        limit: Duration,
+    ) -> Result<(), CallError> {
+        let deadline = Instant::now() + limit;
+        let mut backoff = Backoff::new();
+        loop {
+            let sent = self.line.post::<Kept>(&self.report_path, report, true);
+            let why = match sent.await {
+                Ok(Kept {}) => return Ok(()),
+                Err(CallError::TryAgain(why)) => why,
+                Err(refused) => return Err(refused),
+            };
+            tracing::warn!(why, "a report brought no answer; trying again");
+            let pause = backoff.pause();
+            if Instant::now() + pause > deadline {
+                return Err(CallError::TryAgain(why));
+            }
+            sleep(pause).await;
+        }
+    }
+}
+
+fn another_spec() -> NotClaimed {
+    NotClaimed::Failed("the control API answered with the spec of something else".to_owned())
+}
+
+impl Line {
+    async fn claim<T: DeserializeOwned>(
+        settings: &Settings,
+        path: &str,
+    ) -> Result<(Line, T), NotClaimed> {
+        let line = Line {
             http: http_client(settings.plain_http).map_err(NotClaimed::Failed)?,
             base: settings.control_url.clone(),
             token: new_token().map_err(NotClaimed::Failed)?,
-            report_path: report_path(&nonce.org, &nonce.run),
-            logs_path: logs_path(&nonce.org, &nonce.run),
-            finish_path: finish_path(&nonce.org, &nonce.run),
         };
         let claim = Claim {
-            nonce: nonce.whole.clone(),
-            token: client.token.clone(),
+            nonce: settings.nonce.whole.clone(),
+            token: line.token.clone(),
         };
         let deadline = Instant::now() + CLAIM_LIMIT;
         let mut backoff = Backoff::new();
         loop {
-            let why = match client.post(CLAIM_PATH, &claim, false).await {
-                Ok(spec) => return client.checked(spec, settings),
+            let why = match line.post(path, &claim, false).await {
+                Ok(spec) => return Ok((line, spec)),
                 Err(CallError::TryAgain(why)) => why,
                 Err(refused) => return Err(NotClaimed::Refused(refused)),
             };
@@ -115,30 +213,6 @@ impl ControlClient {
             }
             sleep(pause).await;
         }
-    }
-
-    fn checked(self, spec: RunSpec, settings: &Settings) -> Result<(Self, RunSpec), NotClaimed> {
-        if spec.org_id == settings.nonce.org && spec.run_id == settings.nonce.run {
-            Ok((self, spec))
-        } else {
-            let why = "the control API answered with the spec of another run";
-            Err(NotClaimed::Failed(why.to_owned()))
-        }
-    }
-
-    /// Sends events, or a heartbeat.
-    pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
-        self.post(&self.report_path, report, true).await
-    }
-
-    /// Sends what an agent wrote.
-    pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
-        self.post(&self.logs_path, log, true).await
-    }
-
-    /// Sends the last report.
-    pub(crate) async fn finish(&self, finish: &Finish) -> Result<ReportAnswer, CallError> {
-        self.post(&self.finish_path, finish, true).await
     }
 
     async fn post<T: DeserializeOwned>(

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, lchown};
 use std::path::{Path, PathBuf};
 
-use awo_domain::{OrgId, RunId};
+use awo_domain::{OrgId, RunId, VerificationId};
 
 use crate::settings::AgentUser;
 
@@ -115,10 +115,7 @@ impl Layout {
 
     /// Gives one file or folder to the agent's user.
     fn give(&self, path: &Path) -> io::Result<()> {
-        match self.user {
-            None => Ok(()),
-            Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
-        }
+        give(path, self.user)
     }
 
     /// Gives a whole tree to the agent's user. Nobody may be changing it meanwhile.
@@ -149,6 +146,60 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)?;
     // The mode above is subject to the umask.
     fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// What commands of a verification by hand need beside the workspace: a private home and a place for
+/// temporary files. It goes with this value.
+#[derive(Debug)]
+pub(crate) struct Room {
+    dir: PathBuf,
+}
+
+impl Room {
+    /// Makes the folders `<org_dir>/<id>`.
+    ///
+    /// # Errors
+    /// If they cannot be made, or exist: a verification happens once.
+    pub(crate) fn create(
+        org_dir: &Path,
+        id: &VerificationId,
+        user: Option<AgentUser>,
+    ) -> io::Result<Room> {
+        let room = Room {
+            dir: org_dir.join(id.as_str()),
+        };
+        make_dir(&room.dir, PASSABLE)?;
+        for dir in [room.home(), room.tmp()] {
+            make_dir(&dir, PRIVATE)?;
+            give(&dir, user)?;
+        }
+        Ok(room)
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.dir.join("home")
+    }
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.dir.join("tmp")
+    }
+    pub(crate) fn prompt(&self) -> PathBuf {
+        self.dir.join("prompt.txt")
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Err(why) = clear(&self.dir) {
+            tracing::warn!(dir = %self.dir.display(), %why, "a folder of the verification stays behind");
+        }
+    }
+}
+
+fn give(path: &Path, user: Option<AgentUser>) -> io::Result<()> {
+    match user {
+        None => Ok(()),
+        Some(user) => lchown(path, Some(user.uid), Some(user.gid)),
+    }
 }
 
 /// Removes whatever stands at `path`, without following it.

@@ -1,4 +1,5 @@
-//! The program of the ECS task: it does one run, from the claim of its nonce to the last report.
+//! The program of the ECS task: it does one run, or one verification by hand, from the claim of its
+//! nonce to the last report.
 //!
 //! What it keeps, whatever the agent does:
 //! - agent and verifier processes are hostile: they get a clean environment, run under a
@@ -8,6 +9,7 @@
 //! - a run that is fenced or told to stop starts nothing new.
 
 mod agent;
+mod by_hand;
 mod confined;
 mod control_client;
 mod delivery;
@@ -28,6 +30,7 @@ mod settings;
 mod stop;
 mod supervised;
 mod verify;
+mod work_dir;
 mod workspace;
 
 pub use session::{USAGE, run};

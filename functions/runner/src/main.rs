@@ -1,4 +1,4 @@
-//! `runner`: does one run. `runner supervise …`: runs one command and leaves nothing of it behind.
+//! `runner`: does one run or one verification by hand. `runner supervise …`: runs one command and leaves nothing of it behind.
 
 use std::process::ExitCode;
 

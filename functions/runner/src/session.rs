@@ -3,17 +3,19 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use awo_domain::RunId;
 use awo_domain::control::{Outcome, RunSpec, Wish};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::time::{Instant, sleep};
 
+use crate::by_hand;
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::desk::is_immediate;
 use crate::hearing::{ASK_LIMIT, Doorbell, hear};
 use crate::layout::Layout;
 use crate::reporter::{NotFinished, Reporter};
 use crate::run_loop::{self, Halted, Progress};
-use crate::settings::Settings;
+use crate::settings::{Settings, Task};
 use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
 
 /// The command line.
@@ -21,10 +23,11 @@ pub const USAGE: &str = "\
 usage: runner
        runner supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] -- command [argument…]
 
-Without arguments: does the one run whose nonce stands in the environment.
+Without arguments: does the one run, or the one verification by hand, whose nonce stands in the
+environment.
   AWO_CONTROL_URL     where the control API is (https://; http:// on loopback only)
-  AWO_NONCE           <orgId>.<runId>.<secret>, good for one claim
-  AWO_WORKSPACE_ROOT  absolute path; the run works in <root>/<orgId>/<runId>
+  AWO_NONCE           <orgId>.<runId or verificationId>.<secret>, good for one claim
+  AWO_WORKSPACE_ROOT  absolute path; a run works in <root>/<orgId>/<runId>
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
 
@@ -42,14 +45,14 @@ Exit codes:
 supervise: runs a command and kills everything that is left of it when it is over.";
 
 /// The run is not ours.
-const EXIT_FENCED: u8 = 3;
+pub(crate) const EXIT_FENCED: u8 = 3;
 /// 128 + SIGKILL.
 const EXIT_KILLED: u8 = 137;
 /// 128 + SIGTERM.
-const EXIT_TERMINATED: u8 = 143;
+pub(crate) const EXIT_TERMINATED: u8 = 143;
 
 /// From the moment that everything should be killed until the run is given up as it is.
-const STOP_SLACK: Duration = Duration::from_secs(20);
+pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
 /// How long the last report of a run is tried that came to its own end.
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
 /// How long it is tried when the run is to stop.
@@ -77,7 +80,10 @@ pub fn run() -> ExitCode {
         Ok(runtime) => runtime,
         Err(why) => return refuse(&why.to_string()),
     };
-    let (code, layout) = runtime.block_on(live(&settings));
+    let (code, layout) = match &settings.nonce.task {
+        Task::Run(run) => runtime.block_on(live(&settings, run)),
+        Task::Verification(id) => (runtime.block_on(by_hand::verify(&settings, id)), None),
+    };
     runtime.shutdown_timeout(SWEEP_LIMIT);
     // Whatever way it ended: we are the last subreaper.
     let survivors = kill_descendants(KILL_LIMIT, |_| ()).survivors;
@@ -101,20 +107,20 @@ fn prepare() -> Result<Settings, String> {
     Ok(settings)
 }
 
-fn refuse(why: &str) -> ExitCode {
+pub(crate) fn refuse(why: &str) -> ExitCode {
     tracing::error!(why, "the runner cannot do its work");
     ExitCode::FAILURE
 }
 
 /// Returns the folders to sweep, where the end of the run is a matter of record.
-async fn live(settings: &Settings) -> (ExitCode, Option<Layout>) {
+async fn live(settings: &Settings, run: &RunId) -> (ExitCode, Option<Layout>) {
     let mut bell = match Doorbell::new() {
         Ok(bell) => bell,
         Err(why) => return (refuse(&format!("cannot listen for signals: {why}")), None),
     };
     let began = Instant::now();
     let claimed = tokio::select! {
-        claimed = ControlClient::claim(settings) => claimed,
+        claimed = ControlClient::claim(settings, run) => claimed,
         // Without a token nobody can be asked; a claim that is under way may still bring one.
         () = long_since_rung(&mut bell, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
@@ -141,7 +147,7 @@ async fn live(settings: &Settings) -> (ExitCode, Option<Layout>) {
 }
 
 /// Waits until the doorbell has rung, and then for `limit`.
-async fn long_since_rung(bell: &mut Doorbell, limit: Duration) {
+pub(crate) async fn long_since_rung(bell: &mut Doorbell, limit: Duration) {
     bell.rung().await;
     sleep(limit).await;
 }

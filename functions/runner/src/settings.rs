@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use awo_domain::{OrgId, RunId};
+use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
 /// Where programs are found if the environment has no PATH.
@@ -23,26 +23,49 @@ pub(crate) struct AgentUser {
     pub(crate) gid: u32,
 }
 
+/// What the nonce is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// A run.
+    Run(RunId),
+    /// A verification by hand.
+    Verification(VerificationId),
+}
+
+impl Task {
+    fn parse(id: &str) -> Option<Task> {
+        let run = RunId::parse(id).map(Task::Run).ok();
+        run.or_else(|| VerificationId::parse(id).map(Task::Verification).ok())
+    }
+
+    fn id(&self) -> &str {
+        match self {
+            Task::Run(id) => id.as_str(),
+            Task::Verification(id) => id.as_str(),
+        }
+    }
+}
+
 /// The single-use nonce, split.
 #[derive(Clone)]
 pub(crate) struct Nonce {
     pub(crate) org: OrgId,
-    pub(crate) run: RunId,
+    pub(crate) task: Task,
     pub(crate) whole: String,
 }
 
 impl fmt::Debug for Nonce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Nonce({}.{}.…)", self.org, self.run)
+        write!(f, "Nonce({}.{}.…)", self.org, self.task.id())
     }
 }
 
 impl Nonce {
     fn parse(whole: &str) -> Result<Nonce, String> {
-        let malformed = || "AWO_NONCE must be <orgId>.<runId>.<secret>".to_owned();
+        let malformed =
+            || "AWO_NONCE must be <orgId>.<runId or verificationId>.<secret>".to_owned();
         let mut parts = whole.splitn(3, '.');
-        let (Some(org), Some(run), Some(secret)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let (Some(org), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(malformed());
         };
         if secret.is_empty() {
@@ -50,7 +73,7 @@ impl Nonce {
         }
         Ok(Nonce {
             org: OrgId::parse(org).map_err(|_| malformed())?,
-            run: RunId::parse(run).map_err(|_| malformed())?,
+            task: Task::parse(id).ok_or_else(malformed)?,
             whole: whole.to_owned(),
         })
     }
@@ -170,6 +193,9 @@ mod tests {
         let nonce = Nonce::parse(whole).unwrap();
         assert!(!format!("{nonce:?}").contains("s3cret"));
         assert_eq!(nonce.whole, whole);
+        let of_verification = whole.replace("run_", "ver_");
+        let task = Nonce::parse(&of_verification).unwrap().task;
+        assert!(matches!(task, Task::Verification(_)), "{task:?}");
         for bad in [
             "",
             "a.b.c",

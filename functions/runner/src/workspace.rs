@@ -61,7 +61,10 @@ pub(crate) async fn prepare(
     let limit = limit.min(CLONE_LIMIT);
     let cloned = repository.clone(&spec.source, limit).await;
     let base = cloned.map_err(|why| not_cloned(why, spec))?;
-    let frozen = FrozenPlan::of(&layout.workspace()).map_err(NoWorkspace::Failed)?;
+    let frozen = FrozenPlan::of(&layout.workspace()).map_err(|why| {
+        let next = "correct it on the base branch and start the run again";
+        NoWorkspace::Failed(format!("{why}; {next}"))
+    })?;
     let of_agent = layout.clone();
     let equipped = tokio::task::spawn_blocking(move || equip(&of_agent)).await;
     equipped

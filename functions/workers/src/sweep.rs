@@ -9,6 +9,7 @@ use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
 use awo_execution::start_task::start_task;
+use awo_execution::verifier::Verifier;
 use awo_store::Store;
 use awo_store::lease::{Lease, START_MS, STOPPING_MS};
 use awo_store::sweep::Due;
@@ -26,6 +27,7 @@ pub struct State {
     queue: RunQueue,
     clock: Clock,
     endings: Endings,
+    verifier: Verifier,
 }
 
 /// The schedule's event; nothing of it matters.
@@ -54,6 +56,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
+        verifier: Verifier::new(cloud)?,
     })
 }
 
@@ -75,6 +78,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
         let looked_after = match &item {
             Due::Queue(org) => waiting_queue(&state, org, now).await,
             Due::Lease(lease) => overdue_lease(&state, lease, now).await,
+            Due::Verification(of) => state.verifier.look_after(of, now).await,
         };
         if let Err(error) = looked_after {
             tracing::error!(?item, ?error, "the sweep could not look after an item");

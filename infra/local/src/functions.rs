@@ -103,6 +103,27 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             awo_templates::delete_template::function(cloud)?,
         ),
         ("get-openapi", awo_openapi::get_openapi::function(cloud)?),
+        (
+            "list-plugins",
+            awo_verification::list_plugins::function(cloud)?,
+        ),
+        (
+            "register-plugin",
+            awo_verification::register_plugin::function(cloud)?,
+        ),
+        ("get-plugin", awo_verification::get_plugin::function(cloud)?),
+        (
+            "delete-plugin",
+            awo_verification::delete_plugin::function(cloud)?,
+        ),
+        (
+            "enable-plugin",
+            awo_verification::enable_plugin::function(cloud)?,
+        ),
+        (
+            "disable-plugin",
+            awo_verification::disable_plugin::function(cloud)?,
+        ),
         ("control", awo_control::function(cloud)?),
         (FALLBACK, awo_fallback::function(cloud)?),
     ];
@@ -117,6 +138,10 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
         (
             "kill-work-order",
             awo_work_orders::kill_work_order::function(cloud)?,
+        ),
+        (
+            "run-verification",
+            awo_verification::run_verification::function(cloud)?,
         ),
     ];
     for (name, function) in streaming {

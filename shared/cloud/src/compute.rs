@@ -1,8 +1,9 @@
-//! Compute: one ECS task for a run. Overrides of a task can be read by whoever may describe it,
+//! Compute: one ECS task for a run, or for a verification by hand. Overrides of a task can be read by whoever may describe it,
 //! so they carry a single-use nonce and nothing else.
 
-use awo_domain::{Error, OrgId, RunId};
+use awo_domain::{Error, OrgId, RunId, VerificationId};
 use awo_store::lease::Lease;
+use awo_store::verifications::Verification;
 use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_ecs::types::{
@@ -107,7 +108,19 @@ pub fn started_by(org: &OrgId, run: &RunId) -> String {
     format!("{org}/{run}")
 }
 
-/// Reads what [`started_by`] wrote.
+/// Which verification by hand a task belongs to, as its `startedBy` says.
+fn started_for(org: &OrgId, id: &VerificationId) -> String {
+    format!("{org}/{id}")
+}
+
+/// What sets one task apart.
+struct Wanted {
+    nonce: String,
+    client_token: String,
+    started_by: String,
+}
+
+/// Reads what [`started_by`] wrote; none for the task of a verification by hand.
 #[must_use]
 pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
     let (org, run) = started_by.split_once('/')?;
@@ -132,13 +145,40 @@ impl Compute {
     /// Internal, when ECS fails.
     pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<Asked, Error> {
         let secret = lease.nonce.clone().unwrap_or_default();
-        let nonce = format!("{}.{}.{secret}", lease.org_id, lease.run_id);
+        let wanted = Wanted {
+            nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
+            client_token: lease.client_token.clone(),
+            started_by: started_by(&lease.org_id, &lease.run_id),
+        };
+        self.ask(launch, wanted).await
+    }
+
+    /// Asks for the task of a verification by hand. Asking again asks for the same task.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn run_verification(
+        &self,
+        launch: &Launch,
+        verification: &Verification,
+    ) -> Result<Asked, Error> {
+        let (org, id) = (&verification.org_id, &verification.verification_id);
+        let secret = verification.nonce.clone().unwrap_or_default();
+        let wanted = Wanted {
+            nonce: format!("{org}.{id}.{secret}"),
+            client_token: id.to_string(),
+            started_by: started_for(org, id),
+        };
+        self.ask(launch, wanted).await
+    }
+
+    async fn ask(&self, launch: &Launch, wanted: Wanted) -> Result<Asked, Error> {
         let container = ContainerOverride::builder()
             .name(CONTAINER)
             .environment(
                 KeyValuePair::builder()
                     .name(NONCE_VARIABLE)
-                    .value(nonce)
+                    .value(wanted.nonce)
                     .build(),
             )
             .build();
@@ -149,8 +189,8 @@ impl Compute {
             .task_definition(&launch.task_definition)
             .launch_type(LaunchType::Fargate)
             .count(1)
-            .client_token(&lease.client_token)
-            .started_by(started_by(&lease.org_id, &lease.run_id))
+            .client_token(wanted.client_token)
+            .started_by(wanted.started_by)
             .set_network_configuration(launch.network())
             .overrides(
                 TaskOverride::builder()
@@ -223,12 +263,28 @@ impl Compute {
     /// # Errors
     /// Internal, when ECS fails.
     pub async fn find_task(&self, org: &OrgId, run: &RunId) -> Result<Option<String>, Error> {
+        self.find(started_by(org, run)).await
+    }
+
+    /// The task of a verification by hand, as [`Compute::find_task`].
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn find_verification(
+        &self,
+        org: &OrgId,
+        id: &VerificationId,
+    ) -> Result<Option<String>, Error> {
+        self.find(started_for(org, id)).await
+    }
+
+    async fn find(&self, started_by: String) -> Result<Option<String>, Error> {
         for desired in [DesiredStatus::Running, DesiredStatus::Stopped] {
             let answer = self
                 .client
                 .list_tasks()
                 .cluster(&self.cluster)
-                .started_by(started_by(org, run))
+                .started_by(&started_by)
                 .desired_status(desired)
                 .send()
                 .await;

@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
+use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::run::RunErrorCode;
 use crate::source::GitSource;
@@ -99,6 +100,8 @@ pub struct RunSpec {
     pub asked_iterations: Option<u32>,
     /// The resolved profile.
     pub profile: Profile,
+    /// The organization's verification plugins; those that are disabled run nowhere.
+    pub plugins: Vec<Plugin>,
     /// Milliseconds that the run may take from now; the smaller of the profile's and the
     /// work order's limits.
     pub max_duration_ms: u64,

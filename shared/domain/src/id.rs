@@ -129,6 +129,11 @@ id!(
     TransactionId,
     "txn_"
 );
+id!(
+    /// A verification that a client asked for by hand.
+    VerificationId,
+    "ver_"
+);
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,9 @@ pub mod error;
 pub mod event;
 pub mod id;
 pub mod ledger;
+pub mod manual;
 pub mod money;
+pub mod plugin;
 pub mod profile;
 pub mod queue;
 pub mod run;
@@ -26,5 +28,5 @@ pub mod work_order;
 mod schema;
 
 pub use error::{Error, Fault, Resource};
-pub use id::{OrgId, RunId, TransactionId, WorkOrderId};
+pub use id::{OrgId, RunId, TransactionId, VerificationId, WorkOrderId};
 pub use time::Timestamp;

@@ -6,3 +6,4 @@ pub mod dispatcher;
 pub mod endings;
 pub mod start_task;
 pub mod stopper;
+pub mod verifier;

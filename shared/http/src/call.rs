@@ -1,5 +1,6 @@
 //! A request whose caller is known and allowed.
 
+use awo_domain::plugin::PluginId;
 use awo_domain::template::TemplateId;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
 use awo_store::idempotency::IdempotentRequest;
@@ -62,6 +63,22 @@ impl Call {
     pub fn template_id(&self) -> Result<TemplateId, Error> {
         TemplateId::parse(self.path_parameter(["id", "templateId"]))
             .map_err(|_| Error::NotFound(Resource::Template))
+    }
+
+    /// The plugin that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn plugin_id(&self) -> Result<PluginId, Error> {
+        PluginId::parse(&self.plugin_id_text()).map_err(|_| Error::NotFound(Resource::Plugin))
+    }
+
+    /// What stands in the path for a plugin's id. A gateway that hands parameters over as they
+    /// were sent may have left its colon encoded; no id holds a percent sign.
+    #[must_use]
+    pub fn plugin_id_text(&self) -> String {
+        let text = self.path_parameter(["id", "pluginId"]);
+        text.replace("%3A", ":").replace("%3a", ":")
     }
 
     /// The path's parameter, by the name that it has in this route.

@@ -9,6 +9,7 @@ pub use openapi::*;
 pub use queue::*;
 pub use runs::*;
 pub use templates::*;
+pub use verification::*;
 pub use work_orders::*;
 
 mod control;
@@ -17,6 +18,7 @@ mod openapi;
 mod queue;
 mod runs;
 mod templates;
+mod verification;
 mod work_orders;
 
 /// How an answer is dressed.
@@ -138,10 +140,19 @@ pub const ROUTES: &[Route] = &[
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
     GET_OPENAPI,
+    LIST_PLUGINS,
+    REGISTER_PLUGIN,
+    GET_PLUGIN,
+    DELETE_PLUGIN,
+    ENABLE_PLUGIN,
+    DISABLE_PLUGIN,
+    RUN_VERIFICATION,
     CLAIM,
     REPORT,
     FINISH,
     KEEP_LOG,
+    CLAIM_VERIFICATION,
+    REPORT_VERIFICATION,
 ];
 
 /// The function that answers what no route does: 404 and 405.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
+use awo_domain::plugin::PluginId;
 use awo_domain::run::RunStatus;
 use awo_domain::template::TemplateId;
 use awo_domain::work_order::WorkOrderStatus;
@@ -124,6 +125,19 @@ impl Key {
         Key::new(format!("{org}#templates"), "count")
     }
 
+    pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
+        Key::new(plugins(org), id.as_str())
+    }
+
+    pub fn plugin_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#plugins"), "count")
+    }
+
+    /// A place for a verification by hand, by its number.
+    pub fn verification(org: &OrgId, place: u32) -> Key {
+        Key::new(format!("{org}#verification"), format!("{place:02}"))
+    }
+
     pub fn api_key(key: &KeyId) -> Key {
         Key::new(format!("key#{key}"), "key")
     }
@@ -179,6 +193,10 @@ pub(crate) fn key_indexes(org: &OrgId) -> String {
 
 pub(crate) fn templates(org: &OrgId) -> String {
     format!("{org}#template")
+}
+
+pub(crate) fn plugins(org: &OrgId) -> String {
+    format!("{org}#plugin")
 }
 
 /// Partition of the index by status.

@@ -16,6 +16,7 @@
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
+//! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
@@ -28,6 +29,8 @@
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | how many of them there are |
+//! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
+//! | settings | `<org>#plugins` | `count` | how many of its own there are |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod credits;
@@ -39,6 +42,7 @@ pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod plugins;
 pub mod queue_view;
 pub mod reports;
 pub mod runs;
@@ -54,6 +58,7 @@ pub mod tally;
 pub mod templates;
 pub mod timeline;
 pub mod usage;
+pub mod verifications;
 pub mod work_orders;
 
 mod change;

@@ -9,6 +9,7 @@ use crate::item::DUE_SHARDS;
 use crate::lease::Lease;
 use crate::list::Slice;
 use crate::schema::DUE;
+use crate::verifications::Verification;
 
 /// Something whose time has come.
 #[derive(Debug)]
@@ -17,12 +18,15 @@ pub enum Due {
     Queue(OrgId),
     /// A lease: look after its run.
     Lease(Box<Lease>),
+    /// A verification by hand: look whether it still goes on.
+    Verification(Box<Verification>),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum DueItem {
     Lease(Box<Lease>),
+    Verification(Box<Verification>),
     #[serde(rename_all = "camelCase")]
     Tally {
         org_id: OrgId,
@@ -43,6 +47,7 @@ impl Store {
             let items = self.slice::<DueItem>(slice).await?.items;
             due.extend(items.into_iter().map(|item| match item {
                 DueItem::Lease(lease) => Due::Lease(lease),
+                DueItem::Verification(verification) => Due::Verification(verification),
                 DueItem::Tally { org_id } => Due::Queue(org_id),
             }));
         }

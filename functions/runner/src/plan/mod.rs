@@ -56,5 +56,5 @@ impl FrozenPlan {
 
 fn fault(why: String) -> String {
     let why: String = why.chars().take(MAX_ERROR_MESSAGE / 2).collect();
-    format!("{PLAN_FILE}: {why}; correct it on the base branch and start the run again")
+    format!("{PLAN_FILE}: {why}")
 }

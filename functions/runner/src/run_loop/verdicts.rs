@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use awo_domain::control::{Outcome, RunnerEvent};
+use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::GitMode;
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::verification::{CombinedResult, Level};
@@ -16,13 +17,15 @@ use crate::verify::{self, Verification, subject};
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
-        let levels = self.spec.profile.levels();
+        let plugins = applicable(self.spec.plugins.clone(), &self.spec.profile.levels(), &[]);
+        let mut levels: Vec<Level> = plugins.iter().map(|plugin| plugin.level).collect();
+        levels.dedup();
         let started = RunnerEvent::VerificationStarted {
             iteration,
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        let result = self.judge(tally, &levels).await?;
+        let result = self.judge(tally, &plugins).await?;
         tally.feedback = verify::feedback(&result);
         let failing = verify::failing(&result);
         let verdict = if result.overall_status.passes() {
@@ -46,7 +49,7 @@ impl Work<'_> {
         Ok(verdict)
     }
 
-    async fn judge(&self, tally: &Tally, levels: &[Level]) -> Result<CombinedResult, Abort> {
+    async fn judge(&self, tally: &Tally, plugins: &[Plugin]) -> Result<CombinedResult, Abort> {
         let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
         let base = &self.base.commit;
@@ -69,7 +72,7 @@ impl Work<'_> {
         let limit = limit.min(self.left());
         let plan = &self.frozen.plan;
         let verification = Verification::new(self.supervised, plan, &subject, limit);
-        let result = verification.run(levels).await;
+        let result = verification.run(plugins).await;
         let layout = self.layout.clone();
         // Nobody waits for it: the next one has a folder of its own.
         tokio::task::spawn_blocking(move || subject::remove(&layout, number));

@@ -33,7 +33,7 @@ impl Verification<'_> {
             Err(check) => return Ok(check),
         };
         let End::Exited(code) = finished.end else {
-            return Ok(self.broken(&command, &finished));
+            return Ok(self.broken(command.name(), command.limit(), &finished));
         };
         let mut faults = Vec::new();
         if code != one.expect.exit_code {

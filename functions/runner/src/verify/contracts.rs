@@ -1,7 +1,7 @@
 //! L0, contracts: files that must be there, files that must not, files that must fit a schema,
 //! and commands such as linters. Files are looked at before any command could change them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use awo_domain::verification::Check;
 use serde_json::Value;
@@ -31,7 +31,8 @@ impl Verification<'_> {
                 Err(why) => checks.push(error("files", &format!("cannot be listed: {why}"))),
             }
         }
-        for schema in &contracts.schemas {
+        let schemas = contracts.schemas.iter();
+        for schema in schemas.filter(|schema| self.looks_at(Path::new(schema.file.as_str()))) {
             checks.push(self.schema(schema));
         }
         let commands = self.commands(&contracts.commands).await?;
@@ -55,12 +56,21 @@ impl Verification<'_> {
         });
         let forbidden = contracts.forbidden_files.iter().map(|glob| {
             let name = format!("forbidden: {}", glob.as_str());
-            match matching(glob) {
+            let found = matching(glob)
+                .into_iter()
+                .filter(|file| self.looks_at(file));
+            match found.collect::<Vec<_>>() {
                 found if found.is_empty() => passed(&name, "none found"),
                 found => failed(&name, &format!("remove {}", list_some(&found))),
             }
         });
         required.chain(forbidden).collect()
+    }
+
+    /// False for a file that this verification leaves alone.
+    fn looks_at(&self, file: &Path) -> bool {
+        let only = self.subject.only.as_ref();
+        only.is_none_or(|only| only.contains(file))
     }
 
     fn schema(&self, check: &SchemaCheck) -> Check {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const MAX_FILES: usize = 500_000;
 
 /// Every file and link below `dir`, relative to it, `.git` left out.
-pub(super) fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn list(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![PathBuf::new()];
     while let Some(folder) = folders.pop() {

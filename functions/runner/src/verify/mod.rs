@@ -1,6 +1,7 @@
-//! The engine of verification: a plan, a folder, an answer. It knows nothing of runs and loops.
+//! The engine of verification: a plan, plugins, a folder, an answer. It knows nothing of runs and
+//! loops, nor of who asked.
 //!
-//! Levels gate each other: the first one that does not pass makes the higher ones `skipped`. A
+//! Levels gate each other: a plugin that does not pass makes those of higher levels `skipped`. A
 //! check that cannot be judged (it ran out of time, its tool broke, it is not supported) is an
 //! `error`; nothing passes because nobody looked.
 //!
@@ -9,15 +10,19 @@
 
 mod blackbox;
 mod contracts;
+mod custom;
 mod files;
 mod report;
 mod sanity;
 pub(crate) mod subject;
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
+use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
+use awo_domain::verification::{Check, CombinedResult, PluginResult, Status};
 use tokio::time::Instant;
 
 use crate::output::Tail;
@@ -25,6 +30,7 @@ use crate::plan::{Command, Plan};
 use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
+pub(crate) use files::list as every_file;
 pub(crate) use report::{failing, feedback};
 
 /// Output of a command that becomes the check's message, at its end.
@@ -42,6 +48,18 @@ pub(crate) struct Subject {
     pub(crate) changed: Vec<PathBuf>,
     /// Test files that must be there and are not.
     pub(crate) gone_test_files: Vec<PathBuf>,
+    /// The only files that forbidden files and schemas are looked for in, where there is a limit.
+    pub(crate) only: Option<HashSet<PathBuf>>,
+    /// A file with the task, for custom plugins.
+    pub(crate) prompt: Option<PathBuf>,
+}
+
+/// A command word by word.
+struct Words<'a> {
+    name: &'a str,
+    argv: &'a [OsString],
+    env: &'a [(&'a str, OsString)],
+    limit: Duration,
 }
 
 /// One verification.
@@ -52,7 +70,8 @@ pub(crate) struct Verification<'a> {
     /// The end of the whole verification's time.
     deadline: Instant,
     limit: Duration,
-    set_up: bool,
+    /// Whether the set-up commands passed, once they ran.
+    set_up: Option<bool>,
 }
 
 impl<'a> Verification<'a> {
@@ -69,28 +88,26 @@ impl<'a> Verification<'a> {
             subject,
             deadline: Instant::now() + limit,
             limit,
-            set_up: false,
+            set_up: None,
         }
     }
 
-    /// Checks `levels`, which are in order.
+    /// Runs these plugins, which are in order.
     ///
     /// # Errors
     /// When everything is to stop.
-    pub(crate) async fn run(mut self, levels: &[Level]) -> Result<CombinedResult, Stopped> {
+    pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<CombinedResult, Stopped> {
         let began = Instant::now();
         let mut results: Vec<PluginResult> = Vec::new();
-        for level in levels {
-            let Some(plugin) = built_in(*level) else {
-                continue;
-            };
-            let closed_by = results.iter().find(|result| !result.status.passes());
-            let result = match closed_by {
-                Some(gate) => report::not_run(plugin, *level, gate.level),
+        for plugin in plugins {
+            let closes =
+                |result: &&PluginResult| result.level < plugin.level && !result.status.passes();
+            let result = match results.iter().find(closes) {
+                Some(gate) => report::not_run(plugin, gate.level),
                 None => {
                     let began = Instant::now();
-                    let checks = self.level(*level).await?;
-                    report::plugin(plugin, *level, checks, began.elapsed())
+                    let checks = self.checks_of(plugin).await?;
+                    report::plugin(plugin, checks, began.elapsed())
                 }
             };
             results.push(result);
@@ -98,31 +115,35 @@ impl<'a> Verification<'a> {
         Ok(report::combined(results, began.elapsed()))
     }
 
-    async fn level(&mut self, level: Level) -> Result<Vec<Check>, Stopped> {
-        match level {
-            Level::L0 => self.contracts().await,
-            Level::L1 => self.commands(&self.plan.tests).await,
-            Level::L2 => self.blackbox().await,
-            Level::L3 => Ok(self.sanity()),
-            Level::Custom => Ok(Vec::new()),
+    async fn checks_of(&mut self, plugin: &Plugin) -> Result<Vec<Check>, Stopped> {
+        if self.left().is_zero() {
+            return Ok(vec![error(&plugin.name, &self.out_of_time("not run: "))]);
+        }
+        match plugin.id {
+            PluginId::BuiltIn(BuiltIn::Contracts) => self.contracts().await,
+            PluginId::BuiltIn(BuiltIn::Tests) => self.commands(&self.plan.tests).await,
+            PluginId::BuiltIn(BuiltIn::Blackbox) => self.blackbox().await,
+            PluginId::BuiltIn(BuiltIn::Sanity) => Ok(self.sanity()),
+            PluginId::Custom(_) => self.custom(plugin).await,
         }
     }
 
     /// Runs the set-up commands if they were not; false if there is no use in going on.
     async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, Stopped> {
-        if self.set_up {
-            return Ok(true);
+        if let Some(done) = self.set_up {
+            return Ok(done);
         }
-        self.set_up = true;
         for command in &self.plan.setup {
             let mut check = self.command(command).await?;
             check.name = format!("setup: {}", check.name);
             let passed = check.status.passes();
             checks.push(check);
             if !passed {
+                self.set_up = Some(false);
                 return Ok(false);
             }
         }
+        self.set_up = Some(true);
         Ok(true)
     }
 
@@ -144,30 +165,33 @@ impl<'a> Verification<'a> {
             Ok(finished) => finished,
             Err(check) => return Ok(check),
         };
-        Ok(match finished.end {
-            End::Exited(0) => passed(command.name(), &took(&finished)),
-            End::Exited(code) => {
-                let what = format!("exit code {code} {}", took(&finished));
-                failed(command.name(), &with_output(&what, &finished.output))
-            }
-            _ => self.broken(command, &finished),
-        })
+        Ok(self.judged(command.name(), command.limit(), &finished))
     }
 
     /// Runs a command; a check where there is no time for it.
     async fn shell(&self, command: &Command) -> Result<Result<Finished, Check>, Stopped> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(Err(error(command.name(), &self.out_of_time("not run: "))));
-        }
         let argv = ["sh", "-c", command.run.as_str()].map(Into::into);
-        let job = Job {
+        let words = Words {
+            name: command.name(),
             argv: &argv,
+            env: &[],
+            limit: command.limit(),
+        };
+        self.process(&words).await
+    }
+
+    async fn process(&self, words: &Words<'_>) -> Result<Result<Finished, Check>, Stopped> {
+        let left = self.left();
+        if left.is_zero() {
+            return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
+        }
+        let job = Job {
+            argv: words.argv,
             dir: &self.subject.dir,
             home: &self.subject.home,
             tmp: &self.subject.tmp,
-            env: &[],
-            limit: command.limit().min(left),
+            env: words.env,
+            limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
             keep_bytes: KEEP_OUTPUT_BYTES,
         };
@@ -177,17 +201,34 @@ impl<'a> Verification<'a> {
         }
     }
 
+    /// What a command says that is judged by its exit code.
+    fn judged(&self, name: &str, limit: Duration, finished: &Finished) -> Check {
+        match finished.end {
+            End::Exited(0) => passed(name, &took(finished)),
+            End::Exited(code) => {
+                let what = format!("exit code {code} {}", took(finished));
+                failed(name, &with_output(&what, &finished.output))
+            }
+            _ => self.broken(name, limit, finished),
+        }
+    }
+
+    /// Time that is left of the whole verification.
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
     /// A check whose command did not end by itself.
-    fn broken(&self, command: &Command, finished: &Finished) -> Check {
+    fn broken(&self, name: &str, limit: Duration, finished: &Finished) -> Check {
         let what = match &finished.end {
             End::Exited(code) => format!("exit code {code}"),
             End::Signaled(signal) => format!("killed by signal {signal}"),
             End::TimedOut if self.deadline <= Instant::now() => self.out_of_time(""),
-            End::TimedOut => format!("timed out after {} ms", command.limit().as_millis()),
+            End::TimedOut => format!("timed out after {} ms", limit.as_millis()),
             End::NotStarted(why) => format!("could not be started: {why}"),
             End::SupervisorLost => "killed its own supervisor".to_owned(),
         };
-        error(command.name(), &with_output(&what, &finished.output))
+        error(name, &with_output(&what, &finished.output))
     }
 
     fn out_of_time(&self, before: &str) -> String {
@@ -197,16 +238,6 @@ impl<'a> Verification<'a> {
 
     fn path(&self, relative: &Path) -> PathBuf {
         self.subject.dir.join(relative)
-    }
-}
-
-fn built_in(level: Level) -> Option<&'static str> {
-    match level {
-        Level::L0 => Some("built-in:contracts"),
-        Level::L1 => Some("built-in:tests"),
-        Level::L2 => Some("built-in:blackbox"),
-        Level::L3 => Some("built-in:sanity"),
-        Level::Custom => None,
     }
 }
 

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
+use awo_domain::plugin::Plugin;
 use awo_domain::verification::{Check, CombinedResult, Level, PluginResult, Status};
 
 use crate::output::last_bytes;
@@ -19,13 +20,8 @@ const MAX_NAME_CHARS: usize = 120;
 /// Most checks that a summary names.
 const MAX_NAMED: usize = 5;
 
-/// The result of a level that was checked.
-pub(super) fn plugin(
-    id: &str,
-    level: Level,
-    mut checks: Vec<Check>,
-    took: Duration,
-) -> PluginResult {
+/// The result of a plugin that ran.
+pub(super) fn plugin(plugin: &Plugin, mut checks: Vec<Check>, took: Duration) -> PluginResult {
     for check in &mut checks {
         check.name = check.name.chars().take(MAX_NAME_CHARS).collect();
     }
@@ -42,21 +38,21 @@ pub(super) fn plugin(
         },
     };
     PluginResult {
-        plugin_id: id.to_owned(),
+        plugin_id: plugin.id.to_string(),
         status,
-        level,
+        level: plugin.level,
         summary,
         checks,
         duration_ms: millis(took),
     }
 }
 
-/// The result of a level behind a closed gate.
-pub(super) fn not_run(id: &str, level: Level, gate: Level) -> PluginResult {
+/// The result of a plugin behind a closed gate.
+pub(super) fn not_run(plugin: &Plugin, gate: Level) -> PluginResult {
     PluginResult {
-        plugin_id: id.to_owned(),
+        plugin_id: plugin.id.to_string(),
         status: Status::Skipped,
-        level,
+        level: plugin.level,
         summary: format!("not run, because {gate:?} did not pass"),
         checks: Vec::new(),
         duration_ms: 0,

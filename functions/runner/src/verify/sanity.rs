@@ -65,6 +65,9 @@ impl Verification<'_> {
     fn leftovers(&self) -> Check {
         let mut found = Vec::new();
         for path in &self.subject.changed {
+            if self.left().is_zero() {
+                return error("debug leftovers", &self.out_of_time("not finished: "));
+            }
             let relative = path.to_string_lossy();
             let read = confined::read_within(&self.subject.dir, &relative, MAX_SEARCHED_BYTES);
             // What is gone, a link or too large to be source text has no leftovers.

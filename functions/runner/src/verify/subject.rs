@@ -45,8 +45,8 @@ pub(crate) async fn prepare(
     put_back_protected(repository, frozen, base, &changes, &dir, &index).await?;
     put_back_commands(frozen, &changes, &dir).map_err(broken)?;
     let of_agent = dir.clone();
-    let layout = layout.clone();
-    tokio::task::spawn_blocking(move || layout.give_tree(&of_agent))
+    let giver = layout.clone();
+    tokio::task::spawn_blocking(move || giver.give_tree(&of_agent))
         .await
         .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
         .map_err(broken)?;
@@ -60,6 +60,8 @@ pub(crate) async fn prepare(
         dir,
         home,
         tmp,
+        only: None,
+        prompt: Some(layout.prompt()),
     })
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod by_hand;
 mod control_double;
 mod delivery;
 mod hearing;

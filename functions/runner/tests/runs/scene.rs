@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{Finish, IterationLog, Outcome, RunSpec, RunnerEvent, Wish};
+use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::run::RunErrorCode;
 use awo_domain::template::Hooks;
@@ -88,6 +89,7 @@ impl Scene {
             },
             asked_iterations: None,
             profile: Profile::default_profile(),
+            plugins: Plugin::all_built_in(),
             max_duration_ms: 50_000,
             max_credits: 1_000.0,
             git_credentials: Vec::new(),

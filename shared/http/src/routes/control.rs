@@ -10,3 +10,8 @@ pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
 pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
 /// `POST /control/{orgId}/runs/{runId}/logs`
 pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
+/// `POST /control/verifications/claim`
+pub const CLAIM_VERIFICATION: Route = control("/control/verifications/claim");
+/// `POST /control/{orgId}/verifications/{verificationId}/report`
+pub const REPORT_VERIFICATION: Route =
+    control("/control/{orgId}/verifications/{verificationId}/report");

@@ -19,6 +19,9 @@ pub struct Things {
     pub run: String,
     pub tenant: String,
     pub template: String,
+    pub plugin: String,
+    /// A workspace of the service's organization, whoever the other things belong to.
+    pub work_dir: String,
 }
 
 impl Things {
@@ -35,6 +38,8 @@ impl Things {
             work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
             run: RunId::new(now, mint.random(now)).to_string(),
             template: new_name(),
+            plugin: format!("custom:{}", new_name()),
+            work_dir: work_dir(service),
         }
     }
 
@@ -49,12 +54,18 @@ impl Things {
         let name = new_name();
         let made = service.client.post("/v1/templates", &template(&name)).await;
         assert_eq!(made.status, 201, "{}", made.text);
+        let plugin = plugin(&format!("custom:{name}"));
+        let path = "/api/v1/verification/plugins";
+        let made = service.client.post(path, &plugin).await;
+        assert_eq!(made.status, 201, "{}", made.text);
         Things {
             org: service.org.clone(),
             work_order: id("id"),
             run: id("runId"),
             tenant,
+            plugin: format!("custom:{name}"),
             template: name,
+            work_dir: work_dir(service),
         }
     }
 
@@ -64,6 +75,8 @@ impl Things {
             "work-orders" | "position" => &self.work_order,
             "runs" => &self.run,
             "templates" => &self.template,
+            "plugins" => &self.plugin,
+            "verifications" => VERIFICATION,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
@@ -102,6 +115,22 @@ fn new_name() -> String {
     format!("name-{}", NAMES.fetch_add(1, Ordering::Relaxed))
 }
 
+/// An empty workspace.
+fn work_dir(service: &TestService) -> String {
+    let org = service
+        .dir
+        .path()
+        .join("workspaces")
+        .join(service.org.as_str());
+    let dir = org.join("sample/workspace");
+    std::fs::create_dir_all(&dir).unwrap();
+    dir.display().to_string()
+}
+
+fn plugin(id: &str) -> Value {
+    json!({ "id": id, "command": ["true"] })
+}
+
 fn template(id: &str) -> Value {
     let source = json!({ "type": "git", "repository": "https://git.invalid/a.git" });
     json!({ "id": id, "name": "Ours", "source": source })
@@ -114,6 +143,8 @@ pub fn of_each_route() -> Vec<Sample> {
     samples
 }
 
+/// The id of a verification that nobody has asked for.
+const VERIFICATION: &str = "ver_01k00000000000000000000000";
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
@@ -175,6 +206,27 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/openapi.json",
         )
         | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
+        ("POST", "/api/v1/verification/plugins") => {
+            let once = call().body(plugin("custom:once")).header(ONCE);
+            vec![call().body(plugin("custom:{new}")), once]
+        }
+        ("POST", "/api/v1/verification/run") => {
+            vec![call().body(json!({ "workDir": "{workDir}" }))]
+        }
+        ("GET", "/api/v1/verification/plugins" | "/api/v1/verification/plugins/{id}")
+        | ("DELETE", "/api/v1/verification/plugins/{id}")
+        | (
+            "POST",
+            "/api/v1/verification/plugins/{id}/enable"
+            | "/api/v1/verification/plugins/{id}/disable",
+        ) => vec![call()],
+        ("POST", "/control/verifications/claim") => {
+            let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
+            vec![call().body(json!({ "nonce": nonce, "token": "0".repeat(64) }))]
+        }
+        ("POST", "/control/{orgId}/verifications/{verificationId}/report") => {
+            vec![call().body(json!({ "type": "begun" }))]
+        }
         ("POST", "/control/claim") => {
             vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
         }
@@ -277,6 +329,8 @@ impl Sample {
         let nonce = format!("{}.{}.{}", things.org, things.run, "0".repeat(64));
         let text = self.body.as_ref().map(Value::to_string).unwrap_or_default();
         let text = text.replace("{nonce}", &nonce);
+        let text = text.replace("{org}", things.org.as_str());
+        let text = text.replace("{workDir}", &things.work_dir);
         text.replace("{new}", &new_name()).into_bytes()
     }
 

@@ -147,6 +147,8 @@ async fn an_idempotency_key_and_a_cursor_are_of_no_use_to_another_organization()
     let things = Things::of(&service).await;
     let mut creating = samples::keyed();
     creating.retain(|sample| !sample.only_reads() && !sample.names_something());
+    // It makes nothing that stays.
+    creating.retain(|sample| sample.route.function != "run-verification");
     for sample in creating {
         let what = what(&sample, "the same idempotency key");
         let theirs = sample.send(&service.client, &things).await;
@@ -155,7 +157,8 @@ async fn an_idempotency_key_and_a_cursor_are_of_no_use_to_another_organization()
         assert_eq!((theirs.status, own.status), (201, 201), "{what}");
         assert_eq!(own.header("idempotent-replayed"), "", "{what}");
         let after = stranger.get(sample.route.path).await.body;
-        assert_ne!(after["total"], before["total"], "{what}");
+        let total = |body: &Value| [&body["total"], &body["data"]["total"]].map(Value::clone);
+        assert_ne!(total(&after), total(&before), "{what}");
     }
     for list in ["/v1/work-orders", "/v1/runs"] {
         let page = service.client.get(&format!("{list}?limit=1")).await.body;

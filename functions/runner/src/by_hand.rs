@@ -1,0 +1,163 @@
+//! A verification by hand: the plugins of an organization on a workspace that is there already.
+//!
+//! It happens in place: commands run in the workspace itself and may leave there what they always
+//! do; this program writes nothing there. Nobody waits for it but the function that asked for it,
+//! so it ends by its own time, whatever becomes of its client.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use awo_domain::VerificationId;
+use awo_domain::manual::{
+    MAX_REFUSAL_BYTES, VerificationReport, VerificationSpec, check_modified_file,
+};
+use awo_domain::verification::CombinedResult;
+
+use crate::control_client::{CallError, NotClaimed, VerificationClient};
+use crate::hearing::{ASK_LIMIT, Doorbell};
+use crate::layout::{Room, write_anew};
+use crate::output::last_bytes;
+use crate::plan::FrozenPlan;
+use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_rung, refuse};
+use crate::settings::Settings;
+use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
+use crate::supervised::Supervised;
+use crate::verify::{Subject, Verification, every_file};
+use crate::work_dir::{NOT_INSIDE, WorkDir};
+
+/// How long a report is tried.
+const REPORT_LIMIT: Duration = Duration::from_secs(20);
+
+/// All of it, from the claim to the last report.
+pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode {
+    let mut bell = match Doorbell::new() {
+        Ok(bell) => bell,
+        Err(why) => return refuse(&format!("cannot listen for signals: {why}")),
+    };
+    let claimed = tokio::select! {
+        claimed = VerificationClient::claim(settings, id) => claimed,
+        () = long_since_rung(&mut bell, ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
+    };
+    let (client, spec) = match claimed {
+        Ok(claimed) => claimed,
+        Err(why @ NotClaimed::Refused(_)) => {
+            tracing::info!(%why, "there is nothing to do");
+            return ExitCode::from(EXIT_FENCED);
+        }
+        Err(NotClaimed::Failed(why)) => return refuse(&why),
+    };
+    let (switch, stop) = stop::channel();
+    let work = work(settings, &spec, &client, &stop);
+    let ended = tokio::select! {
+        ended = work => ended,
+        never = obey(&mut bell, &switch) => match never {},
+        // What is still alive then is killed by whoever called this.
+        () = stop.overdue(STOP_SLACK) => Err(NotDone::Stopped),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(NotDone::Stopped) => ExitCode::from(EXIT_TERMINATED),
+        Err(NotDone::Unheard(CallError::Refused { .. })) => ExitCode::from(EXIT_FENCED),
+        Err(NotDone::Unheard(why)) => refuse(&why.to_string()),
+        Err(NotDone::Broken(why)) => refuse(&why),
+    }
+}
+
+/// Why there is no last report.
+enum NotDone {
+    /// The platform, or the service, took the task away.
+    Stopped,
+    Unheard(CallError),
+    /// For the operator.
+    Broken(String),
+}
+
+impl From<Stopped> for NotDone {
+    fn from(_: Stopped) -> NotDone {
+        NotDone::Stopped
+    }
+}
+
+/// Stops everything once the task is told to stop: nobody wants to hear of it any more.
+async fn obey(bell: &mut Doorbell, switch: &StopSwitch) -> Infallible {
+    bell.rung().await;
+    switch.stop(StopReason::Terminated);
+    pending().await
+}
+
+async fn work(
+    settings: &Settings,
+    spec: &VerificationSpec,
+    client: &VerificationClient,
+    stop: &StopSignal,
+) -> Result<(), NotDone> {
+    let tell = async |report| {
+        let told = client.report(&report, REPORT_LIMIT).await;
+        told.map_err(NotDone::Unheard)
+    };
+    let (dir, frozen) = match look_at(settings, spec) {
+        Ok(found) => found,
+        Err(why) => {
+            let message = last_bytes(&why, MAX_REFUSAL_BYTES);
+            return tell(VerificationReport::Refused { message }).await;
+        }
+    };
+    let supervised = Supervised::new(settings, stop.clone());
+    let broken = |why: std::io::Error| NotDone::Broken(format!("no room to verify in: {why}"));
+    let room =
+        Room::create(&dir.org_dir, &spec.verification_id, supervised.user()).map_err(broken)?;
+    tell(VerificationReport::Begun {}).await?;
+    let limit = Duration::from_millis(spec.timeout_ms);
+    let subject = subject(spec, dir.path(), &room).map_err(broken)?;
+    let verification = Verification::new(&supervised, &frozen.plan, &subject, limit);
+    let result: CombinedResult = verification.run(&spec.plugins).await?;
+    tracing::info!(summary = result.summary, "verified");
+    // Who hears of the result finds nothing of ours beside the workspace.
+    drop(room);
+    tell(VerificationReport::Finished { result }).await
+}
+
+/// The workspace and its plan; else what is wrong with the path that names it.
+fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<(WorkDir, FrozenPlan), String> {
+    let path = Path::new(&spec.work_dir);
+    let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
+    let dir = opened.map_err(|why| {
+        tracing::info!(%why, "the workspace is refused");
+        NOT_INSIDE.to_owned()
+    })?;
+    let frozen = FrozenPlan::of(&dir.path())
+        .map_err(|why| format!("holds a plan that cannot be followed, {why}"))?;
+    Ok((dir, frozen))
+}
+
+fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Result<Subject> {
+    let prompt = spec.task_prompt.as_ref().map(|text| {
+        let file = room.prompt();
+        write_anew(&file, text.as_bytes()).map(|()| file)
+    });
+    let only: Option<HashSet<PathBuf>> = spec.modified_files.as_ref().map(|files| {
+        // They were read so before; whoever sent this spec is not trusted with paths.
+        let inside = files
+            .iter()
+            .filter_map(|file| check_modified_file(file).ok());
+        inside.map(PathBuf::from).collect()
+    });
+    let mut changed: Vec<PathBuf> = match &only {
+        Some(only) => only.iter().cloned().collect(),
+        None => every_file(&dir)?,
+    };
+    changed.sort_unstable();
+    Ok(Subject {
+        home: room.home(),
+        tmp: room.tmp(),
+        changed,
+        gone_test_files: Vec::new(),
+        only,
+        prompt: prompt.transpose()?,
+        dir,
+    })
+}

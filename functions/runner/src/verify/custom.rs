@@ -1,0 +1,41 @@
+//! Custom plugins: a command of the organization's, word by word, in the checkout. Exit 0 is passed.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use awo_domain::plugin::Plugin;
+use awo_domain::verification::Check;
+
+use super::{Verification, Words, error};
+use crate::stop::Stopped;
+
+/// Names a file with the task.
+const PROMPT_VARIABLE: &str = "AWO_PROMPT";
+
+impl Verification<'_> {
+    pub(super) async fn custom(&mut self, plugin: &Plugin) -> Result<Vec<Check>, Stopped> {
+        let mut checks = Vec::new();
+        if !self.set_up(&mut checks).await? {
+            checks.push(error(&plugin.name, "not run: the set-up did not pass"));
+            return Ok(checks);
+        }
+        let command = plugin.command.iter().flatten();
+        let argv: Vec<OsString> = command.map(OsString::from).collect();
+        let prompt = self.subject.prompt.as_ref();
+        let env: Vec<(&str, OsString)> = prompt
+            .map(|file| (PROMPT_VARIABLE, file.clone().into_os_string()))
+            .into_iter()
+            .collect();
+        let words = Words {
+            name: &plugin.name,
+            argv: &argv,
+            env: &env,
+            limit: Duration::from_millis(plugin.timeout_ms),
+        };
+        checks.push(match self.process(&words).await? {
+            Ok(finished) => self.judged(words.name, words.limit, &finished),
+            Err(check) => check,
+        });
+        Ok(checks)
+    }
+}

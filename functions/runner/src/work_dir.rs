@@ -1,0 +1,114 @@
+//! The workspace that a client named: a folder inside its organization's own, whatever links lead
+//! there, or nothing that this process has looked into.
+//!
+//! The path is resolved first. Then the folder is opened from the organization's own downwards,
+//! without following a link any more, and everything happens on the open folder: who moves
+//! something in between gains nothing.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use awo_domain::OrgId;
+
+use crate::confined;
+
+/// What every path is told that is not such a folder: no more, since it may be anybody's.
+pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your organization, such as the workDir of a \
+run whose workspace is still kept";
+
+/// An open workspace.
+#[derive(Debug)]
+pub(crate) struct WorkDir {
+    dir: File,
+    /// The organization's folder.
+    pub(crate) org_dir: PathBuf,
+}
+
+impl WorkDir {
+    /// Opens `path`, if it lies inside `<root>/<org>`.
+    ///
+    /// # Errors
+    /// If it does not, or is no folder; nobody is to be told why.
+    pub(crate) fn open(root: &Path, org: &OrgId, path: &Path) -> io::Result<WorkDir> {
+        let org_dir = fs::canonicalize(root)?.join(org.as_str());
+        let real = fs::canonicalize(path)?;
+        let below = real
+            .strip_prefix(&org_dir)
+            .map_err(|_| io::Error::other("it lies outside"))?;
+        if below.as_os_str().is_empty() {
+            return Err(io::Error::other("it is no workspace, but the place of all"));
+        }
+        let standing = confined::open_dir(&org_dir)?;
+        let dir = confined::open_dir_below(&standing, below)?;
+        Ok(WorkDir { dir, org_dir })
+    }
+
+    /// A path of the open folder, wherever it has been moved; good while this lives, and for
+    /// processes that are started from this one to be started in.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.dir.as_raw_fd()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use awo_domain::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn only_a_folder_inside_the_organizations_own_is_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let org = |n| OrgId::new(Timestamp::from_epoch_ms(1_790_000_000_000), n);
+        let (ours, theirs) = (org(1), org(2));
+        let place = |org: &OrgId| root.path().join(org.as_str());
+        for org in [&ours, &theirs] {
+            fs::create_dir_all(place(org).join("run/workspace/src")).unwrap();
+        }
+        let workspace = place(&ours).join("run/workspace");
+        fs::write(workspace.join("file"), "").unwrap();
+        symlink(place(&theirs), workspace.join("out")).unwrap();
+        symlink("../../../", workspace.join("up")).unwrap();
+        symlink("src", workspace.join("in")).unwrap();
+        symlink(
+            workspace.join("src"),
+            workspace.join("in-by-its-whole-path"),
+        )
+        .unwrap();
+        symlink(&workspace, root.path().join("from-elsewhere")).unwrap();
+        let open = |path: &Path| WorkDir::open(root.path(), &ours, path);
+        for good in [
+            workspace.clone(),
+            workspace.join("src"),
+            workspace.join("in"),
+            workspace.join("in-by-its-whole-path"),
+            workspace.join("src/../../workspace"),
+            root.path().join("from-elsewhere"),
+        ] {
+            let opened = open(&good).unwrap_or_else(|why| panic!("{}: {why}", good.display()));
+            let real = fs::canonicalize(opened.path()).unwrap();
+            assert!(real.starts_with(place(&ours).canonicalize().unwrap()));
+        }
+        let beside = format!("{}-not", place(&ours).display());
+        fs::create_dir(&beside).unwrap();
+        for bad in [
+            place(&ours),
+            place(&theirs).join("run/workspace"),
+            root.path().to_owned(),
+            PathBuf::from("/"),
+            PathBuf::from("/etc"),
+            PathBuf::from(beside),
+            workspace.join("out/run/workspace"),
+            workspace.join("up"),
+            workspace.join(format!("../../../{}/run/workspace", theirs.as_str())),
+            workspace.join("file"),
+            workspace.join("missing"),
+        ] {
+            assert!(open(&bad).is_err(), "{}", bad.display());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a client wants verified, read and checked. Names are looked up before the body is read as
+//! a whole, so that an unknown one is a fault among the others.
+
+use awo_domain::manual::{
+    DEFAULT_TIMEOUT_MS, MAX_MODIFIED_FILES, Request, TIMEOUT_MS, check_modified_file,
+    check_work_dir,
+};
+use awo_domain::plugin::{BuiltIn, MAX_PLUGINS, Plugin, PluginId};
+use awo_domain::profile::Profile;
+use awo_domain::verification::Level;
+use awo_domain::work_order::MAX_TASK_PROMPT;
+use awo_domain::{Error, OrgId};
+use awo_http::body::{Object, Value};
+use awo_store::Store;
+
+use crate::content::level;
+use crate::harness;
+
+/// Every level, in order.
+const LEVELS: [Level; 5] = [Level::L0, Level::L1, Level::L2, Level::L3, Level::Custom];
+/// Longest name that can be a profile's, in characters.
+const MAX_HARNESS: usize = 128;
+
+/// What there is of what a body names.
+#[derive(Debug, Default)]
+pub struct Known {
+    profile: Option<Profile>,
+    plugins: Vec<Plugin>,
+}
+
+/// What a body names.
+#[derive(Debug)]
+pub struct Named {
+    harness: Option<String>,
+    plugins: bool,
+}
+
+/// Reads what a body names, before anything else of it.
+pub fn read_names(mut body: Object) -> Named {
+    let harness = body.optional("harness", |v| v.text(1..=MAX_HARNESS));
+    let plugins = body.optional("pluginIds", |v| v.list(1..=most_plugins(), |_| Some(())));
+    Named {
+        harness,
+        plugins: plugins.is_some(),
+    }
+}
+
+/// Looks up what a body names.
+pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<Known, Error> {
+    let profile = async {
+        match &named.harness {
+            Some(name) => harness::profile(store, org, name).await,
+            None => Ok(None),
+        }
+    };
+    let plugins = async {
+        match named.plugins {
+            true => store.plugins(org).await,
+            false => Ok(Vec::new()),
+        }
+    };
+    let (profile, plugins) = tokio::try_join!(profile, plugins)?;
+    Ok(Known { profile, plugins })
+}
+
+/// Reads the body.
+pub fn read_request(mut body: Object, known: &Known) -> Result<Request, Error> {
+    let work_dir = body.required("workDir", |v| v.parsed(check_work_dir));
+    let task_prompt = body.optional("taskPrompt", |v| v.text(0..=MAX_TASK_PROMPT));
+    let modified_files = body.optional("modifiedFiles", |v| {
+        v.list(0..=MAX_MODIFIED_FILES, |v| v.parsed(check_modified_file))
+    });
+    body.optional("harness", |v| v.parsed(|name| known.has_profile(name)));
+    let levels = body.optional("levels", |v| v.list(0..=LEVELS.len(), level));
+    let timeout_ms = body.optional("timeoutMs", |v| v.whole(TIMEOUT_MS));
+    let plugin_ids = body.optional("pluginIds", |v| {
+        v.list(0..=most_plugins(), |v: Value| {
+            v.parsed(|id| known.plugin(id))
+        })
+    });
+    let request = work_dir.map(|work_dir| Request {
+        work_dir,
+        task_prompt,
+        modified_files: modified_files.filter(|files| !files.is_empty()),
+        levels: known.levels(levels.unwrap_or_default()),
+        plugin_ids: plugin_ids.unwrap_or_default(),
+        timeout_ms: timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
+    });
+    body.finish(request)
+}
+
+fn most_plugins() -> usize {
+    MAX_PLUGINS as usize + BuiltIn::ALL.len()
+}
+
+impl Known {
+    fn has_profile(&self, name: &str) -> Result<(), String> {
+        let found = self.profile.as_ref();
+        found.filter(|profile| profile.name == name).map_or_else(
+            || Err("must name a profile of your organization".to_owned()),
+            |_| Ok(()),
+        )
+    }
+
+    fn plugin(&self, id: &str) -> Result<PluginId, String> {
+        let found = self.plugins.iter().find(|plugin| plugin.id.as_str() == id);
+        let found = found.map(|plugin| plugin.id.clone());
+        found.ok_or_else(|| "must name a plugin of your organization".to_owned())
+    }
+
+    /// The levels of the profile, or all; of these the ones that are asked for, if any are.
+    fn levels(&self, asked: Vec<Level>) -> Vec<Level> {
+        let mut levels = match &self.profile {
+            Some(profile) => profile.levels(),
+            None => LEVELS.to_vec(),
+        };
+        levels.retain(|level| asked.is_empty() || asked.contains(level));
+        levels
+    }
+}

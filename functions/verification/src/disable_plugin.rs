@@ -1,0 +1,27 @@
+//! `POST /api/v1/verification/plugins/{id}/disable`: it counts for the runs and verifications that
+//! begin from now on.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+use crate::shape::SwitchShape;
+
+/// The function `disable-plugin`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::DISABLE_PLUGIN, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let id = call.plugin_id()?;
+    call.query().finish()?;
+    call.object_or_nothing()?.finish(Some(()))?;
+    store.switch_plugin(call.org(), &id, false).await?;
+    Answer::ok(SwitchShape { enabled: false })
+}

@@ -1,0 +1,36 @@
+//! `POST /api/v1/verification/plugins`
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::plugins::{PluginRegistered, taken_plugin_id};
+
+use crate::content::read_plugin;
+use crate::shape::PluginShape;
+
+/// The function `register-plugin`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::REGISTER_PLUGIN, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let idempotent = call.idempotency()?;
+    call.query().finish()?;
+    let plugin = read_plugin(call.object()?, call.now)?;
+    if plugin.is_built_in() {
+        return Err(taken_plugin_id(&plugin.id));
+    }
+    let answer = Answer::created(PluginShape::from(&plugin))?;
+    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let registered = store.register_plugin(call.org(), &plugin, remembered);
+    match registered.await? {
+        PluginRegistered::New => Ok(answer),
+        PluginRegistered::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+    }
+}

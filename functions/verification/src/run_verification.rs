@@ -1,0 +1,43 @@
+//! `POST /api/v1/verification/run`: plugins on a workspace, now. What is wrong with the workspace
+//! is told before any byte of an answer; what is found may take its time.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_execution::verifier::Verifier;
+use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
+use awo_store::Store;
+
+use crate::asked::{look_up, read_names, read_request};
+use crate::shape::VerificationShape;
+
+struct State {
+    store: Store,
+    verifier: Verifier,
+}
+
+/// The function `run-verification`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        verifier: Verifier::new(cloud)?,
+    };
+    StreamingFunction::keyed(cloud, &routes::RUN_VERIFICATION, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
+    call.query().finish()?;
+    let named = read_names(call.object()?);
+    let known = look_up(&state.store, call.org(), &named).await?;
+    let request = read_request(call.object()?, &known)?;
+    // Boxed: the calls below are deep, and the compiler lays out futures whole.
+    let verification = Box::pin(state.verifier.begin(call.org(), request)).await?;
+    Ok(Reply::late(async move {
+        let result = state.verifier.result(&verification).await?;
+        Answer::ok(VerificationShape::from(result))
+    }))
+}

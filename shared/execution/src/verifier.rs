@@ -1,0 +1,222 @@
+//! Verifying by hand: a place, a task, and the wait for what it says. Whoever waits also asks ECS,
+//! so that a task that dies is noticed; who stops waiting leaves the rest to the sweep.
+
+use std::time::{Duration, Instant};
+
+use awo_cloud::compute::{Asked, Compute, Launch, TaskState};
+use awo_cloud::{Clock, Cloud, Mint, SetupError};
+use awo_domain::manual::Request;
+use awo_domain::verification::CombinedResult;
+use awo_domain::{Error, OrgId, Timestamp, VerificationId};
+use awo_store::Store;
+use awo_store::verifications::{BEGIN_MS, LOOK_MS, SLACK_MS, Standing, Verification, request_ms};
+
+/// First and longest pause between two looks at the item.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
+/// First and longest pause between two questions to ECS, which limits how often it is asked.
+const FIRST_QUESTION: Duration = Duration::from_secs(1);
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+/// How long ECS may not know a task that it has just started.
+const UNKNOWN_LIMIT: Duration = Duration::from_secs(15);
+/// How long what a task has said waits for whoever asked, before the sweep takes it for forgotten.
+const FORGOTTEN_MS: i64 = 60_000;
+
+/// Verifies by hand.
+#[derive(Debug, Clone)]
+pub struct Verifier {
+    store: Store,
+    compute: Compute,
+    launch: Launch,
+    clock: Clock,
+    mint: Mint,
+}
+
+/// What a look at a verification says.
+enum Seen {
+    NothingNew,
+    Begun,
+    Finished(Box<CombinedResult>),
+}
+
+impl Verifier {
+    /// As the environment says.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn new(cloud: &Cloud) -> Result<Verifier, SetupError> {
+        Ok(Verifier {
+            store: cloud.store()?,
+            compute: cloud.compute()?,
+            launch: Launch::new(&cloud.environment)?,
+            clock: cloud.clock.clone(),
+            mint: cloud.mint.clone(),
+        })
+    }
+
+    /// Takes a place, asks for the task, and returns when the task has found that the workspace is
+    /// the organization's and has a plan that reads.
+    ///
+    /// # Errors
+    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at `/workDir`, or internal; the place is free
+    /// again then.
+    pub async fn begin(&self, org: &OrgId, request: Request) -> Result<Verification, Error> {
+        let now = self.clock.now();
+        let id = VerificationId::new(now, self.mint.random(now));
+        let new = Verification::new(org, &id, request, self.mint.secret(), now);
+        let mut verification = self.store.begin_verification(new).await?;
+        match self.start(&verification).await {
+            Ok(task_arn) => verification.task_arn = Some(task_arn),
+            Err(error) => return Err(self.over(&verification, error).await),
+        }
+        let limit = Duration::from_millis(BEGIN_MS.unsigned_abs());
+        match self.wait(&verification, limit, false).await {
+            Ok(_) => Ok(verification),
+            Err(error) => Err(self.over(&verification, error).await),
+        }
+    }
+
+    /// Waits for the result; the place is free again then, whatever it is.
+    ///
+    /// # Errors
+    /// Internal, when the task was lost or took longer than it may.
+    pub async fn result(&self, of: &Verification) -> Result<CombinedResult, Error> {
+        let whole_ms = request_ms(&of.request) + SLACK_MS;
+        let limit = Duration::from_millis(whole_ms.unsigned_abs());
+        match self.wait(of, limit, true).await {
+            Ok(Seen::Finished(result)) => {
+                if let Err(error) = self.store.end_verification(of).await {
+                    tracing::warn!(?error, "a place was not given back; the sweep does it");
+                }
+                Ok(*result)
+            }
+            Ok(_) => Err(self
+                .over(of, Error::internal("waited for too little"))
+                .await),
+            Err(error) => Err(self.over(of, error).await),
+        }
+    }
+
+    /// Looks after a verification whose deadline has come: one that goes on as it may is left
+    /// alone, any other is over.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn look_after(&self, of: &Verification, now: Timestamp) -> Result<(), Error> {
+        let task_arn = match &of.task_arn {
+            Some(task_arn) => Some(task_arn.clone()),
+            None => {
+                let (org, id) = (&of.org_id, &of.verification_id);
+                self.compute.find_verification(org, id).await?
+            }
+        };
+        let is_alive = match &task_arn {
+            Some(task_arn) => self.compute.describe_task(task_arn).await? == TaskState::Alive,
+            None => false,
+        };
+        let has_time = now < of.ends_at;
+        let is_fresh = now.ms_since(of.changed_at) < FORGOTTEN_MS;
+        if has_time && (is_alive || is_fresh) {
+            let next = now.plus_ms(LOOK_MS);
+            return self.store.look_at_verification_again(of, next).await;
+        }
+        if let Some(task_arn) = task_arn.filter(|_| is_alive) {
+            self.compute.stop_task(&task_arn, OVERDUE).await?;
+        }
+        tracing::warn!(id = %of.verification_id, "ended a verification that nobody has ended");
+        self.store.end_verification(of).await
+    }
+
+    async fn start(&self, of: &Verification) -> Result<String, Error> {
+        match self.compute.run_verification(&self.launch, of).await? {
+            Asked::Started { task_arn } => {
+                self.store.note_verification_task(of, &task_arn).await?;
+                Ok(task_arn)
+            }
+            Asked::NoCapacity { reason } => Err(Error::internal(format!(
+                "no capacity for the task of a verification: {reason}"
+            ))),
+        }
+    }
+
+    /// Ends a verification without a result; what could not be done for it is left to the sweep.
+    async fn over(&self, of: &Verification, error: Error) -> Error {
+        let ended = async {
+            if let Some(task_arn) = &of.task_arn {
+                self.compute.stop_task(task_arn, OVERDUE).await?;
+            }
+            self.store.end_verification(of).await
+        };
+        if let Err(why) = ended.await {
+            tracing::warn!(id = %of.verification_id, ?why, "a verification is left to the sweep");
+        }
+        error
+    }
+
+    /// Waits until the workspace was looked at, or for the result.
+    async fn wait(&self, of: &Verification, limit: Duration, whole: bool) -> Result<Seen, Error> {
+        let began = Instant::now();
+        let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
+        let mut asked_at = began;
+        while began.elapsed() < limit {
+            // Asked before the look: what a task said before its death is seen after it.
+            let ask = asked_at.elapsed() >= patience;
+            let gone = match ask {
+                true => self.is_gone(of, began).await,
+                false => None,
+            };
+            if ask {
+                asked_at = Instant::now();
+                patience = (patience * 2).min(LONGEST_QUESTION);
+            }
+            match (self.look(of).await?, gone) {
+                (Seen::Finished(result), _) => return Ok(Seen::Finished(result)),
+                (Seen::Begun, _) if !whole => return Ok(Seen::Begun),
+                (_, Some(reason)) => {
+                    let why = format!("the task of a verification was lost: {reason}");
+                    return Err(Error::internal(why));
+                }
+                _ => {}
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_LOOK);
+        }
+        Err(Error::internal(format!(
+            "the task of a verification said nothing within {} ms",
+            limit.as_millis()
+        )))
+    }
+
+    async fn look(&self, of: &Verification) -> Result<Seen, Error> {
+        let now_is = self.store.as_it_stands(of).await?;
+        let gone = || Error::internal("a verification was ended by somebody else");
+        match now_is.ok_or_else(gone)?.standing {
+            Standing::Asked {} => Ok(Seen::NothingNew),
+            Standing::Begun {} => Ok(Seen::Begun),
+            Standing::Refused { message } => Err(Error::invalid("/workDir", message)),
+            Standing::Finished { result } => Ok(Seen::Finished(Box::new(result))),
+        }
+    }
+
+    /// Why its task is gone, if it is known to be.
+    async fn is_gone(&self, of: &Verification, began: Instant) -> Option<String> {
+        let task_arn = of.task_arn.as_ref()?;
+        match self.compute.describe_task(task_arn).await {
+            Ok(TaskState::Alive) => None,
+            Ok(TaskState::Gone(gone)) => {
+                let is_known = gone.exit_code.is_some() || began.elapsed() > UNKNOWN_LIMIT;
+                let code = gone
+                    .exit_code
+                    .map_or("no exit code".to_owned(), |c| c.to_string());
+                is_known.then(|| format!("{}, {code}", gone.reason))
+            }
+            Err(error) => {
+                tracing::warn!(?error, "a look at the task of a verification failed");
+                None
+            }
+        }
+    }
+}
+
+/// What ECS is told of a task that is stopped.
+const OVERDUE: &str = "nobody waits for this verification";

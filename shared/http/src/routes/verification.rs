@@ -1,0 +1,62 @@
+//! Verification: plugins, and verifying by hand.
+
+use awo_domain::api_key::Scope;
+
+use super::{Route, Style, keyed, streaming};
+
+/// `GET /api/v1/verification/plugins`
+pub const LIST_PLUGINS: Route = keyed(
+    "GET",
+    "/api/v1/verification/plugins",
+    Scope::VerificationRead,
+    Style::Envelope,
+    "list-plugins",
+);
+/// `POST /api/v1/verification/plugins`
+pub const REGISTER_PLUGIN: Route = keyed(
+    "POST",
+    "/api/v1/verification/plugins",
+    Scope::VerificationWrite,
+    Style::Envelope,
+    "register-plugin",
+);
+/// `GET /api/v1/verification/plugins/{id}`
+pub const GET_PLUGIN: Route = keyed(
+    "GET",
+    "/api/v1/verification/plugins/{id}",
+    Scope::VerificationRead,
+    Style::Envelope,
+    "get-plugin",
+);
+/// `DELETE /api/v1/verification/plugins/{id}`
+pub const DELETE_PLUGIN: Route = keyed(
+    "DELETE",
+    "/api/v1/verification/plugins/{id}",
+    Scope::VerificationWrite,
+    Style::Envelope,
+    "delete-plugin",
+);
+/// `POST /api/v1/verification/plugins/{id}/enable`
+pub const ENABLE_PLUGIN: Route = keyed(
+    "POST",
+    "/api/v1/verification/plugins/{id}/enable",
+    Scope::VerificationWrite,
+    Style::Envelope,
+    "enable-plugin",
+);
+/// `POST /api/v1/verification/plugins/{id}/disable`
+pub const DISABLE_PLUGIN: Route = keyed(
+    "POST",
+    "/api/v1/verification/plugins/{id}/disable",
+    Scope::VerificationWrite,
+    Style::Envelope,
+    "disable-plugin",
+);
+/// `POST /api/v1/verification/run`
+pub const RUN_VERIFICATION: Route = streaming(keyed(
+    "POST",
+    "/api/v1/verification/run",
+    Scope::VerificationWrite,
+    Style::Envelope,
+    "run-verification",
+));

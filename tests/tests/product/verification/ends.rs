@@ -1,0 +1,191 @@
+//! How verifications by hand end: by their time, by the death of their task, by the sweep; and that
+//! there are never more than two at once.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use awo_domain::VerificationId;
+use awo_domain::manual::Request;
+use awo_store::verifications::Verification;
+use awo_tests::processes::{Watch, runner_and_supervisor, signal};
+use awo_tests::service::TestService;
+use serde_json::json;
+
+use super::{RUN, statuses, verify, workspace};
+use crate::http_api::quiet_service;
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Waits until a command has made a file.
+async fn until_at_work(file: &Path) {
+    let began = Instant::now();
+    while !file.exists() {
+        assert!(began.elapsed() < SOON, "{} is not there", file.display());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Both places are free.
+async fn are_free(service: &TestService) -> bool {
+    let empty = workspace(service, &service.org, &[("a", ""), ("b", ""), ("c", "")]);
+    let nothing = json!({});
+    let both = tokio::join!(
+        verify(service, &empty, &nothing),
+        verify(service, &empty, &nothing)
+    );
+    [both.0, both.1].iter().all(|answer| answer.status == 200)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
+    let service = quiet_service().await;
+    let plan = "contracts: {commands: [{name: quick, run: 'true'}]}\n\
+                tests: [{name: endless, run: 'setsid sleep 4321 & sleep 4321'}, {name: late, run: 'true'}]\n";
+    let dir = workspace(&service, &service.org, &[("verify.yaml", plan)]);
+    let began = Instant::now();
+    let answer = verify(&service, &dir, &json!({ "timeoutMs": 6_000 })).await;
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert_eq!(answer.status, 200);
+    assert!(
+        answer.text.starts_with('\n'),
+        "it was late: {}",
+        answer.text
+    );
+    let result = &answer.body["data"];
+    assert_eq!(result["overallStatus"], "error", "{result:#}");
+    let wanted = [
+        ("contracts", "passed"),
+        ("tests", "error"),
+        ("blackbox", "skipped"),
+        ("sanity", "skipped"),
+    ];
+    assert_eq!(statuses(result), wanted);
+    let checks = &result["results"][1]["checks"];
+    assert!(
+        checks[0]["message"].as_str().unwrap().contains("6000 ms"),
+        "{checks:#}"
+    );
+    assert_eq!(checks[1]["status"], "error", "{checks:#}");
+    let left = Watch::of(&format!(
+        "{}/ver_",
+        dir.ancestors().nth(2).unwrap().display()
+    ));
+    left.until_none(SOON).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
+    let service = quiet_service().await;
+    let plan = "tests: [{run: 'touch $AT_WORK; sleep 4321'}]\n";
+    let at_work = |name: &str| service.dir.path().join(name);
+    let files = |name: &str| plan.replace("$AT_WORK", &at_work(name).display().to_string());
+    let first = files("one");
+    let one = workspace(&service, &service.org, &[("verify.yaml", &first)]);
+    let second = files("two");
+    let two = workspace(
+        &service,
+        &service.org,
+        &[("verify.yaml", &second), ("a", "")],
+    );
+    let long = json!({ "timeoutMs": 600_000 });
+    let killed = async {
+        let began = Instant::now();
+        let answers = tokio::join!(verify(&service, &one, &long), verify(&service, &two, &long));
+        (began.elapsed(), answers.0, answers.1)
+    };
+    let meanwhile = async {
+        for name in ["one", "two"] {
+            until_at_work(&at_work(name)).await;
+        }
+        let third = verify(&service, &two, &json!({})).await;
+        let got = (third.status, third.body["error"]["code"].as_str());
+        assert_eq!(got, (429, Some("RATE_LIMITED")), "{}", third.text);
+        assert!(third.header("retry-after").parse::<u32>().unwrap() > 0);
+        let (other, stranger) = service.another_org(1).await;
+        let theirs = workspace(&service, &other, &[("README.md", "")]);
+        let free = stranger.post(RUN, &json!({ "workDir": theirs })).await;
+        assert_eq!(free.status, 200, "{}", free.text);
+        for dir in [&one, &two] {
+            let (runner, _) = runner_and_supervisor(dir.to_str().unwrap());
+            signal(runner, "-9");
+        }
+    };
+    let ((took, first, second), ()) = tokio::join!(killed, meanwhile);
+    assert!(took < SOON, "{took:?}");
+    for answer in [first, second] {
+        assert_eq!(
+            answer.body["error"]["code"], "INTERNAL_ERROR",
+            "{}",
+            answer.text
+        );
+        assert_eq!(answer.body["success"], false);
+    }
+    assert!(are_free(&service).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
+    let service = quiet_service().await;
+    let cloud = &service.service.cloud;
+    let started = service.dir.path().join("started");
+    let plan = format!(
+        "tests: [{{run: 'touch {}; sleep 4321'}}]\n",
+        started.display()
+    );
+    let dir = workspace(&service, &service.org, &[("verify.yaml", &plan)]);
+    // A function that took a place and died before it asked for a task.
+    let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
+    let request: Request = serde_json::from_value(json!({
+        "workDir": dir, "levels": [], "pluginIds": [], "timeoutMs": 1_000,
+    }))
+    .unwrap();
+    let id = VerificationId::new(now, cloud.mint.random(now));
+    let forgotten = Verification::new(&service.org, &id, request, cloud.mint.secret(), now);
+    let forgotten = store.begin_verification(forgotten).await.unwrap();
+    let long = json!({ "timeoutMs": 60_000 });
+    let alive = verify(&service, &dir, &long);
+    let swept = async {
+        until_at_work(&started).await;
+        let full = verify(&service, &dir, &json!({})).await;
+        assert_eq!(full.status, 429, "{}", full.text);
+        service.service.sweep().await.unwrap();
+        assert!(
+            store.as_it_stands(&forgotten).await.unwrap().is_some(),
+            "it is fresh"
+        );
+        cloud.clock.advance(61_000);
+        service.service.sweep().await.unwrap();
+        assert!(store.as_it_stands(&forgotten).await.unwrap().is_none());
+        let at_work = Watch::of(dir.to_str().unwrap());
+        assert!(!at_work.alive().is_empty(), "one that has time goes on");
+        // Past all that the other one may take, with its task still at work.
+        cloud.clock.advance(600_000);
+        service.service.sweep().await.unwrap();
+        at_work.until_none(SOON).await;
+    };
+    let (answer, ()) = tokio::join!(alive, swept);
+    let code = answer.body["error"]["code"].as_str();
+    assert_eq!(code, Some("INTERNAL_ERROR"), "{}", answer.text);
+    assert!(are_free(&service).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_goes_away_leaves_a_verification_that_ends_by_its_own_time() {
+    let service = quiet_service().await;
+    let started = service.dir.path().join("started");
+    let plan = format!(
+        "tests: [{{run: 'touch {}; sleep 4321'}}]\n",
+        started.display()
+    );
+    let dir = workspace(&service, &service.org, &[("verify.yaml", &plan)]);
+    let body = json!({ "workDir": dir, "timeoutMs": 2_000 });
+    let client = service.client.clone();
+    let request = tokio::spawn(async move { client.post(RUN, &body).await });
+    until_at_work(&started).await;
+    request.abort();
+    Watch::of(dir.to_str().unwrap()).until_none(SOON).await;
+    let began = Instant::now();
+    while !are_free(&service).await {
+        assert!(began.elapsed() < SOON, "its place stays taken");
+    }
+}
