@@ -6,6 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::Timestamp;
 use crate::money::{MicroCredits, NanoUsd};
+use crate::plugin::PluginId;
 use crate::template::TemplateId;
 
 /// A string of this pattern.
@@ -66,3 +67,14 @@ impl PartialSchema for TemplateId {
 }
 
 impl ToSchema for TemplateId {}
+
+impl PartialSchema for PluginId {
+    fn schema() -> RefOr<Schema> {
+        text(
+            "^(built-in:[a-z]+|custom:[A-Za-z0-9][A-Za-z0-9._-]{0,63})$",
+            "The id of a verification plugin.",
+        )
+    }
+}
+
+impl ToSchema for PluginId {}

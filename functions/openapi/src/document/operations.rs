@@ -5,6 +5,7 @@ mod openapi;
 mod queue;
 mod runs;
 mod templates;
+mod verification;
 mod work_orders;
 
 use super::operation::Operation;
@@ -18,6 +19,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         queue::all,
         credits::all,
         templates::all,
+        verification::all,
         openapi::all,
     ];
     groups.into_iter().flat_map(|of| of(schemas)).collect()

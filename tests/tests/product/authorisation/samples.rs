@@ -116,7 +116,7 @@ fn new_name() -> String {
 }
 
 /// An empty workspace.
-fn work_dir(service: &TestService) -> String {
+pub fn work_dir(service: &TestService) -> String {
     let org = service
         .dir
         .path()

@@ -4,11 +4,14 @@
 use std::collections::BTreeMap;
 
 use awo_http::routes::Style;
-use awo_tests::client::{Answer, Client};
+use awo_tests::client::Answer;
 use awo_tests::contract;
 use awo_tests::door::CountedDoor;
+use awo_tests::service::TestService;
 use regex::Regex;
 use serde_json::{Value, json};
+
+use crate::authorisation::samples;
 
 use super::scene::{Scene, create, example_body};
 use super::{example_file, kept};
@@ -86,13 +89,18 @@ fn example(function: &str, status: u16, answer: &Answer) {
 }
 
 /// Calls an operation as the document shows it, with this path.
-async fn call(client: &Client, method: &str, path: &str, template: &str) -> Answer {
+async fn call(service: &TestService, method: &str, path: &str, template: &str) -> Answer {
+    let client = &service.client;
     let operation = &contract::DOCUMENT["paths"][template][method.to_lowercase()];
     assert!(operation.is_object(), "{method} {template}");
     if operation.get("requestBody").is_none() {
         return client.send(method, path, &[], Vec::new()).await;
     }
-    let body = example_body(&method.to_lowercase(), template).to_string();
+    let mut body = example_body(&method.to_lowercase(), template);
+    if let Some(dir) = body.get_mut("workDir") {
+        *dir = json!(samples::work_dir(service));
+    }
+    let body = body.to_string();
     let json = [("content-type", "application/json")];
     client.send(method, path, &json, body.into_bytes()).await
 }
@@ -218,12 +226,54 @@ async fn every_operation_answers_as_it_is_documented() {
             "/api/v1/work-orders/{id}/kill",
             200,
         ),
+        (
+            "POST",
+            "/api/v1/verification/plugins".to_owned(),
+            "/api/v1/verification/plugins",
+            201,
+        ),
+        (
+            "GET",
+            "/api/v1/verification/plugins".to_owned(),
+            "/api/v1/verification/plugins",
+            200,
+        ),
+        (
+            "GET",
+            "/api/v1/verification/plugins/custom:licences".to_owned(),
+            "/api/v1/verification/plugins/{id}",
+            200,
+        ),
+        (
+            "POST",
+            "/api/v1/verification/plugins/custom:licences/disable".to_owned(),
+            "/api/v1/verification/plugins/{id}/disable",
+            200,
+        ),
+        (
+            "POST",
+            "/api/v1/verification/plugins/custom:licences/enable".to_owned(),
+            "/api/v1/verification/plugins/{id}/enable",
+            200,
+        ),
+        (
+            "DELETE",
+            "/api/v1/verification/plugins/custom:licences".to_owned(),
+            "/api/v1/verification/plugins/{id}",
+            204,
+        ),
+        (
+            "POST",
+            "/api/v1/verification/run".to_owned(),
+            "/api/v1/verification/run",
+            200,
+        ),
         ("GET", "/openapi.json".to_owned(), "/openapi.json", 200),
     ];
     let _ = waiting_run;
     let mut driven = std::collections::BTreeSet::new();
     for (method, path, template, status) in &calls {
-        let answer = call(scene.client(), method, path, template).await;
+        let answer = call(&scene.service, method, path, template).await;
         let function = contract::operation(method, path).unwrap().function;
         driven.insert((*method, *template));
         match *template {
