@@ -111,6 +111,10 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             "kill-work-order",
             awo_work_orders::kill_work_order::function(cloud)?,
         ),
+        (
+            "purge-work-orders",
+            awo_work_orders::purge_work_orders::function(cloud)?,
+        ),
     ];
     for (name, function) in streaming {
         registry.register_streaming(name, streaming_http_function(function), STREAM_TIMEOUT);

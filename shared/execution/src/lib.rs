@@ -4,5 +4,6 @@
 
 pub mod dispatcher;
 pub mod endings;
+pub mod purger;
 pub mod start_task;
 pub mod stopper;

@@ -106,6 +106,7 @@ pub const ROUTES: &[Route] = &[
     GET_WORK_ORDER,
     CANCEL_WORK_ORDER,
     KILL_WORK_ORDER,
+    PURGE_WORK_ORDERS,
     START_RUN,
     LIST_RUNS,
     GET_RUN,
@@ -151,12 +152,14 @@ impl Route {
     }
 }
 
-/// The methods that a path has, in the table's order.
+/// The methods that a path has, in the table's order. A path that is written in the table is that
+/// one alone, whatever parameters would also match it.
 #[must_use]
 pub fn methods_of(path: &str) -> Vec<&'static str> {
+    let is_written = ROUTES.iter().any(|route| route.path == path);
     ROUTES
         .iter()
-        .filter(|route| route.matches(path))
+        .filter(|route| route.matches(path) && (!is_written || route.path == path))
         .map(|route| route.method)
         .collect()
 }
@@ -176,6 +179,7 @@ mod tests {
     fn a_path_is_matched_part_by_part() {
         assert_eq!(methods_of("/v1/work-orders"), ["POST", "GET"]);
         assert_eq!(methods_of("/v1/work-orders/wo_x"), ["GET"]);
+        assert_eq!(methods_of("/api/v1/work-orders/purge"), ["POST"]);
         assert!(methods_of("/v1/work-orders/").is_empty());
         assert!(methods_of("/v1/work-orders/wo_x/more").is_empty());
     }

@@ -2,12 +2,14 @@
 
 pub use credits::{BalanceShape, TransactionShape};
 pub use log::LogShape;
+pub use purge::PurgeShape;
 pub use queue::{HealthShape, PositionShape};
 pub use run::RunShape;
 pub use work_order::WorkOrderShape;
 
 mod credits;
 mod log;
+mod purge;
 mod queue;
 mod run;
 mod work_order;

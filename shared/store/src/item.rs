@@ -73,6 +73,11 @@ impl Key {
         Key::new(logs(org, run), format!("{iteration:010}"))
     }
 
+    /// What is still to be deleted of work orders that were purged together: the first one's id.
+    pub fn purge(org: &OrgId, first: &WorkOrderId) -> Key {
+        Key::new(format!("{org}#purge"), first.as_str())
+    }
+
     pub fn usage(org: &OrgId, completed_at: Timestamp, run: &RunId) -> Key {
         Key::new(usage_records(org), format!("{completed_at}#{run}"))
     }
@@ -157,6 +162,16 @@ pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
     format!("{org}#{run}#log")
 }
 
+/// Partition of a run's audit.
+pub(crate) fn audits(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#audit")
+}
+
+/// Partition of a run's diff.
+pub(crate) fn diffs(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#diff")
+}
+
 pub(crate) fn usage_records(org: &OrgId) -> String {
     format!("{org}#usage")
 }
@@ -195,6 +210,10 @@ pub(crate) fn runs_with(org: &OrgId, status: RunStatus) -> String {
 pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
     format!("{org}#{id}")
 }
+
+/// Partition of the index of due items: what is left of purged work orders. Apart from the others,
+/// so that a large purge keeps nobody waiting.
+pub(crate) const DUE_PURGES: &str = "purge";
 
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {

@@ -16,6 +16,7 @@
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
+//! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
@@ -33,12 +34,14 @@
 pub mod credits;
 pub mod dispatch;
 pub mod endings;
+pub mod erasure;
 pub mod idempotency;
 pub mod keys;
 pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod purge;
 pub mod queue_view;
 pub mod reports;
 pub mod runs;

@@ -36,6 +36,7 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Purge,
 }
 
 /// A write whose condition did not hold, with the item as it is.

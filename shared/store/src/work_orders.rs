@@ -247,7 +247,7 @@ impl Store {
     }
 }
 
-fn start_after(org: &OrgId, id: &WorkOrderId, status: Option<WorkOrderStatus>) -> Item {
+pub(crate) fn start_after(org: &OrgId, id: &WorkOrderId, status: Option<WorkOrderStatus>) -> Item {
     let mut key = Key::work_order(org, id).to_item();
     if let Some(status) = status {
         key.insert(

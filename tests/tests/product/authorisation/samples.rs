@@ -118,6 +118,10 @@ fn of(route: &'static Route) -> Vec<Sample> {
             call(),
             call().body(json!({ "immediate": true, "reason": "enough" })),
         ],
+        // A dry run: a real one would take from the other samples what they are about.
+        ("POST", "/api/v1/work-orders/purge") => {
+            vec![call().body(json!({ "dryRun": true, "olderThanDays": 1 }))]
+        }
         ("POST", "/v1/runs/{id}/cancel") => {
             vec![call(), call().body(json!({ "reason": "enough" }))]
         }
