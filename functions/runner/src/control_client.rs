@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use awo_domain::control::{
-    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, finish_path, logs_path,
-    report_path,
+    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, SnapshotDiff,
+    diff_path, finish_path, logs_path, report_path,
 };
 use reqwest::{Client, StatusCode, redirect};
 use serde::Serialize;
@@ -74,6 +74,7 @@ pub(crate) struct ControlClient {
     token: String,
     report_path: String,
     logs_path: String,
+    diff_path: String,
     finish_path: String,
 }
 
@@ -91,6 +92,7 @@ impl ControlClient {
             token: new_token().map_err(NotClaimed::Failed)?,
             report_path: report_path(&nonce.org, &nonce.run),
             logs_path: logs_path(&nonce.org, &nonce.run),
+            diff_path: diff_path(&nonce.org, &nonce.run),
             finish_path: finish_path(&nonce.org, &nonce.run),
         };
         let claim = Claim {
@@ -134,6 +136,11 @@ impl ControlClient {
     /// Sends what an agent wrote.
     pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
         self.post(&self.logs_path, log, true).await
+    }
+
+    /// Sends what the run has changed so far.
+    pub(crate) async fn diff(&self, diff: &SnapshotDiff) -> Result<ReportAnswer, CallError> {
+        self.post(&self.diff_path, diff, true).await
     }
 
     /// Sends the last report.

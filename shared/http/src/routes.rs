@@ -113,6 +113,7 @@ pub const ROUTES: &[Route] = &[
     CANCEL_RUN,
     LIST_RUN_EVENTS,
     GET_RUN_LOGS,
+    GET_RUN_DIFF,
     GET_QUEUE_POSITION,
     GET_QUEUE_HEALTH,
     GET_CREDITS,
@@ -127,6 +128,7 @@ pub const ROUTES: &[Route] = &[
     REPORT,
     FINISH,
     KEEP_LOG,
+    KEEP_DIFF,
 ];
 
 /// The function that answers what no route does: 404 and 405.

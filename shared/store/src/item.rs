@@ -73,6 +73,11 @@ impl Key {
         Key::new(logs(org, run), format!("{iteration:010}"))
     }
 
+    /// A part of a run's diff, from 1.
+    pub fn diff(org: &OrgId, run: &RunId, part: u32) -> Key {
+        Key::new(diffs(org, run), format!("{part:010}"))
+    }
+
     /// What is still to be deleted of work orders that were purged together: the first one's id.
     pub fn purge(org: &OrgId, first: &WorkOrderId) -> Key {
         Key::new(format!("{org}#purge"), first.as_str())
@@ -209,6 +214,11 @@ pub(crate) fn runs_with(org: &OrgId, status: RunStatus) -> String {
 /// Partition of the index by parent: the runs of a work order.
 pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
     format!("{org}#{id}")
+}
+
+/// Partition of the index by parent: the children of a work order.
+pub(crate) fn children_of(org: &OrgId, id: &WorkOrderId) -> String {
+    format!("{org}#{id}#child")
 }
 
 /// Partition of the index of due items: what is left of purged work orders. Apart from the others,

@@ -11,6 +11,7 @@
 //! | work | `<org>#run` | run id | run |
 //! | work | `<org>#<run>#event` | sequence | timeline event |
 //! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
+//! | work | `<org>#<run>#diff` | part | what the run has changed, by its newest commit |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
@@ -32,6 +33,7 @@
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod credits;
+pub mod diffs;
 pub mod dispatch;
 pub mod endings;
 pub mod erasure;
@@ -41,6 +43,7 @@ pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod parents;
 pub mod purge;
 pub mod queue_view;
 pub mod reports;

@@ -114,7 +114,8 @@ impl Store {
         before: Option<Timestamp>,
         after: Option<&WorkOrderId>,
     ) -> Result<Page<WorkOrder>, Error> {
-        let after = after.map(|id| start_after(org, id, Some(status)));
+        let partition = ("statusKey", work_orders_with(org, status));
+        let after = after.map(|id| start_after(org, id, Some(partition)));
         let slice = self.of_status(org, status, before);
         self.slice(slice.limit(CANDIDATES).after(after)).await
     }

@@ -20,6 +20,7 @@ use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
     WorkOrder,
+    Parent,
     Run,
     Event,
     Entry,
@@ -31,6 +32,7 @@ pub(crate) enum Guard {
     LedgerEntry,
     Idempotency,
     Log,
+    Diff,
     Usage,
     Organization,
     ApiKey,

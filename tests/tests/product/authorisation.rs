@@ -3,7 +3,7 @@
 
 mod answers;
 mod runners;
-mod samples;
+pub mod samples;
 mod strangers;
 
 use std::collections::BTreeSet;

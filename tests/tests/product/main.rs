@@ -8,6 +8,7 @@
 
 mod authorisation;
 mod crash_points;
+mod diff;
 mod house;
 mod http_api;
 mod http_lists;
@@ -15,6 +16,9 @@ mod kills;
 mod live_events;
 mod logs;
 mod model;
+mod paging;
+mod parents;
+mod purge;
 mod queue;
 mod restart;
 mod shares;

@@ -8,6 +8,7 @@
 mod agents;
 mod control_double;
 mod delivery;
+mod diffs;
 mod hearing;
 mod hooks;
 mod hostile;

@@ -10,3 +10,5 @@ pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
 pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
 /// `POST /control/{orgId}/runs/{runId}/logs`
 pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
+/// `POST /control/{orgId}/runs/{runId}/diff`
+pub const KEEP_DIFF: Route = control("/control/{orgId}/runs/{runId}/diff");

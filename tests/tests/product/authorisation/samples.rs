@@ -90,7 +90,7 @@ pub fn keyed() -> Vec<Sample> {
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
-const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
+pub const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
 
 /// The ways in which a route is called.
 fn of(route: &'static Route) -> Vec<Sample> {
@@ -105,6 +105,7 @@ fn of(route: &'static Route) -> Vec<Sample> {
             call(),
             call().query("status=queued&limit=100"),
             call().query("tenantId={tenant}"),
+            call().query("parentId={workOrder}"),
         ],
         ("GET", "/v1/runs") => vec![
             call(),
@@ -130,6 +131,7 @@ fn of(route: &'static Route) -> Vec<Sample> {
             "/v1/work-orders/{id}"
             | "/v1/runs/{id}"
             | "/v1/runs/{id}/logs"
+            | "/v1/runs/{id}/diff"
             | "/api/v1/queue/position/{workOrderId}"
             | "/api/v1/queue/health"
             | "/v1/credits",
@@ -150,6 +152,12 @@ fn of(route: &'static Route) -> Vec<Sample> {
         ],
         ("POST", "/control/{orgId}/runs/{runId}/logs") => {
             vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
+        }
+        ("POST", "/control/{orgId}/runs/{runId}/diff") => {
+            let diff = json!({
+                "iteration": 1, "baseCommit": "c0", "commit": "c1", "diff": EMPTY_GZIP, "bytes": 0,
+            });
+            vec![call().body(diff)]
         }
         (method, path) => panic!("say in {} how {method} {path} is called", file!()),
     }
