@@ -4,27 +4,30 @@
 
 use std::time::Instant;
 
-use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use aws_sdk_dynamodb::types::{
     AttributeValue, DeleteRequest, ReturnConsumedCapacity, WriteRequest,
 };
+use futures::{StreamExt, stream};
 use serde::Deserialize;
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{DUE_PURGES, Item, Key, audits, diffs, events, logs, runs_of};
+use crate::item::{DUE_PURGES, Item, Key, diffs, events, logs, runs_of, snapshots};
 use crate::list::Slice;
 use crate::purge::PurgeRecord;
 use crate::schema::{BY_PARENT, DUE};
 use crate::table::{conflict_pause, failed, log};
 
-/// Items that one call deletes at most; the rest is left to the next one.
-const MAX_ERASED: u32 = 2_000;
+/// Items of one kind that one call deletes of a run at most; the rest is left to the next one.
+const MAX_ERASED: u32 = 1_000;
+/// Runs, or work orders, that are looked at together.
+const AT_ONCE: usize = 8;
 /// Items of one batch: as many as DynamoDB takes.
 const BATCH: usize = 25;
 /// How often what DynamoDB left of a batch is sent again.
 const BATCH_TRIES: u32 = 8;
-/// Runs of a purged work order that are looked at together.
+/// Further runs of a purged work order that one call deletes.
 const RUNS: u32 = 25;
 
 #[derive(Debug, Deserialize)]
@@ -57,80 +60,77 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn erase(&self, record: &PurgeRecord) -> Result<bool, Error> {
-        let (org, mut left) = (&record.org_id, MAX_ERASED);
-        for (at, run) in record.runs.iter().enumerate() {
-            left = self.erase_run(org, run, left).await?;
-            if left == 0 {
-                self.keep_rest(record, &record.runs[at..]).await?;
-                return Ok(false);
+        let org = &record.org_id;
+        let runs: Vec<_> = record
+            .runs
+            .iter()
+            .map(|run| Box::pin(self.erase_run(org, run)))
+            .collect();
+        let runs: Vec<Result<bool, Error>> = stream::iter(runs).buffered(AT_ONCE).collect().await;
+        let mut left = Vec::new();
+        for (run, done) in record.runs.iter().zip(runs) {
+            if !done? {
+                left.push(run.clone());
             }
         }
-        // Runs that the index had not shown, or that were too many for one transaction.
-        for order in &record.work_orders {
-            let runs = Slice::of_index(
-                &self.tables.work,
-                BY_PARENT,
-                "parentKey",
-                runs_of(org, order),
-            );
-            let page = self.slice::<RunAt>(runs.limit(RUNS)).await?;
-            for run in page.items {
-                left = self.erase_run(org, &run.run_id, left).await?;
-                if left == 0 {
-                    break;
-                }
-                self.purge_run(org, &run.run_id).await?;
-            }
-            if left == 0 || page.has_more {
-                self.keep_rest(record, &[]).await?;
-                return Ok(false);
-            }
+        let orders: Vec<_> = record
+            .work_orders
+            .iter()
+            .map(|order| Box::pin(self.erase_runs_of(org, order)))
+            .collect();
+        let orders: Vec<Result<bool, Error>> =
+            stream::iter(orders).buffered(AT_ONCE).collect().await;
+        let mut is_done = left.is_empty();
+        for done in orders {
+            is_done &= done?;
         }
-        if let Some(first) = record.work_orders.first() {
-            let key = Key::purge(org, first);
-            self.delete_all(vec![At {
-                pk: key.pk,
-                sk: key.sk,
-            }])
-            .await?;
-        }
-        Ok(true)
-    }
-
-    /// Deletes what belongs to a run; how many more items may be deleted, 0 if it is not done.
-    async fn erase_run(&self, org: &OrgId, run: &RunId, left: u32) -> Result<u32, Error> {
-        let mut left = left;
-        for partition in [
-            events(org, run),
-            logs(org, run),
-            audits(org, run),
-            diffs(org, run),
-        ] {
-            let slice = Slice::of_partition(&self.tables.work, partition).keys_only();
-            let page = self.slice::<At>(slice.limit(left)).await?;
-            left = left.saturating_sub(u32::try_from(page.items.len()).unwrap_or(u32::MAX));
-            self.delete_all(page.items).await?;
-            if left == 0 || page.has_more {
-                return Ok(0);
-            }
-        }
-        Ok(left)
-    }
-
-    /// Notes which runs are still to be looked at.
-    async fn keep_rest(&self, record: &PurgeRecord, runs: &[RunId]) -> Result<(), Error> {
         let Some(first) = record.work_orders.first() else {
-            return Ok(());
+            return Ok(true);
         };
-        let change = Change::new().set("runs", runs).when_present("purgedAt");
-        // Refused, another sweep has come to the end of it.
-        self.update(
-            &self.tables.work,
-            &Key::purge(&record.org_id, first),
-            change,
-        )
-        .await?;
-        Ok(())
+        let key = Key::purge(org, first);
+        if is_done {
+            let (pk, sk) = (key.pk, key.sk);
+            self.delete_all(vec![At { pk, sk }]).await?;
+        } else {
+            let change = Change::new().set("runs", left).when_present("purgedAt");
+            // Refused, another sweep has come to the end of it.
+            self.update(&self.tables.work, &key, change).await?;
+        }
+        Ok(is_done)
+    }
+
+    /// Deletes runs of a purged work order that the index had not shown, or that were too many for
+    /// one transaction. True if there are no more.
+    async fn erase_runs_of(&self, org: &OrgId, order: &WorkOrderId) -> Result<bool, Error> {
+        let (work, runs) = (&self.tables.work, runs_of(org, order));
+        let runs = Slice::of_index(work, BY_PARENT, "parentKey", runs);
+        let page = self.slice::<RunAt>(runs.limit(RUNS)).await?;
+        for run in page.items {
+            if !self.erase_run(org, &run.run_id).await? {
+                return Ok(false);
+            }
+            self.purge_run(org, &run.run_id).await?;
+        }
+        Ok(!page.has_more)
+    }
+
+    /// Deletes what belongs to a run; false if there is more of it.
+    async fn erase_run(&self, org: &OrgId, run: &RunId) -> Result<bool, Error> {
+        let keys = |partition: String| {
+            let slice = Slice::of_partition(&self.tables.work, partition);
+            self.slice::<At>(slice.keys_only().limit(MAX_ERASED))
+        };
+        let (events, logs, snapshots, diffs) = tokio::try_join!(
+            keys(events(org, run)),
+            keys(logs(org, run)),
+            keys(snapshots(org, run)),
+            keys(diffs(org, run))
+        )?;
+        let pages = [events, logs, snapshots, diffs];
+        let is_done = !pages.iter().any(|page| page.has_more);
+        self.delete_all(pages.into_iter().flat_map(|page| page.items).collect())
+            .await?;
+        Ok(is_done)
     }
 
     async fn delete_all(&self, items: Vec<At>) -> Result<(), Error> {

@@ -168,7 +168,7 @@ pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
 }
 
 /// Partition of a run's audit.
-pub(crate) fn audits(org: &OrgId, run: &RunId) -> String {
+pub(crate) fn snapshots(org: &OrgId, run: &RunId) -> String {
     format!("{org}#{run}#audit")
 }
 

@@ -155,24 +155,30 @@ impl Store {
         }
     }
 
-    /// A work order with what is known of its runs.
+    /// A work order with what is known of its runs. The index may lag behind: what it says of a run
+    /// that it takes for living, and of the newest one, is read from the table.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn doomed(&self, org: &OrgId, order: WorkOrder) -> Result<Doomed, Error> {
-        let runs = Slice::of_index(
-            &self.tables.work,
-            BY_PARENT,
-            "parentKey",
-            runs_of(org, &order.id),
-        );
-        let runs = self
-            .slice::<DoomedRun>(runs.newest_first().limit(MAX_RUNS_AT_ONCE))
-            .await?;
-        Ok(Doomed {
-            order,
-            runs: runs.items,
-        })
+        let work = &self.tables.work;
+        let runs = Slice::of_index(work, BY_PARENT, "parentKey", runs_of(org, &order.id));
+        let runs = self.slice::<DoomedRun>(runs.newest_first().limit(MAX_RUNS_AT_ONCE));
+        let newest = Key::run(org, &order.run_id);
+        let newest = self.get::<DoomedRun>(work, &newest);
+        let (known, newest) = tokio::try_join!(runs, newest)?;
+        let mut runs: Vec<DoomedRun> = newest.into_iter().collect();
+        for run in known.items {
+            if run.run_id == order.run_id {
+                continue;
+            }
+            if run.status.is_terminal() {
+                runs.push(run);
+            } else {
+                runs.extend(self.get(work, &Key::run(org, &run.run_id)).await?);
+            }
+        }
+        Ok(Doomed { order, runs })
     }
 
     /// Deletes work orders and their runs, all or none; what belongs to the runs is deleted behind.

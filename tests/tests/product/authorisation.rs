@@ -201,9 +201,11 @@ async fn a_path_that_is_not_there_and_a_method_that_is_not_are_told_to_every_key
     for sample in samples::all() {
         let (style, path) = (sample.route.style, sample.target(&things));
         let path = path.split('?').next().unwrap();
+        // A path that is written in the table is no id of another route's.
+        let is_written = ROUTES.iter().any(|route| route.path == path);
         let methods: Vec<&str> = ROUTES
             .iter()
-            .filter(|route| route.matches(path))
+            .filter(|route| route.matches(path) && (!is_written || route.path == path))
             .map(|route| route.method)
             .collect();
         let what = what(&sample, "another method");

@@ -1,17 +1,14 @@
 //! Work orders that are deleted for good: they, and all of theirs, and nothing else.
 
 mod crashes;
-
-use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+mod rest;
+mod rivals;
 
 use awo_domain::OrgId;
-use awo_tests::agents::{escaping, submit, until_ready};
+use awo_tests::agents::submit;
 use awo_tests::client::{Answer, Client};
 use awo_tests::driven::DrivenRun;
 use awo_tests::everything::everything_of;
-use awo_tests::processes::Watch;
-use awo_tests::repository::Repository;
 use awo_tests::rules::{self, Dump};
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
@@ -122,6 +119,10 @@ async fn one_of_each(service: &TestService) -> [Value; 5] {
     let log =
         json!({ "iteration": 1, "output": crate::authorisation::samples::EMPTY_GZIP, "bytes": 0 });
     assert_eq!(run.control("logs", &log).await.status, 200);
+    let diff = json!({
+        "iteration": 1, "baseCommit": "c0", "commit": "c1", "diff": log["output"], "bytes": 0,
+    });
+    assert_eq!(run.control("diff", &diff).await.status, 200);
     run.succeed().await;
     run.free_slot().await;
     let run = DrivenRun::of(service, failed).await;
@@ -311,133 +312,4 @@ async fn a_body_that_is_not_understood_deletes_nothing() {
     let allowed = service.client.get(PURGE).await;
     assert_eq!((allowed.status, allowed.header("allow")), (405, "POST"));
     assert_eq!(total(&service, "/v1/work-orders").await, 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thousands_go_in_one_call() {
-    const MANY: usize = 2_500;
-    let service = still().await;
-    let cloud = &service.service.cloud;
-    let (seed, now) = (Seed::of(cloud, &service.org), cloud.clock.now());
-    let mut made = Vec::new();
-    for i in 0..MANY {
-        let new = if i % 10 == 0 {
-            seed.waiting(now, None).await
-        } else {
-            seed.canceled(now, None).await
-        };
-        made.push(new.id.to_string());
-    }
-    made.sort();
-    assert_eq!(would_delete(&service.client, json!({})).await, MANY as u64);
-    let began = Instant::now();
-    let purged = purge(&service.client, &json!({})).await;
-    println!("a purge of {MANY} work orders took {:?}", began.elapsed());
-    assert_eq!(ids(&purged), made);
-    let dump = rules_hold(&service).await;
-    assert!(dump.work_orders().is_empty() && dump.runs().is_empty());
-    let began = Instant::now();
-    erased(&service).await;
-    println!("what they left was erased in {:?}", began.elapsed());
-    assert!(rules_hold(&service).await.is_at_rest());
-    let left = traces(&service, &service.org, &made[..3]).await;
-    assert_eq!(left, Vec::<String>::new());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_lives_is_dead_before_it_goes() {
-    let service = TestService::start(1_000_000, &[("AWO_MAX_CONCURRENT", "2")]).await;
-    let repository = Repository::with(&[("Makefile", "test:\n\t@true\n")]);
-    let body = awo_tests::agents::order(&repository.url(), &escaping("0.05"));
-    let (mut orders, mut runs) = (Vec::new(), Vec::new());
-    for _ in 0..2 {
-        orders.push(submit(&service.client, &body).await);
-    }
-    for order in &orders {
-        runs.push(until_ready(&service.client, order).await);
-    }
-    let purged = purge(&service.client, &json!({ "statuses": ["running"] })).await;
-    for run in &runs {
-        let left = Watch::of(run).alive();
-        assert!(left.is_empty(), "alive after the answer: {left:#?}");
-    }
-    assert_eq!(ids(&purged), [id(&orders[0]), id(&orders[1])]);
-    let dump = rules_hold(&service).await;
-    assert!(dump.leases().is_empty() && dump.work_orders().is_empty());
-    let usage = service.client.get("/v1/credits/usage").await;
-    assert_eq!(
-        usage.body["total"], 3,
-        "what they used is paid: {}",
-        usage.text
-    );
-    erased(&service).await;
-    assert_eq!(
-        traces(&service, &service.org, &runs).await,
-        Vec::<String>::new()
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_meets_a_purge_wins_or_loses_whole() {
-    let service = still().await;
-    for round in 0..4 {
-        let mut orders = Vec::new();
-        for _ in 0..12 {
-            orders.push(submitted(&service).await);
-        }
-        let failed = DrivenRun::of(&service, &orders[0]).await;
-        failed.fail().await;
-        failed.free_slot().await;
-        let client = service.client.clone();
-        let purges = [0, 1].map(|_| {
-            let client = client.clone();
-            tokio::spawn(async move { ids(&purge(&client, &json!({})).await) })
-        });
-        let callers: Vec<_> = (orders.iter().enumerate())
-            .map(|(at, order)| {
-                let (client, path) = (client.clone(), format!("/api/v1/work-orders/{}", id(order)));
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(3 * at as u64)).await;
-                    let answer = match at % 3 {
-                        0 => client.post(&format!("{path}/runs"), &json!({})).await,
-                        1 => client.send("DELETE", &path, &[], Vec::new()).await,
-                        _ => client.post(&format!("{path}/kill"), &json!({})).await,
-                    };
-                    assert!(
-                        [200, 201, 404, 409].contains(&answer.status),
-                        "{}",
-                        answer.text
-                    );
-                })
-            })
-            .collect();
-        let mut deleted = Vec::new();
-        for purge in purges {
-            deleted.extend(purge.await.unwrap());
-        }
-        for caller in callers {
-            caller.await.unwrap();
-        }
-        let unique: BTreeSet<&String> = deleted.iter().collect();
-        assert_eq!(
-            unique.len(),
-            deleted.len(),
-            "one of two purges tells of each"
-        );
-        let dump = rules_hold(&service).await;
-        for order in dump.work_orders() {
-            let id = order["id"].as_str().unwrap();
-            assert!(
-                !deleted.iter().any(|gone| gone == id),
-                "{id} came back in {round}"
-            );
-        }
-    }
-    let rest = total(&service, "/v1/work-orders?limit=100").await;
-    assert_eq!(
-        ids(&purge(&service.client, &json!({})).await).len() as u64,
-        rest
-    );
-    erased(&service).await;
-    assert!(rules_hold(&service).await.is_at_rest());
 }

@@ -125,7 +125,6 @@ fn of(route: &'static Route) -> Vec<Sample> {
             call(),
             call().query("status=queued&limit=100"),
             call().query("tenantId={tenant}"),
-            call().query("parentId={workOrder}"),
         ],
         ("GET", "/v1/runs") => vec![
             call(),

@@ -147,6 +147,8 @@ async fn an_idempotency_key_and_a_cursor_are_of_no_use_to_another_organization()
     let things = Things::of(&service).await;
     let mut creating = samples::keyed();
     creating.retain(|sample| !sample.only_reads() && !sample.names_something());
+    // A purge makes nothing, and takes no key.
+    creating.retain(|sample| sample.route.path != "/api/v1/work-orders/purge");
     for sample in creating {
         let what = what(&sample, "the same idempotency key");
         let theirs = sample.send(&service.client, &things).await;
