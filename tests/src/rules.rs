@@ -105,7 +105,9 @@ impl Dump {
         Dump { items }
     }
 
-    pub(crate) fn partition(&self, partition: &str) -> Vec<&Value> {
+    /// The items of a partition, such as `#queue`.
+    #[must_use]
+    pub fn partition(&self, partition: &str) -> Vec<&Value> {
         self.items
             .iter()
             .filter(|(pk, _, _)| pk == partition)

@@ -30,8 +30,8 @@ const MAX_BYTES: usize = 2 * 1_048_576;
 /// What a work order takes besides its prompt, and what a run takes, in bytes, rather too much.
 const ORDER_BYTES: usize = 16_384;
 const RUN_BYTES: usize = 16_384;
-/// When the erasure begins: an index may lag behind by then, and no longer.
-const ERASE_AFTER_MS: i64 = 2_000;
+/// When the erasure begins: it finds runs that the index did not show yet, so it gives it time.
+const ERASE_AFTER_MS: i64 = 60_000;
 
 /// A work order that is to be deleted, with its runs as far as they are known.
 #[derive(Debug, Clone)]

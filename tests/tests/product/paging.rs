@@ -242,31 +242,32 @@ impl Scene<'_> {
     }
 }
 
-async fn walk(service: &TestService, walk: Walk) {
+/// A new organization, with what it has from the start: a first purchase, or built-in templates.
+async fn scene(service: &TestService, list: List) -> Scene<'_> {
     let (org, client) = service.another_org(1_000).await;
-    let (_, stranger) = service.another_org(1).await;
-    let (plural, id_field) = walk.list.fields();
-    let path = walk.list.path();
-    // What a new organization has: its first purchase, or the built-in templates.
-    let items = client.get(&format!("{path}&limit=100")).await.body;
-    let known = items[plural]
-        .as_array()
-        .unwrap()
-        .iter()
-        .rev()
-        .map(|item| Item {
-            id: item[id_field].as_str().unwrap().to_owned(),
-            tenant: None,
-            status: "",
-            made: None,
-        });
-    let mut scene = Scene {
+    let (plural, id_field) = list.fields();
+    let known = client.get(&format!("{}&limit=100", list.path())).await.body;
+    let known = known[plural].as_array().unwrap().iter().rev();
+    let items = known.map(|item| Item {
+        id: item[id_field].as_str().unwrap().to_owned(),
+        tenant: None,
+        status: "",
+        made: None,
+    });
+    Scene {
         service,
         org,
-        list: walk.list,
-        items: known.collect(),
-        client: client.clone(),
-    };
+        list,
+        items: items.collect(),
+        client,
+    }
+}
+
+async fn walk(service: &TestService, walk: Walk) {
+    let (_, stranger) = service.another_org(1).await;
+    let ((plural, id_field), path) = (walk.list.fields(), walk.list.path());
+    let mut scene = scene(service, walk.list).await;
+    let client = scene.client.clone();
     for (tenant, canceled) in walk.before {
         scene.add(tenant).await;
         if canceled {
