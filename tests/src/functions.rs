@@ -19,6 +19,7 @@ pub struct Functions {
     start: Function,
     cancel: Function,
     kill: Function,
+    purge: Function,
     control: Function,
     dispatch: Function,
     task_stopped: Function,
@@ -41,6 +42,9 @@ impl Functions {
             cancel: http(awo_work_orders::cancel_work_order::function(cloud)),
             kill: collected(streaming_http_function(
                 awo_work_orders::kill_work_order::function(cloud).expect("settings"),
+            )),
+            purge: collected(streaming_http_function(
+                awo_work_orders::purge_work_orders::function(cloud).expect("settings"),
             )),
             control: http(awo_control::function(cloud)),
             dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
@@ -112,6 +116,13 @@ impl Functions {
             Some(body),
         )
         .await
+    }
+
+    /// `POST /api/v1/work-orders/purge`.
+    pub async fn purge(&self, org: &Org, body: &Value) -> Reply {
+        let json = ("Content-Type", "application/json".to_owned());
+        let (path, headers) = ("/api/v1/work-orders/purge", [json, bearer(org)]);
+        http(&self.purge, "POST", path, path, &[], &headers, Some(body)).await
     }
 
     /// `POST /control/claim`.

@@ -20,6 +20,7 @@ pub mod measure;
 pub mod processes;
 pub mod repository;
 pub mod rules;
+pub mod seed;
 pub mod service;
 pub mod world;
 

@@ -14,7 +14,7 @@ const PARTITIONS: [(&str, &[&str]); 2] = [
     (
         "AWO_WORK_TABLE",
         &[
-            "", "#wo", "#run", "#queue", "#lease", "#idem", "#usage", "#day", "#again",
+            "", "#wo", "#run", "#queue", "#lease", "#idem", "#purge", "#usage", "#day", "#again",
         ],
     ),
     (
@@ -105,7 +105,9 @@ impl Dump {
         Dump { items }
     }
 
-    pub(crate) fn partition(&self, partition: &str) -> Vec<&Value> {
+    /// The items of a partition, such as `#queue`.
+    #[must_use]
+    pub fn partition(&self, partition: &str) -> Vec<&Value> {
         self.items
             .iter()
             .filter(|(pk, _, _)| pk == partition)
@@ -144,11 +146,11 @@ impl Dump {
         self.one("", "balance").map_or(0, |b| number(b, "reserved"))
     }
 
-    /// True if nothing waits, no slot is taken and no hold is open.
+    /// True if nothing waits or is still to be deleted, no slot is taken and no hold is open.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let quiet = |partition| self.partition(partition).is_empty();
-        quiet("#lease") && quiet("#queue") && self.reserved() == 0
+        quiet("#lease") && quiet("#queue") && quiet("#purge") && self.reserved() == 0
     }
 
     /// What is wrong, if anything.

@@ -1,7 +1,7 @@
 //! The rules of usage: every run that had a slot and is settled is in the records, and in the sums
 //! of its day, once; and who comes again is known to come again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -13,6 +13,10 @@ impl Dump {
             |run: &&Value| run.get("settledAt").is_some() && run.get("startedAt").is_some();
         let over: Vec<&Value> = self.runs().into_iter().filter(counted).collect();
         let records = self.partition("#usage");
+        // What a purge has deleted was used all the same: of it only the record is left.
+        let there: BTreeSet<String> = self.runs().iter().map(|run| text(run, "runId")).collect();
+        let is_purged = |record: &&&Value| !there.contains(&text(record, "runId"));
+        let purged: Vec<&Value> = records.iter().filter(is_purged).copied().collect();
         let days = self.partition("#day");
         let of_days = |name: &str, models: bool| -> i64 {
             let wanted = |day: &&&Value| text(day, "sk").contains('#') == models;
@@ -24,20 +28,25 @@ impl Dump {
         let used = |name: &str| -> i64 {
             let models = over
                 .iter()
+                .chain(&purged)
                 .flat_map(|run| run["usage"].as_array().cloned().unwrap_or_default());
             models.map(|model| number(&model["usage"], name)).sum()
         };
         let took = records.iter().map(|r| number(r, "durationMs")).sum();
         let comers = self.partition("#again");
         let later = comers.iter().filter(|again| again.get("at").is_some());
-        let runs = i64::try_from(over.len()).unwrap_or(0);
+        let runs = i64::try_from(over.len() + purged.len()).unwrap_or(0);
+        let came_again = purged
+            .iter()
+            .filter(|record| record.get("earlier").is_some());
+        let came_again = i64::try_from(came_again.count()).unwrap_or(0);
         let there = i64::try_from(records.len()).unwrap_or(0);
         let again = of_days("again", false) + i64::try_from(later.count()).unwrap_or(0);
         for (what, kept, wanted) in [
             ("records", there, runs),
             ("runs of the days", of_days("runs", false), runs),
             ("time of the days", of_days("durationMs", false), took),
-            ("again", again, self.came_again(&over)),
+            ("again", again, self.came_again(&over) + came_again),
             (
                 "input tokens of the days",
                 of_days("inputTokens", true),

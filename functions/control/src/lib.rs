@@ -1,10 +1,12 @@
-//! The runner's own API: trading the nonce for a token, reporting, what agents wrote, finishing.
+//! The runner's own API: trading the nonce for a token, reporting, what agents wrote and what
+//! runs have changed, finishing.
 //!
 //! A runner is one of our programs on a machine where hostile code runs, so its word is checked
 //! like any other: who it is by nonce or token, what it says by shape and range, and it can
 //! speak of its own run only.
 
 mod claim;
+mod diff;
 mod finish;
 mod log;
 mod report;
@@ -74,6 +76,8 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         verification::claim(&state, &request).await
     } else if routes::REPORT_VERIFICATION.matches(path) {
         verification::report(&state, &request, now).await
+    } else if routes::KEEP_DIFF.matches(path) {
+        diff::handle(&state, &request, now).await
     } else {
         Err(Error::NotFound(Resource::Route))
     }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use awo_domain::control::{
-    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, finish_path, logs_path,
-    report_path,
+    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, SnapshotDiff,
+    diff_path, finish_path, logs_path, report_path,
 };
 use awo_domain::manual::{
     CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
@@ -84,6 +84,7 @@ pub(crate) struct ControlClient {
     line: Line,
     report_path: String,
     logs_path: String,
+    diff_path: String,
     finish_path: String,
 }
 
@@ -103,6 +104,7 @@ impl ControlClient {
             line,
             report_path: report_path(org, run),
             logs_path: logs_path(org, run),
+            diff_path: diff_path(org, run),
             finish_path: finish_path(org, run),
         };
         let is_ours = spec.org_id == *org && spec.run_id == *run;
@@ -117,6 +119,11 @@ impl ControlClient {
     /// Sends what an agent wrote.
     pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
         self.line.post(&self.logs_path, log, true).await
+    }
+
+    /// Sends what the run has changed so far.
+    pub(crate) async fn diff(&self, diff: &SnapshotDiff) -> Result<ReportAnswer, CallError> {
+        self.line.post(&self.diff_path, diff, true).await
     }
 
     /// Sends the last report.

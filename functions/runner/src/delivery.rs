@@ -108,6 +108,7 @@ mod tests {
         let source = serde_json::from_str(r#"{"repository":"https://example.com/a/b"}"#).unwrap();
         let answer = Answer {
             success: false,
+            written: 0,
             stdout: stdout.as_bytes().to_vec(),
             stderr: stderr.to_owned(),
         };

@@ -1,8 +1,9 @@
 //! Everything on its way to the control API, in order: events numbered from 1 without gaps, each
-//! until it is acknowledged, and logs, each until it is kept. At the end comes one last report.
+//! until it is acknowledged, and logs and diffs, each until it is kept. At the end comes one last
+//! report.
 //!
-//! Once a client wishes that the run stops, events are no longer kept and no longer sent; logs
-//! still are, and the last report.
+//! Once a client wishes that the run stops, events are no longer kept and no longer sent; logs and
+//! diffs still are, and the last report.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use awo_domain::Timestamp;
 use awo_domain::control::{
     Finish, HEARTBEAT_MS, IterationLog, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
-    ReportAnswer, RunnerEvent, Wish,
+    ReportAnswer, RunnerEvent, SnapshotDiff, Wish,
 };
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -19,7 +20,7 @@ use crate::control_client::{Backoff, CallError, ControlClient};
 use crate::reporter::{Ending, Finishing, Message, NotFinished};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
-/// How long logs may keep the last report of a stopped run waiting.
+/// How long logs and diffs may keep the last report of a stopped run waiting.
 const STOPPED_LOGS_LIMIT: Duration = Duration::from_secs(3);
 /// For one try of the last report of a stopped run, of which there should be several.
 const STOPPED_CALL_LIMIT: Duration = Duration::from_secs(5);
@@ -27,6 +28,7 @@ const STOPPED_CALL_LIMIT: Duration = Duration::from_secs(5);
 enum Item {
     Event(NumberedEvent),
     Log(IterationLog),
+    Diff(SnapshotDiff),
 }
 
 pub(crate) struct Desk {
@@ -106,6 +108,7 @@ impl Desk {
         match message {
             Message::Event(at, event) => self.number(at, event),
             Message::Log(log) => self.pending.push_back(Item::Log(log)),
+            Message::Diff(diff) => self.pending.push_back(Item::Diff(diff)),
             Message::Finish(finishing) => return Some(finishing),
         }
         None
@@ -118,16 +121,16 @@ impl Desk {
         self.pending.push_back(Item::Event(event));
     }
 
-    /// The next events, up to a log.
+    /// The next events, up to a log or a diff.
     fn batch(&self) -> Vec<NumberedEvent> {
         let events = self.pending.iter().map_while(|item| match item {
             Item::Event(event) => Some(event.clone()),
-            Item::Log(_) => None,
+            Item::Log(_) | Item::Diff(_) => None,
         });
         events.take(MAX_REPORTED_EVENTS).collect()
     }
 
-    /// Sends a log, a batch of events, or a heartbeat, until it is kept or refused. It has no
+    /// Sends a log, a diff, a batch of events, or a heartbeat, until it is kept or refused. It has no
     /// limit of its own: the run has one, and its last report another.
     async fn send_next(&mut self) -> Result<(), NotFinished> {
         let mut backoff = Backoff::new();
@@ -136,6 +139,7 @@ impl Desk {
             let last = events.last().map_or(0, |event| event.number);
             let sent = match self.pending.front() {
                 Some(Item::Log(log)) => self.client.log(log).await,
+                Some(Item::Diff(diff)) => self.client.diff(diff).await,
                 _ => self.client.report(&Report { events }).await,
             };
             match sent {
@@ -156,9 +160,9 @@ impl Desk {
         }
     }
 
-    /// A log at the front is what was sent; events are kept as far as the answer says.
+    /// A log or a diff at the front is what was sent; events are kept as far as the answer says.
     fn drop_kept(&mut self, answer: &ReportAnswer) {
-        if let Some(Item::Log(_)) = self.pending.front() {
+        if let Some(Item::Log(_) | Item::Diff(_)) = self.pending.front() {
             self.pending.pop_front();
             return;
         }
@@ -188,10 +192,10 @@ impl Desk {
             // The client's own limit of a call is enough.
             None => (ending, Duration::MAX),
             Some(wish) => {
-                self.pending.retain(|item| matches!(item, Item::Log(_)));
+                self.pending.retain(|item| !matches!(item, Item::Event(_)));
                 match timeout(STOPPED_LOGS_LIMIT, self.send_most()).await {
                     Ok(sent) => sent?,
-                    Err(_) => tracing::warn!("a log was not taken in time"),
+                    Err(_) => tracing::warn!("a log or a diff was not taken in time"),
                 }
                 self.pending.clear();
                 (overtaken(ending, wish), STOPPED_CALL_LIMIT)

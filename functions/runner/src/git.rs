@@ -79,6 +79,8 @@ pub(crate) struct Call<'a> {
     pub(crate) input: Option<Vec<u8>>,
     /// Whether it talks to a remote, and so gets the credentials.
     pub(crate) remote: bool,
+    /// Of what it writes only so many bytes matter; the rest is counted.
+    pub(crate) head: Option<u64>,
     pub(crate) limit: Option<Duration>,
 }
 
@@ -96,6 +98,8 @@ impl<'a> Call<'a> {
 pub(crate) struct Answer {
     pub(crate) success: bool,
     pub(crate) stdout: Vec<u8>,
+    /// Bytes that it wrote in all.
+    pub(crate) written: u64,
     pub(crate) stderr: String,
 }
 
@@ -162,7 +166,7 @@ impl Git {
             .map_err(|why| GitError::Failed(format!("git could not be started: {why}")))?;
         let group = child.id();
         let result = tokio::select! {
-            answer = converse(&mut child, call.input) => answer,
+            answer = converse(&mut child, call.input, call.head) => answer,
             () = sleep(limit) => Err(GitError::TimedOut(limit)),
             () = self.stop.stopped() => Err(GitError::Stopped),
         };
@@ -251,7 +255,11 @@ impl Git {
 const AUTHOR_NAME: &str = "Agent Work Order Service";
 const AUTHOR_EMAIL: &str = "awo@localhost";
 
-async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> Result<Answer, GitError> {
+async fn converse(
+    child: &mut Child,
+    input: Option<Vec<u8>>,
+    head: Option<u64>,
+) -> Result<Answer, GitError> {
     let lost = |why: std::io::Error| GitError::Failed(format!("git's output was lost: {why}"));
     let stdin = child.stdin.take();
     let stdout = child.stdout.take();
@@ -263,12 +271,15 @@ async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> Result<Answer, G
         }
     };
     let read = async {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut rest) = (Vec::new(), 0);
         if let Some(stdout) = stdout {
-            let mut limited = stdout.take(MAX_STDOUT_BYTES + 1);
+            let mut limited = stdout.take(head.unwrap_or(MAX_STDOUT_BYTES + 1));
             limited.read_to_end(&mut bytes).await?;
+            if head.is_some() {
+                rest = tokio::io::copy(&mut limited.into_inner(), &mut tokio::io::sink()).await?;
+            }
         }
-        Ok(bytes)
+        Ok((bytes, rest))
     };
     let complain = async {
         let mut tail = Tail::new(KEEP_STDERR_BYTES);
@@ -284,13 +295,14 @@ async fn converse(child: &mut Child, input: Option<Vec<u8>>) -> Result<Answer, G
         tail.text()
     };
     let ((), stdout, stderr) = tokio::join!(write, read, complain);
-    let stdout = stdout.map_err(lost)?;
+    let (stdout, rest) = stdout.map_err(lost)?;
     if stdout.len() as u64 > MAX_STDOUT_BYTES {
         return Err(GitError::Failed("git's answer is too long".to_owned()));
     }
     let status = child.wait().await.map_err(lost)?;
     Ok(Answer {
         success: status.success(),
+        written: stdout.len() as u64 + rest,
         stdout,
         stderr: stderr.trim().to_owned(),
     })

@@ -27,6 +27,7 @@ mod repository;
 mod run_loop;
 mod session;
 mod settings;
+mod snapshot;
 mod stop;
 mod supervised;
 mod verify;

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
-use awo_domain::control::{IterationLog, Outcome, RunnerEvent};
+use awo_domain::control::{IterationLog, Outcome, RunnerEvent, SnapshotDiff};
 use awo_domain::usage::ModelUsage;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -37,6 +37,7 @@ pub(crate) enum NotFinished {
 pub(crate) enum Message {
     Event(Timestamp, RunnerEvent),
     Log(IterationLog),
+    Diff(SnapshotDiff),
     Finish(Finishing),
 }
 
@@ -67,6 +68,11 @@ impl Reporter {
     /// Sends what an agent wrote, in the background, before the events that follow.
     pub(crate) async fn log(&self, log: IterationLog) {
         let _ = self.0.send(Message::Log(log)).await;
+    }
+
+    /// Sends what the run has changed so far, in the background, before the events that follow.
+    pub(crate) async fn diff(&self, diff: SnapshotDiff) {
+        let _ = self.0.send(Message::Diff(diff)).await;
     }
 
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.

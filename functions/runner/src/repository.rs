@@ -24,6 +24,9 @@ use crate::nested::PutAside;
 /// Commits of history that the clone has.
 const DEPTH: &str = "--depth=50";
 
+/// Longest time that a diff takes for people to look at.
+const DIFF_LIMIT: Duration = Duration::from_secs(30);
+
 /// Where a run starts from.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
@@ -157,6 +160,26 @@ impl Repository {
         let call = Call::new(args.into_iter().chain([from, to]));
         let bytes = self.git.call(self.here(call)).await?;
         Ok(read_changes(&bytes))
+    }
+
+    /// The unified diff of two commits: its first bytes, at most `most`, and how many there are.
+    /// No program of the repository's choice takes part, whatever its attributes say.
+    pub(crate) async fn diff(
+        &self,
+        from: &str,
+        to: &str,
+        most: u64,
+    ) -> Result<(Vec<u8>, u64), GitError> {
+        let args = ["diff-tree", "-r", "-p", "--no-renames", "--no-color"];
+        let plain = ["--no-ext-diff", "--no-textconv", "--full-index"];
+        let mut call = self.here(Call::new(args.into_iter().chain(plain).chain([from, to])));
+        call.head = Some(most);
+        call.limit = Some(DIFF_LIMIT);
+        let answer = self.git.answer(call).await?;
+        match answer.success {
+            true => Ok((answer.stdout, answer.written)),
+            false => Err(GitError::Failed(answer.stderr)),
+        }
     }
 
     /// Fills the empty folder `dir` with a commit. Without an index of its own it is the

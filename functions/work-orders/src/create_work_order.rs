@@ -15,7 +15,7 @@ use awo_store::idempotency::IdempotentRequest;
 use awo_store::tally::QueueLimits;
 use awo_store::work_orders::{Created, NewWorkOrder};
 
-use crate::order::{Defaults, named_template, read_order};
+use crate::order::{Defaults, named_parent, named_template, read_order};
 
 struct State {
     store: Store,
@@ -49,11 +49,11 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (order, profile) = match state.order(&call).await {
+    let (order, profile, depth) = match state.order(&call).await {
         Ok(read) => read,
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
     };
-    let new = new_work_order(&state, &call, order, &profile);
+    let new = new_work_order(&state, &call, order, &profile, depth);
     let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
     let remembered = idempotent
         .as_ref()
@@ -72,15 +72,26 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
 }
 
 impl State {
-    /// What is asked, with the template that it names.
-    async fn order(&self, call: &Call) -> Result<(Order, Profile), Error> {
-        let named = named_template(call.object()?);
-        let template = match named {
-            Some(id) => self.store.template(call.org(), &id).await?,
-            None => None,
+    /// What is asked, with the template and the parent that it names, and its depth.
+    async fn order(&self, call: &Call) -> Result<(Order, Profile, u32), Error> {
+        let (template, parent) = (named_template(call.object()?), named_parent(call.object()?));
+        let template = async {
+            match &template {
+                Some(id) => self.store.template(call.org(), id).await,
+                None => Ok(None),
+            }
         };
+        let parent = async {
+            match &parent {
+                Some(id) => self.store.work_order(call.org(), id).await,
+                None => Ok(None),
+            }
+        };
+        let (template, parent) = tokio::try_join!(template, parent)?;
         let content = template.as_ref().map(|known| &known.template.content);
-        read_order(call.object()?, &self.defaults, content)
+        let (order, profile) =
+            read_order(call.object()?, &self.defaults, content, parent.as_ref())?;
+        Ok((order, profile, parent.map_or(0, |parent| parent.depth + 1)))
     }
 }
 
@@ -102,12 +113,19 @@ async fn answered_before(
     }
 }
 
-fn new_work_order(state: &State, call: &Call, order: Order, profile: &Profile) -> NewWorkOrder {
+fn new_work_order(
+    state: &State,
+    call: &Call,
+    order: Order,
+    profile: &Profile,
+    depth: u32,
+) -> NewWorkOrder {
     let id = WorkOrderId::new(call.now, state.mint.random(call.now));
     NewWorkOrder {
         org: call.org().clone(),
         id,
         run_id: RunId::new(call.now, state.mint.random(call.now)),
+        depth,
         max_iterations: profile.max_iterations(order.max_iterations),
         hold: order.limits.max_credits.unwrap_or(state.hold),
         order,

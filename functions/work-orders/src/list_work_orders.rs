@@ -1,4 +1,4 @@
-//! `GET /v1/work-orders`: newest first, by status and tenant.
+//! `GET /v1/work-orders`: newest first, by status, tenant and parent.
 
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         ),
         tenant_id: query.text("tenantId"),
         tenant_user_id: query.text("tenantUserId"),
+        parent_id: query.parsed("parentId", "must be the id of a work order", |text| {
+            WorkOrderId::parse(text).ok()
+        }),
     };
     let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{filter:?}"));
     query.finish()?;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use awo_domain::Error;
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::Profile;
@@ -15,7 +14,10 @@ use awo_domain::work_order::{
     DURATION_MS, Limits, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS, MAX_METADATA, MAX_METADATA_KEY,
     MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, Order, TenantContext,
 };
+use awo_domain::{Error, WorkOrderId};
 use awo_http::body::{Object, Value};
+use awo_store::parents::why_no_parent;
+use awo_store::work_orders::WorkOrder;
 
 /// What holds where the body does not say.
 #[derive(Debug, Clone)]
@@ -33,12 +35,18 @@ pub fn named_template(mut body: Object) -> Option<TemplateId> {
     })
 }
 
-/// Reads the body; the profile it names comes with it. `template` is the one that it names, if
-/// there is such a template.
+/// The work order that a body names as its parent, before anything else of it is read.
+pub fn named_parent(mut body: Object) -> Option<WorkOrderId> {
+    body.optional("parentId", parent_id)
+}
+
+/// Reads the body; the profile it names comes with it. `template` and `parent` are those that it
+/// names, if there are such.
 pub fn read_order(
     mut body: Object,
     defaults: &Defaults,
     template: Option<&Content>,
+    parent: Option<&WorkOrder>,
 ) -> Result<(Order, Profile), Error> {
     let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
     let source = body.required("workspaceSource", |v| {
@@ -52,6 +60,10 @@ pub fn read_order(
     let agent = body.optional("agent", agent);
     let limits = body.optional("limits", limits).unwrap_or_default();
     let metadata = body.optional("metadata", metadata).unwrap_or_default();
+    let parent_id = body.optional("parentId", parent_id);
+    if let Some(why) = parent_id.as_ref().and_then(|_| why_no_parent(parent)) {
+        body.fault("parentId", why);
+    }
     let order = task_prompt.zip(source).map(|(task_prompt, source)| Order {
         task_prompt,
         source: source.source,
@@ -66,6 +78,7 @@ pub fn read_order(
         }),
         limits,
         metadata,
+        parent_id,
     });
     body.finish(order).map(|order| (order, profile))
 }
@@ -119,6 +132,10 @@ fn from_template(o: &mut Object, template: Option<&Content>, allow_file: bool) -
         .resolve(&given?.into_iter().collect(), allow_file)
         .map_err(|faults| o.faults(faults))
         .ok()
+}
+
+fn parent_id(value: Value) -> Option<WorkOrderId> {
+    value.parsed(|text| WorkOrderId::parse(text).map_err(|why| why.to_string()))
 }
 
 fn tenant(value: Value) -> Option<TenantContext> {

@@ -91,7 +91,8 @@ impl State {
         let (org, dispatcher) = (call.org(), &self.dispatcher);
         let old = dispatcher.store.run(org, &order.run_id);
         let (old, queue) = tokio::try_join!(old, dispatcher.store.queue(org))?;
-        let old = old.ok_or_else(|| Error::internal("the newest run is missing"))?;
+        // It goes with its work order, which was purged between the two readings.
+        let old = old.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let ours = waiting(&queue, order, call.now);
         let free = queue.tally.free_slots(dispatcher.limits) > 0;
         let first = free && first_in_turn(&queue, Some(&ours)).as_ref() == Some(&order.id);

@@ -2,6 +2,7 @@
 //! makes lost messages, lost replies and crashes harmless.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, Gone, Launch, TaskState};
 use awo_cloud::queue::RunQueue;
@@ -17,6 +18,11 @@ use serde::{Deserialize, Serialize};
 
 /// Most due items of a shard in one sweep; the next one takes the rest.
 const MAX_DUE: u32 = 500;
+
+/// Most purges of which one sweep deletes what is left, and how long it begins with another one:
+/// what lives comes first.
+const MAX_PURGES: u32 = 200;
+const ERASING: Duration = Duration::from_secs(30);
 
 /// What the function stands on.
 #[derive(Debug, Clone)]
@@ -85,8 +91,33 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
             swept.failed += 1;
         }
     }
+    erase_purged(&state, now, &mut swept).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)
+}
+
+/// Deletes what purges have left.
+async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
+    let began = Instant::now();
+    let purges = match state.store.due_purges(now, MAX_PURGES).await {
+        Ok(purges) => purges,
+        Err(error) => {
+            tracing::error!(?error, "the sweep cannot see what purges have left");
+            swept.failed += 1;
+            return;
+        }
+    };
+    for purge in purges.iter().take_while(|_| began.elapsed() < ERASING) {
+        swept.due += 1;
+        if let Err(error) = state.store.erase(purge).await {
+            tracing::error!(
+                ?purge,
+                ?error,
+                "the sweep could not delete what a purge left"
+            );
+            swept.failed += 1;
+        }
+    }
 }
 
 async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(), Error> {

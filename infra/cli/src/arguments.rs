@@ -75,6 +75,10 @@ pub enum Command {
     Events(Events),
     /// Show what the agent printed
     Logs(Logs),
+    /// Show what a run has changed, as a unified diff
+    Diff(Diff),
+    /// Delete work orders for good, with their runs
+    Purge(Purge),
     /// Show how full the queue is, or the place of a work order in it
     Queue(Queue),
     /// List work orders, newest first
@@ -233,6 +237,38 @@ pub struct Logs {
 }
 
 #[derive(Debug, Args)]
+pub struct Diff {
+    /// A run (run_…), or a work order (wo_…) for its newest run
+    #[arg(value_parser = quantity::id)]
+    pub id: Id,
+}
+
+const PURGE_HELP: &str = "\
+What waits is canceled and what runs is killed before it is deleted. Credits, transactions and usage
+stay. Without --status it deletes all work orders; the key needs the scope *.
+
+Examples:
+  awo purge --status succeeded --status canceled --older-than 30 --dry-run
+  awo purge --status failed --yes";
+
+#[derive(Debug, Args)]
+#[command(after_help = PURGE_HELP)]
+pub struct Purge {
+    /// Only those in this status; may be repeated
+    #[arg(long, value_parser = names(WorkOrderStatus::ALL.map(WorkOrderStatus::as_str)))]
+    pub status: Vec<String>,
+    /// Only those that were created more than this many days ago; fractions count
+    #[arg(long = "older-than", value_name = "DAYS")]
+    pub older_than_days: Option<f64>,
+    /// Only say how many it would delete
+    #[arg(long, conflicts_with = "yes")]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Queue {
     /// A work order (wo_…), to see its place
     #[arg(value_parser = quantity::work_order_id)]
@@ -336,50 +372,4 @@ pub struct Usage {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_well_formed() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn a_command_takes_all_that_follows_it() {
-        let typed = [
-            "awo",
-            "submit",
-            "--repo",
-            "r",
-            "--prompt",
-            "p",
-            "--follow",
-            "--command",
-            "sh",
-            "-c",
-            "--json",
-        ];
-        let Command::Submit(order) = Arguments::try_parse_from(typed).unwrap().command else {
-            panic!("not a submit");
-        };
-        assert!(order.follow);
-        assert_eq!(order.command.unwrap(), ["sh", "-c", "--json"]);
-    }
-
-    #[test]
-    fn what_belongs_together_is_asked_for_together() {
-        for bad in [
-            vec!["--model", "m"],
-            vec!["--tenant-user", "u"],
-            vec!["--agent", "unknown"],
-            vec!["--max-iterations", "0"],
-            vec!["--max-credits", "0"],
-            vec!["--command-json", "{}"],
-        ] {
-            let typed = ["awo", "submit", "--repo", "r", "--prompt", "p"];
-            let typed = typed.iter().chain(&bad);
-            assert!(Arguments::try_parse_from(typed).is_err(), "{bad:?}");
-        }
-    }
-}
+mod tests;

@@ -20,6 +20,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const TRY: Duration = Duration::from_secs(35);
 /// Longest wait for an answer that is streamed: a kill waits for the end of a process.
 const PATIENT_TRY: Duration = Duration::from_secs(120);
+/// Longest wait for a purge of thousands: as long as a function has.
+const LONG_TRY: Duration = Duration::from_secs(15 * 60);
 /// Longest life of a stream of events; the service ends it after 14 minutes.
 const STREAM: Duration = Duration::from_secs(20 * 60);
 /// Longest wait for the head of a stream.
@@ -123,6 +125,16 @@ impl Client {
         let request = Request {
             body: Some(body),
             limit: PATIENT_TRY,
+            ..self.request(Method::POST, path, &[])
+        };
+        self.answer(&request).await
+    }
+
+    /// Asks for something that may take as long as a function has, once.
+    pub async fn post_for_long(&self, path: &str, body: &Value) -> Result<String, Failure> {
+        let request = Request {
+            body: Some(body),
+            limit: LONG_TRY,
             ..self.request(Method::POST, path, &[])
         };
         self.answer(&request).await

@@ -9,6 +9,7 @@ mod answers;
 mod arguments;
 mod cancel;
 mod client;
+mod diff;
 mod events;
 mod failure;
 mod follow;
@@ -19,6 +20,7 @@ mod logs;
 mod output;
 mod paint;
 mod progress;
+mod purge;
 mod quantity;
 mod queue;
 mod read;
@@ -72,6 +74,8 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Kill(wanted) => kill::run(&client, wanted, output).await,
         Command::Events(wanted) => events::run(&client, wanted, output).await,
         Command::Logs(wanted) => logs::run(&client, wanted, output).await,
+        Command::Diff(wanted) => diff::run(&client, wanted, output).await,
+        Command::Purge(wanted) => purge::run(&client, wanted, output).await,
         Command::Queue(wanted) => queue::run(&client, wanted, output).await,
         Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
         Command::List(filter) => list::list(&client, filter, output).await,

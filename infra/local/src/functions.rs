@@ -65,6 +65,7 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
         ("list-runs", awo_runs::list_runs::function(cloud)?),
         ("get-run", awo_runs::get_run::function(cloud)?),
         ("get-run-logs", awo_runs::get_run_logs::function(cloud)?),
+        ("get-run-diff", awo_runs::get_run_diff::function(cloud)?),
         (
             "get-queue-position",
             awo_queue::get_queue_position::function(cloud)?,
@@ -142,6 +143,10 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
         (
             "run-verification",
             awo_verification::run_verification::function(cloud)?,
+        ),
+        (
+            "purge-work-orders",
+            awo_work_orders::purge_work_orders::function(cloud)?,
         ),
     ];
     for (name, function) in streaming {

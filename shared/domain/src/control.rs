@@ -8,7 +8,11 @@
 //! Events carry the runner's own numbers, from 1 and without gaps: the store takes each number
 //! once, in order, so that a repeated report changes nothing.
 
+mod diff;
+
 use serde::{Deserialize, Serialize};
+
+pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 
 use crate::agent::Agent;
 use crate::plugin::Plugin;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
+use crate::WorkOrderId;
 use crate::agent::Agent;
 
 /// The status of a work order.
@@ -193,7 +194,14 @@ pub struct Order {
     pub limits: Limits,
     /// The client's own notes.
     pub metadata: BTreeMap<String, String>,
+    /// The work order of which it is a part.
+    pub parent_id: Option<WorkOrderId>,
 }
+
+/// Deepest work order; one without a parent has depth 0.
+pub const MAX_DEPTH: u32 = 3;
+/// Most children of a work order, whatever has become of them.
+pub const MAX_CHILDREN: u32 = 20;
 
 /// Longest task prompt, in characters.
 pub const MAX_TASK_PROMPT: usize = 50_000;

@@ -59,8 +59,7 @@ impl Endings {
         self.end(lease, &|lease, run| end_of_gone(gone, lease, run), now)
             .await?;
         for _ in 0..END_TRIES {
-            let (run, lease) = self.read(lease).await?;
-            let Some(lease) = lease else {
+            let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());
             };
             let charge = self.charge(&run, &run.usage, now);
@@ -122,12 +121,17 @@ impl Endings {
         }
     }
 
-    async fn read(&self, lease: &Lease) -> Result<(Run, Option<Lease>), Error> {
+    /// None if the slot was given back; then the run may even be purged.
+    async fn read(&self, lease: &Lease) -> Result<Option<(Run, Lease)>, Error> {
         let (org, id) = (&lease.org_id, &lease.run_id);
-        let (run, lease) = tokio::try_join!(self.store.run(org, id), self.store.lease(org, id))?;
+        let run = self.store.run(org, id).await?;
+        // After the run: where there is a lease, there was its run before.
+        let Some(lease) = self.store.lease(org, id).await? else {
+            return Ok(None);
+        };
         let run =
             run.ok_or_else(|| Error::internal(format!("the run {id} of a lease is missing")))?;
-        Ok((run, lease))
+        Ok(Some((run, lease)))
     }
 
     async fn end(
@@ -137,8 +141,8 @@ impl Endings {
         now: Timestamp,
     ) -> Result<(), Error> {
         for _ in 0..END_TRIES {
-            let (run, lease) = self.read(lease).await?;
-            let Some(lease) = lease.filter(|_| !run.status.is_terminal()) else {
+            let read = self.read(lease).await?;
+            let Some((run, lease)) = read.filter(|(run, _)| !run.status.is_terminal()) else {
                 return Ok(());
             };
             let ending = self.ending(&run, how(&lease, &run), now);

@@ -4,6 +4,7 @@
 
 pub mod dispatcher;
 pub mod endings;
+pub mod purger;
 pub mod start_task;
 pub mod stopper;
 pub mod verifier;

@@ -66,10 +66,10 @@ pub enum Killed {
 }
 
 /// A work order, its newest run, and the run's lease while its slot is taken.
-struct Found {
-    order: WorkOrder,
-    run: Run,
-    lease: Option<Lease>,
+pub(crate) struct Found {
+    pub order: WorkOrder,
+    pub run: Run,
+    pub lease: Option<Lease>,
 }
 
 impl Stopper {
@@ -169,19 +169,20 @@ impl Stopper {
         Err(Error::internal("kill: the run kept changing"))
     }
 
-    async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<Found, Error> {
+    pub(crate) async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<Found, Error> {
         let order = self.store.work_order(org, id).await?;
         let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let (run, lease) = tokio::try_join!(
             self.store.run(org, &order.run_id),
             self.store.lease(org, &order.run_id)
         )?;
-        let run = run.ok_or_else(|| Error::internal("the newest run is missing"))?;
+        // It goes with its work order, which was purged between the two readings.
+        let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
         Ok(Found { order, run, lease })
     }
 
     /// False if it has changed meanwhile.
-    async fn try_cancel(
+    pub(crate) async fn try_cancel(
         &self,
         org: &OrgId,
         found: &Found,
@@ -239,7 +240,7 @@ impl Stopper {
 
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
     /// yet cannot be told; its runner's claim will be refused.
-    async fn ring_task(&self, lease: &Lease) {
+    pub(crate) async fn ring_task(&self, lease: &Lease) {
         let rung = async {
             let task = match &lease.task_arn {
                 Some(task) => Some(task.clone()),
@@ -293,7 +294,7 @@ impl Stopper {
 
     /// True once its compute is known to be gone and its slot is returned, by whomever; with
     /// `ask`, ECS is asked as well.
-    async fn is_gone(&self, lease: &Lease, ask: bool) -> Result<bool, Error> {
+    pub(crate) async fn is_gone(&self, lease: &Lease, ask: bool) -> Result<bool, Error> {
         let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
             return Ok(true);
         };
@@ -321,7 +322,8 @@ impl Stopper {
 
     async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {
         let run = self.store.run(&lease.org_id, &lease.run_id).await?;
-        let run = run.ok_or_else(|| Error::internal("the run of a lease is missing"))?;
+        // Dead, and purged since by somebody else.
+        let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let killed = run
             .error
             .as_ref()

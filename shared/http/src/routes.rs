@@ -123,12 +123,14 @@ pub const ROUTES: &[Route] = &[
     GET_WORK_ORDER,
     CANCEL_WORK_ORDER,
     KILL_WORK_ORDER,
+    PURGE_WORK_ORDERS,
     START_RUN,
     LIST_RUNS,
     GET_RUN,
     CANCEL_RUN,
     LIST_RUN_EVENTS,
     GET_RUN_LOGS,
+    GET_RUN_DIFF,
     GET_QUEUE_POSITION,
     GET_QUEUE_HEALTH,
     GET_CREDITS,
@@ -153,6 +155,7 @@ pub const ROUTES: &[Route] = &[
     KEEP_LOG,
     CLAIM_VERIFICATION,
     REPORT_VERIFICATION,
+    KEEP_DIFF,
 ];
 
 /// The function that answers what no route does: 404 and 405.
@@ -191,10 +194,16 @@ impl Route {
 }
 
 /// The methods that a path has, in the table's order; none if no route has it. Whatever has GET
-/// has HEAD, and every path has OPTIONS.
+/// has HEAD, and every path has OPTIONS. A path that is written in the table is that one alone,
+/// whatever parameters would also match it.
 #[must_use]
 pub fn methods_of(path: &str) -> Vec<&'static str> {
-    let routes = ROUTES.iter().filter(|route| route.matches(path));
+    let is_written = ROUTES.iter().any(|route| route.path == path);
+    let is_its = |route: &&Route| match is_written {
+        true => route.path == path,
+        false => route.matches(path),
+    };
+    let routes = ROUTES.iter().filter(is_its);
     let mut methods: Vec<&str> = routes.flat_map(|route| route.methods()).copied().collect();
     if !methods.is_empty() {
         methods.push("OPTIONS");
@@ -221,6 +230,7 @@ mod tests {
             methods_of("/v1/work-orders/wo_x"),
             ["GET", "HEAD", "OPTIONS"]
         );
+        assert_eq!(methods_of("/api/v1/work-orders/purge"), ["POST", "OPTIONS"]);
         assert!(methods_of("/v1/work-orders/").is_empty());
         assert!(methods_of("/v1/work-orders/wo_x/more").is_empty());
     }

@@ -1,14 +1,18 @@
 //! Resources as the API shows them.
 
 pub use credits::{BalanceShape, TransactionShape};
+pub use diff::DiffShape;
 pub use log::{LogShape, LogsShape};
+pub use purge::PurgeShape;
 pub use queue::{QueueHealthShape, QueuePositionShape};
 pub use run::{RunShape, StartedRunShape, TimelineShape};
 pub use stop::{CanceledShape, KilledShape};
 pub use work_order::WorkOrderShape;
 
 mod credits;
+mod diff;
 mod log;
+mod purge;
 mod queue;
 mod run;
 mod stop;

@@ -74,6 +74,16 @@ impl Key {
         Key::new(logs(org, run), format!("{iteration:010}"))
     }
 
+    /// A part of a run's diff, from 1.
+    pub fn diff(org: &OrgId, run: &RunId, part: u32) -> Key {
+        Key::new(diffs(org, run), format!("{part:010}"))
+    }
+
+    /// What is still to be deleted of work orders that were purged together: the first one's id.
+    pub fn purge(org: &OrgId, first: &WorkOrderId) -> Key {
+        Key::new(format!("{org}#purge"), first.as_str())
+    }
+
     pub fn usage(org: &OrgId, completed_at: Timestamp, run: &RunId) -> Key {
         Key::new(usage_records(org), format!("{completed_at}#{run}"))
     }
@@ -171,6 +181,16 @@ pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
     format!("{org}#{run}#log")
 }
 
+/// Partition of a run's audit.
+pub(crate) fn snapshots(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#audit")
+}
+
+/// Partition of a run's diff.
+pub(crate) fn diffs(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#diff")
+}
+
 pub(crate) fn usage_records(org: &OrgId) -> String {
     format!("{org}#usage")
 }
@@ -213,6 +233,15 @@ pub(crate) fn runs_with(org: &OrgId, status: RunStatus) -> String {
 pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
     format!("{org}#{id}")
 }
+
+/// Partition of the index by parent: the children of a work order.
+pub(crate) fn children_of(org: &OrgId, id: &WorkOrderId) -> String {
+    format!("{org}#{id}#child")
+}
+
+/// Partition of the index of due items: what is left of purged work orders. Apart from the others,
+/// so that a large purge keeps nobody waiting.
+pub(crate) const DUE_PURGES: &str = "purge";
 
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {

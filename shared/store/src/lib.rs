@@ -11,12 +11,14 @@
 //! | work | `<org>#run` | run id | run |
 //! | work | `<org>#<run>#event` | sequence | timeline event |
 //! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
+//! | work | `<org>#<run>#diff` | part | what the run has changed, by its newest commit |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
+//! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
@@ -34,15 +36,19 @@
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod credits;
+pub mod diffs;
 pub mod dispatch;
 pub mod endings;
+pub mod erasure;
 pub mod idempotency;
 pub mod keys;
 pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod parents;
 pub mod plugins;
+pub mod purge;
 pub mod queue_view;
 pub mod reports;
 pub mod runs;

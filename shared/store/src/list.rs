@@ -34,6 +34,7 @@ pub(crate) struct Slice {
     equals: Vec<(&'static str, String)>,
     limit: u32,
     skip: u32,
+    keys_only: bool,
 }
 
 impl Slice {
@@ -50,6 +51,7 @@ impl Slice {
             equals: Vec::new(),
             limit: 1,
             skip: 0,
+            keys_only: false,
         }
     }
 
@@ -82,6 +84,14 @@ impl Slice {
     /// Leaves out the first `skip` items.
     pub fn skip(self, skip: u32) -> Slice {
         Slice { skip, ..self }
+    }
+
+    /// Only the keys of the items.
+    pub fn keys_only(self) -> Slice {
+        Slice {
+            keys_only: true,
+            ..self
+        }
     }
 
     /// Begins after the item with these key attributes.
@@ -264,6 +274,7 @@ impl Store {
             .consistent_read(slice.index.is_none())
             .key_condition_expression(parts.key)
             .set_filter_expression(parts.filter)
+            .set_projection_expression(slice.keys_only.then(|| "pk, sk".to_owned()))
             .set_expression_attribute_names(Some(parts.names))
             .set_expression_attribute_values(Some(parts.values))
             .scan_index_forward(!slice.newest_first)

@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use awo_domain::control::{MAX_LOG_BYTES, ReportAnswer, Wish};
+use awo_domain::control::{MAX_DIFF_GZIP_BYTES, MAX_LOG_BYTES, ReportAnswer, Wish};
 use awo_domain::{Error, OrgId, RunId, Timestamp};
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::bufread::GzDecoder;
@@ -19,8 +19,8 @@ use crate::list::{Page, Slice};
 use crate::reports::Reporter;
 use crate::transaction::{Committed, Guard, Transaction};
 
-/// What the logs of one run may take, in bytes of gzip.
-pub const MAX_RUN_LOG_BYTES: usize = 4 * 1_048_576;
+/// What the logs of one run may take, in bytes of gzip: 4 MiB together with its diff.
+pub const MAX_RUN_LOG_BYTES: usize = 4 * 1_048_576 - MAX_DIFF_GZIP_BYTES;
 /// Largest gzip of one iteration, in bytes: what does not shrink grows by its header only, and
 /// an item has its limit.
 pub const MAX_GZIP_BYTES: usize = MAX_LOG_BYTES + 4_096;
@@ -84,11 +84,17 @@ impl Log {
 /// The content of a gzip that is one whole member of at most [`MAX_LOG_BYTES`], and nothing else.
 #[must_use]
 pub fn unpacked(gzip: &[u8]) -> Option<Vec<u8>> {
-    let mut reader = GzDecoder::new(gzip).take(MAX_LOG_BYTES as u64 + 1);
+    unpacked_within(gzip, MAX_LOG_BYTES)
+}
+
+/// The content of a gzip that is one whole member of at most `most` bytes, and nothing else.
+#[must_use]
+pub fn unpacked_within(gzip: &[u8], most: usize) -> Option<Vec<u8>> {
+    let mut reader = GzDecoder::new(gzip).take(most as u64 + 1);
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).ok()?;
     let rest = reader.into_inner().into_inner();
-    (bytes.len() <= MAX_LOG_BYTES && rest.is_empty()).then_some(bytes)
+    (bytes.len() <= most && rest.is_empty()).then_some(bytes)
 }
 
 /// The end of a text may begin within a character, which is left out rather than replaced.
@@ -98,10 +104,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[inside..]).into_owned()
 }
 
-/// What keeping a log needs to know of the run's lease.
+/// What keeping a log or a diff needs to know of the run's lease.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct LogLease {
+pub(crate) struct LeaseView {
     token_hash: Option<String>,
     closed_at: Option<Timestamp>,
     /// A client's wish that the run stop: its runner may still say what its agent wrote.
@@ -110,17 +116,24 @@ struct LogLease {
     reported: u64,
     #[serde(default)]
     log_bytes: usize,
+    #[serde(default)]
+    diff_iteration: u32,
 }
 
-impl LogLease {
-    fn answer(&self) -> ReportAnswer {
+impl LeaseView {
+    pub fn answer(&self) -> ReportAnswer {
         ReportAnswer {
             acknowledged: self.reported,
             wish: self.wish,
         }
     }
 
-    fn is_held_by(&self, by: &Reporter) -> bool {
+    /// True if the diff of this iteration, or of a later one, is kept.
+    pub fn has_diff_of(&self, iteration: u32) -> bool {
+        self.diff_iteration >= iteration
+    }
+
+    pub fn is_held_by(&self, by: &Reporter) -> bool {
         self.token_hash.as_deref() == Some(&by.token_hash)
             && (self.closed_at.is_none() || self.wish.is_some())
     }
@@ -136,7 +149,7 @@ impl Store {
         let work = &self.tables.work;
         let lease_key = Key::lease(&by.org, &by.run_id);
         for _ in 0..KEEP_TRIES {
-            let lease: Option<LogLease> = self.get(work, &lease_key).await?;
+            let lease: Option<LeaseView> = self.get(work, &lease_key).await?;
             let lease = lease
                 .filter(|lease| lease.is_held_by(by))
                 .ok_or_else(lease_lost)?;

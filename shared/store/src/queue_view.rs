@@ -122,11 +122,12 @@ impl Store {
 
 impl Look {
     fn position(&self, id: &WorkOrderId, limits: QueueLimits, now: Timestamp) -> Option<Position> {
-        let status = self.order.as_ref()?.status;
+        let order = self.order.as_ref()?;
+        let status = order.status;
         let entry = self.entries.iter().find(|e| e.work_order_id == *id);
         let slot = self.slots.iter().find(|s| {
-            // The slot of an earlier run, whose compute still stops, says nothing of one that waits.
-            s.work_order_id == *id && entry.is_none_or(|e| e.run_id == s.run_id)
+            // The slot of an earlier run, whose compute still stops, says nothing of a newer one.
+            s.work_order_id == *id && (status.is_terminal() || s.run_id == order.run_id)
         });
         match (slot, entry) {
             (Some(_), _) if status == WorkOrderStatus::WaitingForChildren => None,

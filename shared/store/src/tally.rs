@@ -105,6 +105,16 @@ impl Change {
         left.add(&runs_in(to), 1)
     }
 
+    /// A work order of this status is no more.
+    pub(crate) fn uncount_work_order(self, status: WorkOrderStatus) -> Change {
+        self.add(&work_orders_in(status), -1)
+    }
+
+    /// A run of this status is no more.
+    pub(crate) fn uncount_run(self, status: RunStatus) -> Change {
+        self.add(&runs_in(status), -1)
+    }
+
     /// An entry came, if there is room; somebody will ring, and if the bell is lost the sweep does.
     pub(crate) fn entry_came(self, org: &OrgId, limits: QueueLimits, now: Timestamp) -> Change {
         self.add("waiting", 1)

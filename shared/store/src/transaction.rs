@@ -20,6 +20,7 @@ use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
     WorkOrder,
+    Parent,
     Run,
     Event,
     Entry,
@@ -31,6 +32,7 @@ pub(crate) enum Guard {
     LedgerEntry,
     Idempotency,
     Log,
+    Diff,
     Usage,
     Organization,
     ApiKey,
@@ -39,6 +41,7 @@ pub(crate) enum Guard {
     Plugin,
     PluginCount,
     Verification,
+    Purge,
 }
 
 /// A write whose condition did not hold, with the item as it is.

@@ -1,4 +1,4 @@
-//! Work orders: creating one with its first run, reading one, listing them.
+//! Work orders: creating one with its first run, and reading one.
 
 use awo_domain::agent::Agent;
 use awo_domain::event::Lifecycle;
@@ -11,17 +11,19 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod listing;
+
+pub(crate) use listing::start_after;
+
 use crate::Store;
 use crate::change::Change;
 use crate::credits::insufficient;
 use crate::dispatch::EntryItem;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
-use crate::item::Item;
-use crate::item::{Key, SCHEMA_VERSION, work_orders, work_orders_with};
-use crate::list::{Page, Slice};
+use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
+use crate::parents::parent_refused;
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
-use crate::schema::BY_STATUS;
-use crate::tally::{QueueLimits, Tally};
+use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// A work order as it is stored.
@@ -59,6 +61,15 @@ pub struct WorkOrder {
     /// The client's own notes.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+    /// The work order of which it is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<WorkOrderId>,
+    /// How many are above it.
+    #[serde(default)]
+    pub depth: u32,
+    /// How many parts it was given, whatever has become of them.
+    #[serde(default)]
+    pub children: u32,
     /// When it was accepted.
     pub created_at: Timestamp,
 }
@@ -70,6 +81,8 @@ struct WorkOrderItem<'a> {
     #[serde(flatten)]
     work_order: &'a WorkOrder,
     status_key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_key: Option<String>,
     v: u32,
 }
 
@@ -84,6 +97,8 @@ pub struct NewWorkOrder {
     pub run_id: RunId,
     /// What is asked.
     pub order: Order,
+    /// How many work orders are above it.
+    pub depth: u32,
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
     /// What is reserved.
@@ -111,6 +126,9 @@ impl NewWorkOrder {
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,
+            parent_id: order.parent_id,
+            depth: self.depth,
+            children: 0,
             created_at: self.now,
         }
     }
@@ -134,6 +152,8 @@ pub struct WorkOrderFilter {
     pub tenant_id: Option<String>,
     /// Of one user of a tenant.
     pub tenant_user_id: Option<String>,
+    /// Parts of one work order.
+    pub parent_id: Option<WorkOrderId>,
 }
 
 impl Store {
@@ -142,8 +162,9 @@ impl Store {
     /// `answer` is what a replay of the same request will be given.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`], or
-    /// internal; in every case nothing was written.
+    /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
+    /// [`Error::Invalid`] if its parent cannot have another child, or internal; in every case
+    /// nothing was written.
     pub async fn create_work_order(
         &self,
         new: &NewWorkOrder,
@@ -183,6 +204,9 @@ impl Store {
                 Lifecycle::Created.to_parts(),
                 now,
             )?;
+        if let Some(parent) = &work_order.parent_id {
+            transaction = transaction.add_child(self, org, parent)?;
+        }
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             transaction = transaction.remember(self, org, request, answer, now)?;
@@ -204,58 +228,6 @@ impl Store {
     ) -> Result<Option<WorkOrder>, Error> {
         self.get(&self.tables.work, &Key::work_order(org, id)).await
     }
-
-    /// Work orders, newest first, and how many there are in all.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn work_orders(
-        &self,
-        org: &OrgId,
-        filter: &WorkOrderFilter,
-        (limit, skip): (u32, u32),
-        after: Option<&WorkOrderId>,
-    ) -> Result<(Page<WorkOrder>, u64), Error> {
-        let start = after.map(|id| start_after(org, id, filter.status));
-        let slice = match filter.status {
-            None => Slice::of_partition(&self.tables.work, work_orders(org)),
-            Some(status) => Slice::of_index(
-                &self.tables.work,
-                BY_STATUS,
-                "statusKey",
-                work_orders_with(org, status),
-            ),
-        }
-        .newest_first()
-        .filter("tenantContext.tenantId", filter.tenant_id.clone())
-        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone());
-        let by_tally = filter.tenant_id.is_none() && filter.tenant_user_id.is_none();
-        let total = async {
-            let whole = slice.clone();
-            if by_tally {
-                self.tally(org)
-                    .await
-                    .map(|t: Tally| t.work_orders(filter.status))
-            } else {
-                self.count(&whole).await
-            }
-        };
-        tokio::try_join!(
-            self.slice(slice.clone().limit(limit).skip(skip).after(start)),
-            total
-        )
-    }
-}
-
-fn start_after(org: &OrgId, id: &WorkOrderId, status: Option<WorkOrderStatus>) -> Item {
-    let mut key = Key::work_order(org, id).to_item();
-    if let Some(status) = status {
-        key.insert(
-            "statusKey".to_owned(),
-            crate::change::value(work_orders_with(org, status)),
-        );
-    }
-    key
 }
 
 impl WorkOrder {
@@ -263,6 +235,7 @@ impl WorkOrder {
         WorkOrderItem {
             work_order: self,
             status_key: work_orders_with(org, self.status),
+            parent_key: self.parent_id.as_ref().map(|id| children_of(org, id)),
             v: SCHEMA_VERSION,
         }
     }
@@ -330,9 +303,10 @@ fn refused(
     let mut refusals = refusals;
     refusals.sort_by_key(|refusal| match refusal.guard {
         Guard::Idempotency => 0,
-        Guard::Tally => 1,
-        Guard::Balance => 2,
-        _ => 3,
+        Guard::Parent => 1,
+        Guard::Tally => 2,
+        Guard::Balance => 3,
+        _ => 4,
     });
     match (refusals.into_iter().next(), request) {
         (
@@ -342,6 +316,13 @@ fn refused(
             }),
             Some(request),
         ) => first_answer(request, item).map(Created::Replayed),
+        (
+            Some(Refusal {
+                guard: Guard::Parent,
+                item,
+            }),
+            _,
+        ) => Err(parent_refused(item)?),
         (
             Some(Refusal {
                 guard: Guard::Tally,

@@ -231,3 +231,33 @@ async fn a_position_is_found_at_every_moment_while_the_work_order_moves() {
         asking.await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn compute_that_still_stops_says_nothing_of_the_run_after_it() {
+    let service = service("100").await;
+    let order = submit(&service, None).await;
+    let old = DrivenRun::of(&service, &order).await;
+    old.fail().await;
+    assert_eq!(position(&service, &order).await["state"], "completed");
+    let path = format!("/api/v1/work-orders/{}", order["id"].as_str().unwrap());
+    let started = service
+        .client
+        .post(&format!("{path}/runs"), &json!({}))
+        .await;
+    assert_eq!(started.status, 201, "{}", started.text);
+    let again = position(&service, &order).await;
+    assert_eq!(
+        (&again["state"], &again["position"]),
+        (&json!("waiting"), &json!(1))
+    );
+    assert!(time(&again["enqueuedAt"]) > time(&order["createdAt"]));
+    let canceled = service.client.send("DELETE", &path, &[], Vec::new()).await;
+    assert_eq!(canceled.status, 200, "{}", canceled.text);
+    let stopping = position(&service, &order).await;
+    assert_eq!(
+        stopping["state"], "completed",
+        "its old compute still stops"
+    );
+    old.free_slot().await;
+    assert_eq!(position_of(&service.client, &order).await.status, 404);
+}

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
-use awo_domain::control::RunnerEvent;
+use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
 use awo_domain::run::{RunError, RunErrorCode};
 
 use super::{Abort, Tally, Verdict, Work, millis};
@@ -14,6 +14,7 @@ use crate::git::GitError;
 use crate::iteration_log::iteration_log;
 use crate::output::{Tail, last_bytes};
 use crate::prompt;
+use crate::snapshot::packed;
 use crate::stop::Stopped;
 
 /// Longest reason of an agent's failure that the next iteration is told.
@@ -76,14 +77,42 @@ impl Work<'_> {
                 tally.commit = Some(commit.hash.clone());
                 let committed = RunnerEvent::Committed {
                     iteration: tally.iterations,
-                    commit: commit.hash,
+                    commit: commit.hash.clone(),
                     files_changed: commit.files_changed,
                 };
                 self.reporter.event(committed).await;
+                self.report_diff(tally.iterations, commit.hash).await;
                 Ok(Ok(()))
             }
             Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
             Err(why) => Ok(Err(format!("the changes could not be committed: {why}"))),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Reports what the run has changed so far. Nobody but people needs it: without it the run
+    /// goes on.
+    async fn report_diff(&self, iteration: u32, commit: String) {
+        let base = &self.base.commit;
+        let diff = self.repository.diff(base, &commit, MAX_DIFF_BYTES as u64);
+        let (head, bytes) = match diff.await {
+            Ok(diff) => diff,
+            Err(why) => {
+                tracing::warn!(%why, "the diff could not be made");
+                return;
+            }
+        };
+        let snapshot = SnapshotDiff {
+            iteration,
+            base_commit: base.clone(),
+            commit,
+            diff: String::new(),
+            bytes,
+        };
+        match packed(snapshot, &head, bytes) {
+            Ok(diff) => self.reporter.diff(diff).await,
+            Err(why) => tracing::warn!(%why, "the diff could not be compressed"),
         }
     }
 }

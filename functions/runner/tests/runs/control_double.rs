@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{
-    Claim, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, Wish,
+    Claim, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
+    SnapshotDiff, Wish,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -49,6 +50,8 @@ pub struct Seen {
     pub finish: Option<Finish>,
     /// With the number of events that were kept before.
     pub logs: Vec<(usize, IterationLog)>,
+    /// The diffs, in the order in which they came.
+    pub diffs: Vec<SnapshotDiff>,
     pub heartbeats: u64,
     /// What the client wants from now on.
     pub wish: Option<Wish>,
@@ -88,6 +91,7 @@ impl ControlDouble {
             .route("/stage/control/claim", post(claim))
             .route(&format!("/stage{reports}/report"), post(report))
             .route(&format!("/stage{reports}/logs"), post(logs))
+            .route(&format!("/stage{reports}/diff"), post(diff))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .with_state(api);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -252,6 +256,16 @@ async fn logs(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> A
         Some((_, known)) if *known != log => seen.violations.push("another log".to_owned()),
         Some(_) => {}
     }
+    let answer = api.take(&mut seen, Vec::new());
+    api.answer(&mut seen, &answer)
+}
+
+async fn diff(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    let mut seen = api.seen.lock().unwrap();
+    if api.is_closed(&seen, &headers) {
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
+    }
+    seen.diffs.push(serde_json::from_slice(&body).unwrap());
     let answer = api.take(&mut seen, Vec::new());
     api.answer(&mut seen, &answer)
 }

@@ -9,6 +9,7 @@ mod agents;
 mod by_hand;
 mod control_double;
 mod delivery;
+mod diffs;
 mod hearing;
 mod hooks;
 mod hostile;

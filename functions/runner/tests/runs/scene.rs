@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
-use awo_domain::control::{Finish, IterationLog, Outcome, RunSpec, RunnerEvent, Wish};
+use awo_domain::control::{
+    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Wish,
+};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::run::RunErrorCode;
@@ -53,6 +55,7 @@ pub struct Ended {
     pub claims: u32,
     /// With the number of events that were kept before.
     pub logs: Vec<(usize, IterationLog)>,
+    pub diffs: Vec<SnapshotDiff>,
     pub heartbeats: u64,
     pub run_dir: PathBuf,
     pub log: String,
@@ -204,6 +207,7 @@ impl Running {
             finish: seen.finish.clone(),
             claims: seen.claims,
             logs: seen.logs.clone(),
+            diffs: seen.diffs.clone(),
             heartbeats: seen.heartbeats,
             run_dir: self.run_dir.clone(),
             log,

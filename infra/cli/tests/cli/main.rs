@@ -8,6 +8,7 @@
 
 mod admin;
 mod call;
+mod diff_and_purge;
 mod double;
 mod errors;
 mod events;

@@ -15,3 +15,5 @@ pub const CLAIM_VERIFICATION: Route = control("/control/verifications/claim");
 /// `POST /control/{orgId}/verifications/{verificationId}/report`
 pub const REPORT_VERIFICATION: Route =
     control("/control/{orgId}/verifications/{verificationId}/report");
+/// `POST /control/{orgId}/runs/{runId}/diff`
+pub const KEEP_DIFF: Route = control("/control/{orgId}/runs/{runId}/diff");

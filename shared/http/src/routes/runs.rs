@@ -44,3 +44,11 @@ pub const GET_RUN_LOGS: Route = keyed(
     Style::Plain,
     "get-run-logs",
 );
+/// `GET /v1/runs/{id}/diff`
+pub const GET_RUN_DIFF: Route = keyed(
+    "GET",
+    "/v1/runs/{id}/diff",
+    Scope::RunsRead,
+    Style::Plain,
+    "get-run-diff",
+);

@@ -44,6 +44,14 @@ pub const KILL_WORK_ORDER: Route = streaming(keyed(
     Style::Envelope,
     "kill-work-order",
 ));
+/// `POST /api/v1/work-orders/purge`
+pub const PURGE_WORK_ORDERS: Route = streaming(keyed(
+    "POST",
+    "/api/v1/work-orders/purge",
+    Scope::All,
+    Style::Envelope,
+    "purge-work-orders",
+));
 /// `POST /api/v1/work-orders/{id}/runs`
 pub const START_RUN: Route = keyed(
     "POST",

@@ -38,6 +38,8 @@ pub struct WorkOrderShape<'a> {
     limits: Limits,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_id: Option<&'a WorkOrderId>,
     created_at: Timestamp,
 }
 
@@ -63,6 +65,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
             agent: &order.agent,
             limits: order.limits,
             metadata: &order.metadata,
+            parent_id: order.parent_id.as_ref(),
             created_at: order.created_at,
         }
     }

@@ -148,7 +148,7 @@ const VERIFICATION: &str = "ver_01k00000000000000000000000";
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
-const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
+pub const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
 
 /// The ways in which a route is called.
 fn of(route: &'static Route) -> Vec<Sample> {
@@ -190,6 +190,10 @@ fn of(route: &'static Route) -> Vec<Sample> {
             call(),
             call().body(json!({ "immediate": true, "reason": "enough" })),
         ],
+        // A dry run: a real one would take from the other samples what they are about.
+        ("POST", "/api/v1/work-orders/purge") => {
+            vec![call().body(json!({ "dryRun": true, "olderThanDays": 1 }))]
+        }
         ("POST", "/v1/runs/{id}/cancel") => {
             vec![call(), call().body(json!({ "reason": "enough" }))]
         }
@@ -198,6 +202,7 @@ fn of(route: &'static Route) -> Vec<Sample> {
             "/v1/work-orders/{id}"
             | "/v1/runs/{id}"
             | "/v1/runs/{id}/logs"
+            | "/v1/runs/{id}/diff"
             | "/api/v1/queue/position/{workOrderId}"
             | "/api/v1/queue/health"
             | "/v1/credits"
@@ -242,6 +247,12 @@ fn of(route: &'static Route) -> Vec<Sample> {
         ],
         ("POST", "/control/{orgId}/runs/{runId}/logs") => {
             vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
+        }
+        ("POST", "/control/{orgId}/runs/{runId}/diff") => {
+            let diff = json!({
+                "iteration": 1, "baseCommit": "c0", "commit": "c1", "diff": EMPTY_GZIP, "bytes": 0,
+            });
+            vec![call().body(diff)]
         }
         (method, path) => panic!("say in {} how {method} {path} is called", file!()),
     }

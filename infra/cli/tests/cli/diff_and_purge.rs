@@ -1,0 +1,85 @@
+//! What a run has changed, and what is deleted for good.
+
+use serde_json::{Value, json};
+
+use crate::call::at;
+use crate::double::{Double, Reply, Seen};
+
+const WO: &str = "wo_01k0000000000000000000000a";
+const RUN: &str = "run_01k0000000000000000000000b";
+const DIFF: &str = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\u{1b}[2J\n";
+
+fn diff(truncated: bool) -> String {
+    json!({"runId": RUN, "iteration": 2, "baseCommit": "c0", "commit": "c1", "diff": DIFF,
+        "bytes": 5_000, "truncated": truncated})
+    .to_string()
+}
+
+fn purged(body: &Value) -> String {
+    let data = match body["dryRun"] == true {
+        true => json!({"deletedCount": 0, "deletedIds": [], "wouldDelete": 3}),
+        false => json!({"deletedCount": 1, "deletedIds": [WO]}),
+    };
+    json!({"success": true, "data": data, "requestId": "r"}).to_string()
+}
+
+#[tokio::test]
+async fn a_diff_is_a_patch_where_nobody_looks_and_says_what_was_cut() {
+    let double = Double::start(|seen: &Seen, _| match seen.route().as_str() {
+        path if path.ends_with("/diff") => Reply::of(200, diff(true)),
+        other => panic!("{other}"),
+    })
+    .await;
+    let called = at(&double.url, &["diff", RUN]).await;
+    assert_eq!((called.code, called.out.as_str()), (0, DIFF), "{called:?}");
+    assert!(called.err.contains("of 5000 bytes"), "{called:?}");
+    let called = at(&double.url, &["diff", RUN, "--json"]).await;
+    assert_eq!(called.json()["diff"], DIFF);
+}
+
+#[tokio::test]
+async fn a_run_without_a_commit_has_nothing_to_show() {
+    let none = json!({"runId": RUN, "diff": "", "bytes": 0, "truncated": false}).to_string();
+    let double = Double::start(move |_: &Seen, _| Reply::of(200, none.clone())).await;
+    let called = at(&double.url, &["diff", RUN]).await;
+    assert_eq!((called.code, called.out.as_str()), (0, ""), "{called:?}");
+    assert!(called.err.contains("committed nothing"), "{called:?}");
+}
+
+#[tokio::test]
+async fn a_purge_asks_before_it_deletes_and_without_anybody_to_ask_it_deletes_nothing() {
+    let double = Double::start(|seen: &Seen, _| Reply::of(200, purged(&seen.body))).await;
+    let refused = at(&double.url, &["purge"]).await;
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("--yes") && double.seen().is_empty());
+
+    let counted = at(&double.url, &["purge", "--dry-run", "--status", "failed"]).await;
+    assert_eq!(counted.out, "would delete 3 work orders\n", "{counted:?}");
+    let wanted = json!({"statuses": ["failed"], "dryRun": true});
+    assert_eq!(double.seen()[0].body, wanted);
+
+    let typed = [
+        "purge",
+        "--yes",
+        "--older-than",
+        "1.5",
+        "--status",
+        "failed",
+        "--status",
+        "queued",
+    ];
+    let deleted = at(&double.url, &typed).await;
+    assert_eq!((deleted.code, deleted.out), (0, format!("{WO}\n")));
+    assert!(
+        deleted.err.contains("deleted 1 work order"),
+        "{}",
+        deleted.err
+    );
+    let wanted = json!({"statuses": ["failed", "queued"], "olderThanDays": 1.5, "dryRun": false});
+    assert_eq!(double.seen()[1].body, wanted);
+    let seen = &double.seen()[1];
+    assert_eq!(seen.route(), "POST /api/v1/work-orders/purge");
+
+    let json = at(&double.url, &["purge", "--yes", "--json"]).await;
+    assert_eq!(json.json()["data"]["deletedCount"], 1);
+}

@@ -1,0 +1,307 @@
+//! Deleting work orders for good. What still waits is canceled before it goes, what still lives is
+//! killed, and goes only once its compute is known to be gone. What cannot be brought to rest in
+//! time, or changes while it is looked at, stays and is not told of.
+
+use std::time::{Duration, Instant};
+
+use awo_cloud::{Clock, Cloud, SetupError};
+use awo_domain::control::Wish;
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use awo_store::Store;
+use awo_store::lease::Lease;
+use awo_store::purge::{Doomed, in_transactions};
+use awo_store::work_orders::WorkOrder;
+use futures::{StreamExt, stream};
+
+use crate::stopper::{Found, Killed, Stopper};
+
+/// When a purge begins with nothing more: a function has 15 minutes, and a last kill and its proof
+/// take two.
+const LONGEST: Duration = Duration::from_secs(10 * 60);
+/// Most work orders that one purge deletes, so that its answer stays small.
+pub const MAX_PURGED: usize = 10_000;
+/// How many are brought to rest at once; every cancel changes the same tally.
+const AT_ONCE: usize = 16;
+const CANCELS_AT_ONCE: usize = 4;
+/// How often one is brought to rest that changes meanwhile.
+const TRIES: u32 = 4;
+/// Most slots of an organization.
+const MAX_LEASES: u32 = 1_000;
+/// How long the compute of a run that is over may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
+/// Pause between two looks at its lease, and the longest one between two questions to ECS.
+const LOOK: Duration = Duration::from_millis(50);
+const LONGEST_PATIENCE: Duration = Duration::from_secs(5);
+
+const DEAD_AT_ONCE: Wish = Wish::Kill {
+    grace_period_ms: 0,
+    immediate: true,
+};
+
+/// Which work orders are to be deleted.
+#[derive(Debug, Clone)]
+pub struct Purge {
+    /// Of these statuses, as each is when it is looked at.
+    pub statuses: Vec<WorkOrderStatus>,
+    /// Created before this.
+    pub before: Option<Timestamp>,
+}
+
+/// Deletes work orders.
+#[derive(Debug, Clone)]
+pub struct Purger {
+    store: Store,
+    stopper: Stopper,
+    clock: Clock,
+}
+
+impl Purger {
+    /// As the environment says.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn new(cloud: &Cloud) -> Result<Purger, SetupError> {
+        Ok(Purger {
+            store: cloud.store()?,
+            stopper: Stopper::new(cloud)?,
+            clock: cloud.clock.clone(),
+        })
+    }
+
+    /// How many work orders a purge would delete.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn count(&self, org: &OrgId, purge: &Purge) -> Result<u64, Error> {
+        self.store
+            .count_purge_candidates(org, &purge.statuses, purge.before)
+            .await
+    }
+
+    /// Deletes work orders, as many as there is time for; their ids, oldest first. What is deleted
+    /// is told also where something failed.
+    ///
+    /// # Errors
+    /// Internal, when a call fails and nothing is deleted.
+    pub async fn purge(&self, org: &OrgId, purge: &Purge) -> Result<Vec<WorkOrderId>, Error> {
+        let mut done = Done {
+            began: Instant::now(),
+            purged: Vec::new(),
+            failed: None,
+        };
+        // Statuses in the order of a life: what is canceled or killed here does not come again.
+        for status in WorkOrderStatus::ALL {
+            if purge.statuses.contains(&status) {
+                let purged = self.purge_status(org, status, purge, &mut done).await;
+                done.note(purged);
+            }
+        }
+        done.purged.sort();
+        match done.failed {
+            Some(error) if done.purged.is_empty() => Err(error),
+            _ => Ok(done.purged),
+        }
+    }
+
+    async fn purge_status(
+        &self,
+        org: &OrgId,
+        status: WorkOrderStatus,
+        purge: &Purge,
+        done: &mut Done,
+    ) -> Result<(), Error> {
+        let mut after = None;
+        while done.goes_on() {
+            let page = self
+                .store
+                .purge_candidates(org, status, purge.before, after.as_ref());
+            let mut page = page.await?;
+            page.items.truncate(MAX_PURGED - done.purged.len());
+            after = page.items.last().map(|order| order.id.clone());
+            let doomed = self.all_at_rest(org, page.items, status, done).await?;
+            for part in in_transactions(doomed) {
+                let deleted = self.delete(org, part).await?;
+                done.purged.extend(deleted);
+            }
+            if !page.has_more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of them that can be deleted now.
+    async fn all_at_rest(
+        &self,
+        org: &OrgId,
+        orders: Vec<WorkOrder>,
+        status: WorkOrderStatus,
+        done: &mut Done,
+    ) -> Result<Vec<Doomed>, Error> {
+        // Read after them: a terminal one without a lease now gets one only by a new run.
+        let leases = self.store.leases(org, MAX_LEASES).await?.items;
+        let each: Vec<_> = orders
+            .into_iter()
+            .map(|order| {
+                let slot = leases.iter().any(|lease| lease.work_order_id == order.id);
+                let is_live = slot || !status.is_terminal();
+                Box::pin(self.at_rest(org, order, is_live, done.began))
+            })
+            .collect();
+        let at_once = match status {
+            WorkOrderStatus::Queued => CANCELS_AT_ONCE,
+            _ => AT_ONCE,
+        };
+        let mut doomed = Vec::new();
+        let mut each = stream::iter(each).buffered(at_once);
+        while let Some(one) = each.next().await {
+            match one {
+                Ok(one) => doomed.extend(one),
+                Err(error) => done.note(Err(error)),
+            }
+        }
+        Ok(doomed)
+    }
+
+    async fn at_rest(
+        &self,
+        org: &OrgId,
+        order: WorkOrder,
+        is_live: bool,
+        began: Instant,
+    ) -> Result<Option<Doomed>, Error> {
+        let order = match is_live {
+            false => Some(order),
+            true if began.elapsed() < LONGEST => self.quieted(org, &order).await?,
+            true => None,
+        };
+        match order {
+            Some(order) => self.store.doomed(org, order).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Deletes these together or, where one has changed, those that have not.
+    async fn delete(&self, org: &OrgId, part: Vec<Doomed>) -> Result<Vec<WorkOrderId>, Error> {
+        if self.store.purge(org, &part, self.clock.now()).await? {
+            return Ok(part.iter().map(|one| one.id().clone()).collect());
+        }
+        let mut deleted = Vec::new();
+        for one in part {
+            let alone = std::slice::from_ref(&one);
+            if self.store.purge(org, alone, self.clock.now()).await? {
+                deleted.push(one.id().clone());
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// Ends a work order as it was seen, and waits until its compute is gone; none if its status is
+    /// another one by now, or its compute is not known to be gone in time.
+    async fn quieted(&self, org: &OrgId, seen: &WorkOrder) -> Result<Option<WorkOrder>, Error> {
+        for _ in 0..TRIES {
+            let found = match self.stopper.find(org, &seen.id).await {
+                Ok(found) if found.order.status == seen.status => found,
+                Ok(_) | Err(Error::NotFound(_)) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            match self.end(org, &found).await? {
+                Ended::Yes => return self.when_gone(org, &seen.id).await,
+                Ended::Changed => {}
+                Ended::No => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    async fn end(&self, org: &OrgId, found: &Found) -> Result<Ended, Error> {
+        let stop = |kind| Stop {
+            kind,
+            reason: Some("purged".to_owned()),
+            requested_at: self.clock.now(),
+        };
+        match found.order.status {
+            // It has just got a slot: that is another status.
+            WorkOrderStatus::Queued if found.lease.is_some() => Ok(Ended::Changed),
+            WorkOrderStatus::Queued => {
+                let stop = stop(StopKind::Cancel);
+                let canceled = self.stopper.try_cancel(org, found, &stop, false).await?;
+                Ok(if canceled { Ended::Yes } else { Ended::Changed })
+            }
+            status if status.is_terminal() => Ok(Ended::Yes),
+            _ => {
+                let (id, stop) = (&found.order.id, stop(StopKind::Kill));
+                match self.stopper.kill(org, id, DEAD_AT_ONCE, &stop).await {
+                    Ok(Killed::NotConfirmed { .. }) | Err(Error::NotFound(_)) => Ok(Ended::No),
+                    Ok(_) => Ok(Ended::Yes),
+                    Err(error) => Err(error),
+                }
+            }
+        }
+    }
+
+    /// The work order once it is terminal and none of its runs has compute; none if that takes too
+    /// long.
+    async fn when_gone(&self, org: &OrgId, id: &WorkOrderId) -> Result<Option<WorkOrder>, Error> {
+        let leases = self.store.leases(org, MAX_LEASES).await?.items;
+        for lease in leases.iter().filter(|lease| lease.work_order_id == *id) {
+            if !self.is_gone_in_time(lease).await? {
+                return Ok(None);
+            }
+        }
+        let order = self.store.work_order(org, id).await?;
+        Ok(order.filter(|order| order.status.is_terminal()))
+    }
+
+    async fn is_gone_in_time(&self, lease: &Lease) -> Result<bool, Error> {
+        if lease.closed_at.is_none() {
+            // A new run, of somebody who started it meanwhile.
+            return Ok(false);
+        }
+        self.stopper.ring_task(lease).await;
+        let (began, mut asked_at, mut patience) = (Instant::now(), Instant::now(), LOOK);
+        while began.elapsed() < GONE_WITHIN {
+            let ask = asked_at.elapsed() >= patience;
+            if ask {
+                (asked_at, patience) = (Instant::now(), (patience * 2).min(LONGEST_PATIENCE));
+            }
+            if self.stopper.is_gone(lease, ask).await? {
+                return Ok(true);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(false)
+    }
+}
+
+/// What came of ending a work order.
+enum Ended {
+    Yes,
+    /// It has changed meanwhile: look again.
+    Changed,
+    /// It lives on, or is gone already.
+    No,
+}
+
+/// How far a purge has come.
+struct Done {
+    began: Instant,
+    purged: Vec<WorkOrderId>,
+    /// The first thing that failed.
+    failed: Option<Error>,
+}
+
+impl Done {
+    fn goes_on(&self) -> bool {
+        self.began.elapsed() < LONGEST && self.purged.len() < MAX_PURGED
+    }
+
+    fn note(&mut self, result: Result<(), Error>) {
+        if let Err(error) = result {
+            tracing::warn!(?error, "a purge could not delete everything");
+            self.failed.get_or_insert(error);
+        }
+    }
+}

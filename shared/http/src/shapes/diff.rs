@@ -1,0 +1,86 @@
+//! What a run has changed, as the API shows it.
+
+use awo_domain::RunId;
+use awo_store::diffs::Diff;
+use awo_store::list::MAX_PAGE_BYTES;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What a run has changed: its base against its newest commit, as a unified diff.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffShape<'a> {
+    run_id: &'a RunId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iteration: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base_commit: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a str>,
+    diff: String,
+    bytes: u64,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'static str>,
+}
+
+impl<'a> DiffShape<'a> {
+    /// The diff of a run; of one that has no commit it is empty.
+    #[must_use]
+    pub fn of(run_id: &'a RunId, diff: Option<&'a Diff>) -> DiffShape<'a> {
+        let kept = diff.map_or(Some(Vec::new()), Diff::unpacked);
+        let bytes = diff.map_or(0, |diff| diff.bytes);
+        let text = String::from_utf8_lossy(kept.as_deref().unwrap_or_default());
+        let shown = fitting(&text);
+        let is_whole = shown.len() == text.len()
+            && kept.as_ref().is_some_and(|kept| kept.len() as u64 == bytes);
+        DiffShape {
+            run_id,
+            iteration: diff.map(|diff| diff.iteration),
+            base_commit: diff.map(|diff| diff.base_commit.as_str()),
+            commit: diff.map(|diff| diff.commit.as_str()),
+            diff: shown.to_owned(),
+            bytes,
+            truncated: !is_whole,
+            error: kept
+                .is_none()
+                .then_some("what was kept of this diff cannot be read"),
+        }
+    }
+}
+
+/// As much of a text as an answer can hold: in a function's answer the body is a string in JSON,
+/// so that what JSON escapes is escaped twice.
+fn fitting(text: &str) -> &str {
+    let mut bytes = 0;
+    for (at, character) in text.char_indices() {
+        bytes += match character {
+            '"' | '\\' => 4,
+            '\n' | '\t' | '\r' => 3,
+            character if character.is_control() => 7,
+            character => character.len_utf8(),
+        };
+        if bytes > MAX_PAGE_BYTES {
+            return &text[..at];
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_an_answer_holds_fits_whatever_it_is() {
+        for character in ['a', '"', '\\', '\n', '\u{1}', '\u{fffd}'] {
+            let text: String = std::iter::repeat_n(character, 3 * 1_048_576).collect();
+            let shown = fitting(&text);
+            let on_the_way = json!(json!(shown).to_string()).to_string();
+            assert!(on_the_way.len() <= MAX_PAGE_BYTES + 16, "{character:?}");
+            let next = shown.len() + character.len_utf8();
+            assert!(shown.len() == text.len() || text.is_char_boundary(next));
+        }
+    }
+}

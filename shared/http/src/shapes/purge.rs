@@ -1,0 +1,37 @@
+//! What a purge did, as the API shows it.
+
+use awo_domain::WorkOrderId;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What a purge did, or would do.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PurgeShape {
+    deleted_count: usize,
+    deleted_ids: Vec<WorkOrderId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_delete: Option<u64>,
+}
+
+impl PurgeShape {
+    /// These are deleted.
+    #[must_use]
+    pub fn deleted(ids: Vec<WorkOrderId>) -> PurgeShape {
+        PurgeShape {
+            deleted_count: ids.len(),
+            deleted_ids: ids,
+            would_delete: None,
+        }
+    }
+
+    /// So many would be deleted.
+    #[must_use]
+    pub fn dry(would_delete: u64) -> PurgeShape {
+        PurgeShape {
+            deleted_count: 0,
+            deleted_ids: Vec::new(),
+            would_delete: Some(would_delete),
+        }
+    }
+}

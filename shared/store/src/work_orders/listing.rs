@@ -1,0 +1,73 @@
+//! Lists of work orders. Their order is that of their ids, which never changes, so that a cursor
+//! stays where it is whatever is added or moves meanwhile.
+
+use awo_domain::{Error, OrgId, WorkOrderId};
+
+use super::{WorkOrder, WorkOrderFilter};
+use crate::Store;
+use crate::item::{Item, Key, children_of, work_orders, work_orders_with};
+use crate::list::{Page, Slice};
+use crate::schema::{BY_PARENT, BY_STATUS};
+use crate::tally::Tally;
+
+impl Store {
+    /// Work orders, newest first, and how many there are in all.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn work_orders(
+        &self,
+        org: &OrgId,
+        filter: &WorkOrderFilter,
+        (limit, skip): (u32, u32),
+        after: Option<&WorkOrderId>,
+    ) -> Result<(Page<WorkOrder>, u64), Error> {
+        let work = &self.tables.work;
+        let status = filter.status.map(|status| status.as_str().to_owned());
+        let index = match (&filter.parent_id, filter.status) {
+            (Some(parent), _) => Some((BY_PARENT, "parentKey", children_of(org, parent))),
+            (None, Some(status)) => Some((BY_STATUS, "statusKey", work_orders_with(org, status))),
+            (None, None) => None,
+        };
+        let start = index.clone().map(|(_, name, partition)| (name, partition));
+        let start = after.map(|id| start_after(org, id, start));
+        let slice = match index {
+            Some((index, name, partition)) => Slice::of_index(work, index, name, partition)
+                .filter("status", filter.parent_id.as_ref().and(status)),
+            None => Slice::of_partition(work, work_orders(org)),
+        }
+        .newest_first()
+        .filter("tenantContext.tenantId", filter.tenant_id.clone())
+        .filter("tenantContext.tenantUserId", filter.tenant_user_id.clone());
+        let by_tally = filter.tenant_id.is_none()
+            && filter.tenant_user_id.is_none()
+            && filter.parent_id.is_none();
+        let total = async {
+            let whole = slice.clone();
+            if by_tally {
+                self.tally(org)
+                    .await
+                    .map(|t: Tally| t.work_orders(filter.status))
+            } else {
+                self.count(&whole).await
+            }
+        };
+        tokio::try_join!(
+            self.slice(slice.clone().limit(limit).skip(skip).after(start)),
+            total
+        )
+    }
+}
+
+/// The place behind a work order, in the table or in a partition of an index.
+pub(crate) fn start_after(
+    org: &OrgId,
+    id: &WorkOrderId,
+    index: Option<(&'static str, String)>,
+) -> Item {
+    let mut key = Key::work_order(org, id).to_item();
+    if let Some((name, partition)) = index {
+        key.insert(name.to_owned(), crate::change::value(partition));
+    }
+    key
+}

@@ -1,0 +1,96 @@
+//! Work orders that are made by the store itself: many, or long ago.
+
+use awo_cloud::Cloud;
+use awo_domain::agent::{Agent, AgentType};
+use awo_domain::money::MicroCredits;
+use awo_domain::source::{GitSource, Repository};
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::template::Hooks;
+use awo_domain::work_order::{Limits, Order, TenantContext};
+use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
+use awo_store::Store;
+use awo_store::tally::QueueLimits;
+use awo_store::work_orders::NewWorkOrder;
+
+/// More than any test makes.
+const ROOM: QueueLimits = QueueLimits {
+    max_concurrent: 0,
+    max_queue_size: 1_000_000,
+};
+
+/// Makes work orders of an organization.
+pub struct Seed<'a> {
+    /// The product's view.
+    pub cloud: &'a Cloud,
+    /// The store.
+    pub store: Store,
+    /// Whose they are.
+    pub org: &'a OrgId,
+}
+
+impl<'a> Seed<'a> {
+    /// Of this organization.
+    #[must_use]
+    pub fn of(cloud: &'a Cloud, org: &'a OrgId) -> Seed<'a> {
+        let store = cloud.store().expect("settings");
+        Seed { cloud, store, org }
+    }
+
+    /// A waiting work order that came at a time.
+    pub async fn waiting(&self, at: Timestamp, tenant: Option<&str>) -> NewWorkOrder {
+        let new = NewWorkOrder {
+            org: self.org.clone(),
+            id: WorkOrderId::new(at, self.cloud.mint.random(at)),
+            run_id: RunId::new(at, self.cloud.mint.random(at)),
+            order: order(tenant),
+            depth: 0,
+            max_iterations: 1,
+            hold: MicroCredits::from_credits(1),
+            now: at,
+        };
+        let made = self.store.create_work_order(&new, ROOM, None).await;
+        made.expect("a work order");
+        new
+    }
+
+    /// A canceled one.
+    pub async fn canceled(&self, at: Timestamp, tenant: Option<&str>) -> NewWorkOrder {
+        let new = self.waiting(at, tenant).await;
+        let run = self.store.run(self.org, &new.run_id).await;
+        let run = run.expect("an answer").expect("a run");
+        let stop = Stop {
+            kind: StopKind::Cancel,
+            reason: None,
+            requested_at: at,
+        };
+        let canceled = self.store.cancel_waiting(self.org, &run, &stop, at).await;
+        assert!(canceled.expect("a cancel"));
+        new
+    }
+}
+
+fn order(tenant: Option<&str>) -> Order {
+    Order {
+        task_prompt: "mend it".to_owned(),
+        source: GitSource {
+            repository: Repository::parse("https://git.example.com/x.git", false)
+                .expect("a repository"),
+            branch: None,
+        },
+        hooks: Hooks::default(),
+        max_iterations: None,
+        tenant_context: tenant.map(|tenant| TenantContext {
+            tenant_id: tenant.to_owned(),
+            tenant_user_id: None,
+        }),
+        harness: "default".to_owned(),
+        agent: Agent {
+            kind: AgentType::Command,
+            model: None,
+            command: None,
+        },
+        limits: Limits::default(),
+        parent_id: None,
+        metadata: std::collections::BTreeMap::new(),
+    }
+}
