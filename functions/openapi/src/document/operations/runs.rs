@@ -6,7 +6,7 @@ use awo_domain::stop::MAX_REASON;
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use awo_http::routes;
-use awo_http::shapes::{LogsShape, RunShape, TimelineShape};
+use awo_http::shapes::{DiffShape, LogsShape, RunShape, TimelineShape};
 use serde_json::json;
 
 use crate::document::errors::Failure;
@@ -34,6 +34,11 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "Get a run",
         "`computeStoppedAt` says that none of its processes is left, `settledAt` that its cost is final.",
     );
+    let diff = Operation::of(
+        &routes::GET_RUN_DIFF,
+        "Get what a run has changed",
+        "Its base against its newest commit, as a unified diff of up to 1 MiB; empty if there is no commit.",
+    );
     let reason = described(text(0..=MAX_REASON), "Kept in the run's events and audit.");
     let cancel = Operation::of(
         &routes::CANCEL_RUN,
@@ -48,6 +53,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         cancel.answers(Success::of::<RunShape>(schemas, 200, "The run, canceled.")),
         events(schemas),
         logs(schemas),
+        diff.answers(Success::of::<DiffShape>(schemas, 200, "What it changed.")),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Operations of work orders.
 
+use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentType;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
@@ -11,7 +12,7 @@ use awo_domain::work_order::{
 };
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use awo_http::shapes::{CanceledShape, KilledShape, StartedRunShape, WorkOrderShape};
+use awo_http::shapes::{CanceledShape, KilledShape, PurgeShape, StartedRunShape, WorkOrderShape};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
@@ -41,6 +42,11 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "tenantUserId",
         json!({ "type": "string" }),
         "Those of this user of a tenant.",
+    )
+    .query(
+        "parentId",
+        schemas.of::<WorkOrderId>(),
+        "The children of this work order.",
     )
     .pages(DEFAULT_LIMIT)
     .answers(Success::with(200, "A page of work orders.", page));
@@ -77,6 +83,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
             "It is canceled.",
         )),
         kill(schemas),
+        purge(schemas),
         start.answers(Success::of::<StartedRunShape>(schemas, 201, "The new run.")),
     ]
 }
@@ -124,6 +131,13 @@ fn create(schemas: &mut Schemas) -> Operation {
         (
             "metadata",
             described(metadata, "Yours; it changes nothing."),
+        ),
+        (
+            "parentId",
+            described(
+                schemas.of::<WorkOrderId>(),
+                "A work order that is not terminal, of which this is a child.",
+            ),
         ),
     ]);
     let example = json!({
@@ -226,4 +240,28 @@ fn kill(schemas: &mut Schemas) -> Operation {
         200,
         "It is dead, or `success` is false.",
     ))
+}
+
+fn purge(schemas: &mut Schemas) -> Operation {
+    let status = schemas.of::<WorkOrderStatus>();
+    let body = object([
+        ("statuses", list(&status, 1..=WorkOrderStatus::ALL.len())),
+        (
+            "olderThanDays",
+            json!({ "type": "number", "minimum": 0, "maximum": 36_500 }),
+        ),
+        ("dryRun", default(flag(), false)),
+    ]);
+    let example = json!({ "statuses": ["succeeded"], "olderThanDays": 0, "dryRun": true });
+    Operation::of(
+        &routes::PURGE_WORK_ORDERS,
+        "Purge work orders",
+        "Deletes work orders with their runs, events, logs, diffs and audit, for good; the ledger and \
+         usage stay. What is alive is killed first. One call deletes up to 10 000 and takes up to \
+         15 minutes: if it takes longer than 5 s, the answer begins as 200 with white space, so look \
+         at `success`, and call again until nothing is deleted.",
+    )
+    .optional_body(body, example)
+    .late()
+    .answers(Success::of::<PurgeShape>(schemas, 200, "What was deleted."))
 }
