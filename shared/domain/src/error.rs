@@ -25,6 +25,8 @@ pub enum Resource {
     QueueEntry,
     /// A template.
     Template,
+    /// A profile.
+    Profile,
     /// A route.
     Route,
 }
@@ -36,6 +38,7 @@ impl fmt::Display for Resource {
             Resource::Run => "run",
             Resource::QueueEntry => "work order in the queue",
             Resource::Template => "template",
+            Resource::Profile => "profile",
             Resource::Route => "route",
         })
     }

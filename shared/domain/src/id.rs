@@ -118,6 +118,11 @@ id!(
     TransactionId,
     "txn_"
 );
+id!(
+    /// A configuration snapshot of a run.
+    SnapshotId,
+    "snap_"
+);
 
 #[cfg(test)]
 mod tests {

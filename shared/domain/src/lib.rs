@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod api_key;
+pub mod audit;
 pub mod control;
 pub mod error;
 pub mod event;
@@ -24,5 +25,5 @@ pub mod verification;
 pub mod work_order;
 
 pub use error::{Error, Fault, Resource};
-pub use id::{OrgId, RunId, TransactionId, WorkOrderId};
+pub use id::{OrgId, RunId, SnapshotId, TransactionId, WorkOrderId};
 pub use time::Timestamp;

@@ -213,6 +213,17 @@ impl Value {
         }
     }
 
+    /// Any JSON that reads as a type; whoever reads it bounds it.
+    pub fn json<T>(
+        self,
+        read: impl FnOnce(serde_json::Value) -> Result<T, String>,
+    ) -> Option<T> {
+        match read(self.node.to_json()) {
+            Ok(read) => Some(read),
+            Err(why) => self.wrong(why),
+        }
+    }
+
     /// A list of so many values.
     pub fn list<T>(
         self,
