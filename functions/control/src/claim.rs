@@ -4,8 +4,9 @@ use awo_domain::control::{Claim, GitCredential, RunSpec};
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
-use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 use awo_http::Answer;
+use awo_store::lease::Claiming;
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
 use lambda_http::Request;
@@ -39,9 +40,17 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let (Some(order), Some(run)) = (order, run) else {
         return Err(Error::Unauthorized);
     };
-    let spec = spec(state, &org, order, &run).await?;
-    state.store.claim(&lease, nonce, &token_hash, now).await?;
-    Answer::ok(spec)
+    let git_credentials = credentials(state, &org, &order.source.repository).await?;
+    let profile = state.store.profile_of(&org, &order).await?;
+    let claiming = Claiming {
+        lease: &lease,
+        max_iterations: profile.max_iterations(order.asked_iterations),
+        profile,
+        snapshot_id: SnapshotId::new(now, state.mint.random(now)),
+    };
+    let proof = (nonce, token_hash.as_str());
+    let profile = state.store.claim(claiming, proof, now).await?;
+    Answer::ok(spec(state, org, order, &run, profile, git_credentials))
 }
 
 fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
@@ -51,32 +60,29 @@ fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
     Some((org, run, parts.next()?))
 }
 
-async fn spec(state: &State, org: &OrgId, order: WorkOrder, run: &Run) -> Result<RunSpec, Error> {
-    let profile = Profile::built_in(&order.harness).ok_or_else(|| {
-        Error::internal(format!(
-            "the profile {} of a work order is gone",
-            order.harness
-        ))
-    })?;
-    let longest = profile.execution_limits.max_duration_ms;
-    Ok(RunSpec {
-        org_id: org.clone(),
+fn spec(
+    state: &State,
+    org_id: OrgId,
+    order: WorkOrder,
+    run: &Run,
+    profile: Profile,
+    git_credentials: Vec<GitCredential>,
+) -> RunSpec {
+    RunSpec {
+        org_id,
         work_order_id: order.id,
         run_id: run.run_id.clone(),
         task_prompt: order.task_prompt,
-        git_credentials: credentials(state, org, &order.source.repository).await?,
+        git_credentials,
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
         agent: order.agent,
         asked_iterations: order.asked_iterations,
-        max_duration_ms: order
-            .limits
-            .max_duration_ms
-            .map_or(longest, |asked| asked.min(longest)),
+        max_duration_ms: profile.max_duration_ms(order.limits.max_duration_ms),
         profile,
         max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
-    })
+    }
 }
 
 /// The organization's token for the host that the repository is on, if it has set one.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use awo_domain::Error;
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::money::MicroCredits;
-use awo_domain::profile::Profile;
+use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
 use awo_domain::template::{
     Content, Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateId,
@@ -33,12 +33,19 @@ pub fn named_template(mut body: Object) -> Option<TemplateId> {
     })
 }
 
-/// Reads the body; the profile it names comes with it. `template` is the one that it names, if
+/// The profile that a body names, before anything else of it is read.
+pub fn named_profile(mut body: Object) -> Option<ProfileName> {
+    body.optional("harness", |v| v.parsed(ProfileName::parse))
+}
+
+/// Reads the body; the profile it names comes with it. `named` is what the one that it names
+/// comes to, if it names one and that is there; `template` is the one that it names, if
 /// there is such a template.
 pub fn read_order(
     mut body: Object,
     defaults: &Defaults,
     template: Option<&Content>,
+    named: Option<Profile>,
 ) -> Result<(Order, Profile), Error> {
     let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
     let source = body.required("workspaceSource", |v| {
@@ -47,7 +54,7 @@ pub fn read_order(
     let max_iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
     let tenant_context = body.optional("tenantContext", tenant);
     let profile = body
-        .optional("harness", profile)
+        .optional("harness", |v| profile(v, named))
         .unwrap_or_else(Profile::default_profile);
     let agent = body.optional("agent", agent);
     let limits = body.optional("limits", limits).unwrap_or_default();
@@ -132,9 +139,14 @@ fn tenant(value: Value) -> Option<TenantContext> {
     })
 }
 
-fn profile(value: Value) -> Option<Profile> {
-    value.parsed(|name| {
-        Profile::built_in(name).ok_or_else(|| "is not the name of a profile".to_owned())
+fn profile(value: Value, named: Option<Profile>) -> Option<Profile> {
+    value.parsed(|_| {
+        let unknown = "is not the name of a profile: GET /api/v1/profiles lists them";
+        let profile = named.ok_or_else(|| unknown.to_owned())?;
+        match profile.not_runnable() {
+            Some(why) => Err(why),
+            None => Ok(profile),
+        }
     })
 }
 

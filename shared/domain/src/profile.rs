@@ -11,7 +11,7 @@ use crate::source::Branch;
 use crate::verification::Level;
 
 pub use built_in::{BUILT_IN_NAMES, built_in};
-pub use chain::{MAX_CHAIN, resolve, resolve_built_in};
+pub use chain::{Contents, MAX_CHAIN, children, resolve, resolve_among, resolve_built_in};
 pub use convergence::MAX_WINDOW;
 pub use name::ProfileName;
 
@@ -224,6 +224,13 @@ impl Profile {
         asked
             .unwrap_or(own)
             .min(self.execution_limits.max_iterations)
+    }
+
+    /// Milliseconds that a run may take, where the work order may have asked for less.
+    #[must_use]
+    pub fn max_duration_ms(&self, asked: Option<u64>) -> u64 {
+        let longest = self.execution_limits.max_duration_ms;
+        asked.map_or(longest, |asked| asked.min(longest))
     }
 
     /// Whether there is another iteration after this one. With a number asked by the work order

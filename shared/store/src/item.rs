@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
+use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
 use awo_domain::template::TemplateId;
 use awo_domain::work_order::WorkOrderStatus;
@@ -124,6 +125,19 @@ impl Key {
         Key::new(format!("{org}#templates"), "count")
     }
 
+    pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
+        Key::new(profiles(org), name.as_str())
+    }
+
+    pub fn profile_changes(org: &OrgId) -> Key {
+        Key::new(format!("{org}#profiles"), "changes")
+    }
+
+    /// A configuration snapshot of a run, by its number from 1.
+    pub fn snapshot(org: &OrgId, run: &RunId, number: u32) -> Key {
+        Key::new(snapshots(org, run), format!("{number:010}"))
+    }
+
     pub fn api_key(key: &KeyId) -> Key {
         Key::new(format!("key#{key}"), "key")
     }
@@ -179,6 +193,14 @@ pub(crate) fn key_indexes(org: &OrgId) -> String {
 
 pub(crate) fn templates(org: &OrgId) -> String {
     format!("{org}#template")
+}
+
+pub(crate) fn profiles(org: &OrgId) -> String {
+    format!("{org}#profile")
+}
+
+pub(crate) fn snapshots(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#audit")
 }
 
 /// Partition of the index by status.

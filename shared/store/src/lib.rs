@@ -11,6 +11,7 @@
 //! | work | `<org>#run` | run id | run |
 //! | work | `<org>#<run>#event` | sequence | timeline event |
 //! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
+//! | work | `<org>#<run>#audit` | number | configuration snapshot, never changed |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
@@ -28,8 +29,11 @@
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | how many of them there are |
+//! | settings | `<org>#profile` | name | profile of the organization |
+//! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
+pub mod audit;
 pub mod credits;
 pub mod dispatch;
 pub mod endings;
@@ -39,6 +43,7 @@ pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod profiles;
 pub mod queue_view;
 pub mod reports;
 pub mod runs;

@@ -117,6 +117,7 @@ impl LogLease {
         ReportAnswer {
             acknowledged: self.reported,
             wish: self.wish,
+            configuration: None,
         }
     }
 

@@ -36,6 +36,9 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Profile,
+    ProfileChanges,
+    Snapshot,
 }
 
 /// A write whose condition did not hold, with the item as it is.

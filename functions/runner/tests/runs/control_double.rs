@@ -25,11 +25,11 @@ pub enum Fault {
     None,
     /// Every second call is done, and its answer is lost.
     LosesEverySecondAnswer,
-    /// The runner is fenced by the answer to its first `IterationStarted`, which comes as soon as
-    /// this file is there.
+    /// The runner is fenced by the answer to its first `VerificationStarted`, which comes as soon
+    /// as this file is there.
     FencesWhenThereIs(PathBuf),
-    /// Reports with events are never answered; heartbeats are.
-    HangsOnEvents,
+    /// Reports with the end of an agent are never answered; others and heartbeats are.
+    HangsOnAgentsEnd,
     /// Claims wait for [`ControlDouble::release`].
     HoldsClaims,
     /// Last reports wait for [`ControlDouble::release`].
@@ -189,6 +189,7 @@ impl Api {
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
             wish: seen.wish,
+            configuration: None,
         }
     }
 }
@@ -212,7 +213,8 @@ async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
 
 async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
     let report: Report = serde_json::from_slice(&body).unwrap();
-    if api.fault == Fault::HangsOnEvents && !report.events.is_empty() {
+    let ends = |event: &NumberedEvent| matches!(event.event, RunnerEvent::AgentFinished { .. });
+    if api.fault == Fault::HangsOnAgentsEnd && report.events.iter().any(ends) {
         api.seen.lock().unwrap().held += 1;
         std::future::pending::<()>().await;
     }
@@ -226,10 +228,10 @@ async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
             .push("too many events in a report".to_owned());
     }
     let starts =
-        |event: &NumberedEvent| matches!(event.event, RunnerEvent::IterationStarted { .. });
+        |event: &NumberedEvent| matches!(event.event, RunnerEvent::VerificationStarted { .. });
     if let (Fault::FencesWhenThereIs(file), true) = (&api.fault, report.events.iter().any(starts)) {
         drop(seen);
-        crate::scene::until("the agent runs", || file.exists());
+        crate::scene::until("the tests run", || file.exists());
         api.seen.lock().unwrap().fenced = true;
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }

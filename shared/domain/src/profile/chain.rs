@@ -1,6 +1,8 @@
 //! What a profile comes to: its own words over those of the profile that it extends, and so on,
 //! over `default`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::partial::{Content, Groups};
@@ -97,4 +99,42 @@ pub(super) fn merge(base: &mut Value, over: Value) {
         }
         (base, over) => *base = over,
     }
+}
+
+/// The organization's own profiles, by name.
+pub type Contents = BTreeMap<ProfileName, Content>;
+
+/// What a profile comes to once it says `content`, among the others of its organization. It must
+/// not spoil one of them either.
+///
+/// # Errors
+/// What is wrong with its chain, or with that of a profile that stands on it.
+pub fn resolve_among(
+    name: &ProfileName,
+    content: &Content,
+    others: &Contents,
+) -> Result<Profile, Fault> {
+    let mut all = others.clone();
+    all.insert(name.clone(), content.clone());
+    let resolved = |name: &ProfileName, content: &Content| {
+        resolve(name, content, |name| all.get(name).cloned())
+    };
+    let profile = resolved(name, content)?;
+    for (other, content) in others.iter().filter(|(other, _)| *other != name) {
+        resolved(other, content).map_err(|fault| {
+            wrong(format!(
+                "spoils the profile {other}, which stands on it: its extends {}",
+                fault.message
+            ))
+        })?;
+    }
+    Ok(profile)
+}
+
+/// The profiles that extend this one directly.
+#[must_use]
+pub fn children<'a>(name: &ProfileName, all: &'a Contents) -> Vec<&'a ProfileName> {
+    let extends = |content: &Content| content.extends.as_ref() == Some(name);
+    let found = all.iter().filter(|(_, content)| extends(content));
+    found.map(|(child, _)| child).collect()
 }
