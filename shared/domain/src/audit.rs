@@ -79,7 +79,9 @@ impl Snapshot {
             config,
             created_at: now,
         };
-        let changed = before.map_or(0, |(last, _)| differences(&last.config, &snapshot.config).len());
+        let changed = before.map_or(0, |(last, _)| {
+            differences(&last.config, &snapshot.config).len()
+        });
         let known = before.map(|(_, head)| head);
         let head = AuditHead {
             snapshots: known.map_or(0, |head| head.snapshots) + 1,
@@ -187,7 +189,10 @@ mod tests {
         // Numbers as ECMAScript writes them, names in order, no white space.
         let value = json!({ "b": 1e21, "a": [1.0, 0.000_001, -0.0], "\u{20ac}": "\u{1f}\"" });
         let text = serde_json_canonicalizer::to_string(&value).unwrap();
-        assert_eq!(text, "{\"a\":[1,0.000001,0],\"b\":1e+21,\"\u{20ac}\":\"\\u001f\\\"\"}");
+        assert_eq!(
+            text,
+            "{\"a\":[1,0.000001,0],\"b\":1e+21,\"\u{20ac}\":\"\\u001f\\\"\"}"
+        );
         let empty = canonical_hash(&json!({})).unwrap();
         assert_eq!(
             empty,
@@ -210,7 +215,14 @@ mod tests {
         assert_eq!((last.snapshots, last.changes), (2, 3));
         let all = changes(&[first, second]);
         let told: Vec<_> = (all.iter())
-            .map(|c| (c.iteration, c.path.as_str(), &c.previous_value, &c.new_value))
+            .map(|c| {
+                (
+                    c.iteration,
+                    c.path.as_str(),
+                    &c.previous_value,
+                    &c.new_value,
+                )
+            })
             .collect();
         assert_eq!(
             told,

@@ -214,10 +214,7 @@ impl Value {
     }
 
     /// Any JSON that reads as a type; whoever reads it bounds it.
-    pub fn json<T>(
-        self,
-        read: impl FnOnce(serde_json::Value) -> Result<T, String>,
-    ) -> Option<T> {
+    pub fn json<T>(self, read: impl FnOnce(serde_json::Value) -> Result<T, String>) -> Option<T> {
         match read(self.node.to_json()) {
             Ok(read) => Some(read),
             Err(why) => self.wrong(why),

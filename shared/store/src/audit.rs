@@ -164,7 +164,8 @@ impl Store {
         };
         let before = last.as_ref().map(|(snapshot, head)| (snapshot, head));
         let taken = Snapshot::take(id.clone(), iteration, &profile, before, now)?;
-        let is_news = run.audit.as_ref().map(|head| &head.config_hash) != Some(&taken.1.config_hash);
+        let is_news =
+            run.audit.as_ref().map(|head| &head.config_hash) != Some(&taken.1.config_hash);
         Ok(Taken {
             max_iterations: profile
                 .max_iterations(order.asked_iterations)

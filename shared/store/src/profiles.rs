@@ -242,8 +242,7 @@ impl Store {
             revision => counted.when("revision", revision),
         };
         let key = Key::profile_changes(org);
-        let mut transaction =
-            transaction.update(Guard::ProfileChanges, settings, &key, counted)?;
+        let mut transaction = transaction.update(Guard::ProfileChanges, settings, &key, counted)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             transaction = transaction.remember(self, org, request, answer, now)?;

@@ -192,9 +192,10 @@ impl Work<'_> {
                 return match verdict {
                     Verdict::Passed => Ok(()),
                     Verdict::NotPassed(..) if self.left().is_zero() => Err(self.out_of_time()),
-                    Verdict::NotPassed(_, error) => Err(Abort::Failed(error)),
+                    Verdict::NotPassed(_, error) => Err(self.given_up(&last, error)),
                 };
             }
+            self.check_tokens(tally)?;
             if self.left().is_zero() {
                 return Err(self.out_of_time());
             }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
 use awo_domain::control::RunnerEvent;
-use awo_domain::profile::{Iterated, MAX_WINDOW};
+use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
 
-use super::{Abort, Tally, Verdict, Work, millis};
+use super::{Abort, Tally, Verdict, Work, fail, millis};
 use crate::agent::{Agents, Attempt, Failure};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
@@ -66,6 +66,40 @@ impl Work<'_> {
             best,
             signaled: output.is_some_and(|output| strategy.is_signaled(output)),
             converged: strategy.has_converged(&tally.outputs),
+        }
+    }
+
+    /// What ends a run whose strategy wants no more iterations.
+    pub(super) fn given_up(&self, last: &Iterated, error: RunError) -> Abort {
+        let most = self.spec.profile.max_iterations(self.spec.asked_iterations);
+        let strategy = &self.spec.profile.loop_strategy;
+        let nothing_new = strategy.kind == StrategyType::Ralph && last.converged;
+        if last.done >= most || !nothing_new {
+            return Abort::Failed(error);
+        }
+        let message = format!(
+            "after {} of {most} iterations the agent's last {} outputs say the same, so that no \
+             more were tried: {}",
+            last.done, strategy.window_size, error.message
+        );
+        fail(error.code, &message)
+    }
+
+    /// Ends a run that has used the tokens that its profile grants.
+    pub(super) fn check_tokens(&self, tally: &Tally) -> Result<(), Abort> {
+        let usage = tally.usage.iter();
+        let used: u64 = usage
+            .map(|used| used.input_tokens.saturating_add(used.output_tokens))
+            .fold(0, u64::saturating_add);
+        match self.spec.profile.execution_limits.max_total_tokens {
+            Some(most) if used >= most => {
+                let message = format!(
+                    "the run has used {used} tokens, and its profile's \
+                     executionLimits.maxTotalTokens is {most}: raise it or give it a smaller task"
+                );
+                Err(fail(RunErrorCode::BudgetExceeded, &message))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{
-    Claim, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, Wish,
+    Claim, Configuration, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec,
+    RunnerEvent, Wish,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -52,6 +53,8 @@ pub struct Seen {
     pub heartbeats: u64,
     /// What the client wants from now on.
     pub wish: Option<Wish>,
+    /// What iterations go by from now on, if not by the spec.
+    pub configuration: Option<Configuration>,
     /// Calls that are held at present.
     pub held: u32,
     /// True once what is held goes on; or fails, with `fenced`.
@@ -189,7 +192,7 @@ impl Api {
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
             wish: seen.wish,
-            configuration: None,
+            configuration: seen.configuration.clone().map(Box::new),
         }
     }
 }

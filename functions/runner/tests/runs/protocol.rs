@@ -39,7 +39,8 @@ fn a_fenced_runner_kills_its_agent_at_once_and_reports_nothing_more() {
 
 #[test]
 fn a_runner_that_a_report_fences_kills_what_it_verifies_with() {
-    let plan = "tests: [{run: \"trap '' TERM; setsid sleep 4321 & echo > ready; wait; sleep 4321\"}]\n";
+    let plan =
+        "tests: [{run: \"trap '' TERM; setsid sleep 4321 & echo > ready; wait; sleep 4321\"}]\n";
     let mut scene = Scene::new(&[("verify.yaml", plan)], "echo y > y");
     scene.other_user = false;
     scene.fault = Fault::FencesWhenThereIs(scene.run_dir().join("verify/1/checkout/ready"));

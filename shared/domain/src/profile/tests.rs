@@ -57,7 +57,10 @@ fn built_in_profiles_iterate_as_they_say() {
     assert!(ci.git_ops.mode == GitMode::PullRequest && ci.git_ops.draft);
     for name in BUILT_IN_NAMES {
         let profile = built_in_profile(name);
-        assert_eq!((profile.name.as_str(), profile.not_runnable()), (name, None));
+        assert_eq!(
+            (profile.name.as_str(), profile.not_runnable()),
+            (name, None)
+        );
     }
     assert_eq!(built_in_profile("default"), Profile::default_profile());
     assert!(resolve_built_in("nobody").is_none());
@@ -98,7 +101,11 @@ fn outputs_converge_when_all_of_the_window_say_the_same() {
         (vec!["a b", "a b", "a c"], false),
         (vec!["", "", ""], false),
     ] {
-        assert_eq!(strategy.has_converged(&outputs(&texts)), wanted, "{texts:?}");
+        assert_eq!(
+            strategy.has_converged(&outputs(&texts)),
+            wanted,
+            "{texts:?}"
+        );
     }
     strategy.completion_signals = vec!["ALL DONE".to_owned()];
     assert!(strategy.is_signaled("x\n  ALL DONE \r\ny"));
@@ -125,7 +132,9 @@ fn single_values_are_checked() {
     for good in ["", "awo/", "a-", "team/x/"] {
         assert!(check_branch_prefix(good).is_ok(), "{good}");
     }
-    for bad in ["-x/", "a..", "a b/", "/", ".a/", "x.lock/", "a~", "a//", "\u{7}"] {
+    for bad in [
+        "-x/", "a..", "a b/", "/", ".a/", "x.lock/", "a~", "a//", "\u{7}",
+    ] {
         assert!(check_branch_prefix(bad).is_err(), "{bad}");
     }
     assert!(check_line("DONE now", 8).is_ok());

@@ -41,7 +41,9 @@ impl Node {
             Node::Text(text) => Value::from(text.as_str()),
             Node::List(items) => items.iter().map(Node::to_json).collect(),
             Node::Object(members) => {
-                let json = members.iter().map(|(name, node)| (name.clone(), node.to_json()));
+                let json = members
+                    .iter()
+                    .map(|(name, node)| (name.clone(), node.to_json()));
                 Value::Object(json.collect())
             }
         }
