@@ -7,8 +7,9 @@ use awo_domain::money::NanoUsd;
 use awo_domain::span::Span;
 use awo_store::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ModelShape {
     input_tokens: u64,
@@ -19,7 +20,7 @@ struct ModelShape {
 }
 
 /// What was used in a period.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryShape<'a> {
     total_input_tokens: u64,

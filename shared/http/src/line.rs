@@ -17,8 +17,6 @@ use crate::routes::{Route, Style};
 const JSON: &str = "application/json";
 /// The status of every answer that comes in pieces.
 const STREAMING: u16 = 200;
-/// The status of answers that have no body, and so no type of one.
-const NO_CONTENT: u16 = 204;
 
 /// A request on its way to its answer: what the log will say of it, and what its answer shows.
 #[derive(Debug)]
@@ -80,11 +78,7 @@ impl Line {
         for (name, value) in headers {
             response = response.header(name, value);
         }
-        let mut response = response.body(body)?;
-        if status == NO_CONTENT {
-            response.headers_mut().remove("content-type");
-        }
-        Ok(response)
+        Ok(response.body(body)?)
     }
 
     /// The body alone, where the head was sent before; the log has the status that there would

@@ -4,9 +4,10 @@ use awo_domain::queue::{EntryState, Health, Load};
 use awo_domain::{Timestamp, WorkOrderId};
 use awo_store::queue_view::Position;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Where a work order stands in the queue.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PositionShape<'a> {
     work_order_id: &'a WorkOrderId,
@@ -31,7 +32,7 @@ impl<'a> PositionShape<'a> {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct StatsShape {
     running: u32,
@@ -41,7 +42,7 @@ struct StatsShape {
     accepting: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct IndicatorsShape {
     accepting: bool,
@@ -51,7 +52,7 @@ struct IndicatorsShape {
 }
 
 /// How the queue is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct HealthShape {
     status: Health,
     stats: StatsShape,

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::runs::{PricedUsage, Run};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What one model was used for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct ModelShape {
     input_tokens: u64,
@@ -21,7 +23,7 @@ struct ModelShape {
 }
 
 /// The usage summary's numbers for one run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct UsageShape<'a> {
     total_input_tokens: u64,
@@ -62,14 +64,14 @@ impl<'a> UsageShape<'a> {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 struct CostShape {
     credits: MicroCredits,
     usd: NanoUsd,
 }
 
 /// A run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunShape<'a> {
     run_id: &'a RunId,
@@ -131,4 +133,29 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             tenant_context: run.tenant_context.as_ref(),
         }
     }
+}
+
+/// A run that was just started.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedRunShape<'a> {
+    /// The new run.
+    pub run_id: &'a RunId,
+    /// `building` if a slot was free, else `queued`.
+    pub status: RunStatus,
+    /// When the start was accepted.
+    pub started_at: Timestamp,
+}
+
+/// A page of a run's timeline.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TimelineShape {
+    /// In order.
+    pub events: Vec<TimelineEvent>,
+    /// The sequence of the last of them, to be given as `after` for the next page; what was asked
+    /// for if there are none.
+    pub last_sequence: u64,
+    /// True if there are more by now.
+    pub has_more: bool,
 }

@@ -7,9 +7,10 @@ use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A workspace source.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SourceShape<'a> {
     #[serde(rename = "type")]
@@ -20,7 +21,7 @@ struct SourceShape<'a> {
 }
 
 /// A work order.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkOrderShape<'a> {
     id: &'a WorkOrderId,

@@ -1,6 +1,8 @@
 //! What a good call of each route looks like. A route that is not here fails the tests of
 //! [`super`]: say here how it is called, and they cover it.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use awo_domain::{OrgId, RunId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
 use awo_tests::client::{Answer, Client};
@@ -16,6 +18,7 @@ pub struct Things {
     pub work_order: String,
     pub run: String,
     pub tenant: String,
+    pub template: String,
 }
 
 impl Things {
@@ -31,6 +34,7 @@ impl Things {
             org,
             work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
             run: RunId::new(now, mint.random(now)).to_string(),
+            template: new_name(),
         }
     }
 
@@ -39,14 +43,18 @@ impl Things {
         let tenant = format!("tenant-{}", service.org);
         let mut body = order();
         body["tenantContext"] = json!({ "tenantId": tenant });
-        let made = service.client.post("/v1/work-orders", &body).await;
+        let order = service.client.post("/v1/work-orders", &body).await;
+        assert_eq!(order.status, 201, "{}", order.text);
+        let id = |name: &str| order.body[name].as_str().unwrap().to_owned();
+        let name = new_name();
+        let made = service.client.post("/v1/templates", &template(&name)).await;
         assert_eq!(made.status, 201, "{}", made.text);
-        let id = |name: &str| made.body[name].as_str().unwrap().to_owned();
         Things {
             org: service.org.clone(),
             work_order: id("id"),
             run: id("runId"),
             tenant,
+            template: name,
         }
     }
 
@@ -55,6 +63,7 @@ impl Things {
         match part {
             "work-orders" | "position" => &self.work_order,
             "runs" => &self.run,
+            "templates" => &self.template,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
@@ -87,6 +96,17 @@ pub fn keyed() -> Vec<Sample> {
     all().into_iter().filter(keyed).collect()
 }
 
+/// A name that nothing has.
+fn new_name() -> String {
+    static NAMES: AtomicU32 = AtomicU32::new(0);
+    format!("name-{}", NAMES.fetch_add(1, Ordering::Relaxed))
+}
+
+fn template(id: &str) -> Value {
+    let source = json!({ "type": "git", "repository": "https://git.invalid/a.git" });
+    json!({ "id": id, "name": "Ours", "source": source })
+}
+
 const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
@@ -112,7 +132,21 @@ fn of(route: &'static Route) -> Vec<Sample> {
             call().query("status=queued&tenantId={tenant}"),
         ],
         ("GET", "/v1/runs/{id}/events") => vec![call(), call().header(LIVE)],
-        ("GET", "/v1/credits/usage") => vec![call(), call().query("limit=5")],
+        ("GET", "/v1/credits/usage") => vec![
+            call(),
+            call().query("limit=5"),
+            call().query("type=deduction&tenantId={tenant}"),
+        ],
+        ("GET", "/api/v1/usage/summary") => vec![
+            call(),
+            call().query("workOrderId={workOrder}"),
+            call().query("runId={run}"),
+        ],
+        ("POST", "/v1/templates") => {
+            let once = call().body(template("once")).header(ONCE);
+            vec![call().body(template("{new}")), once]
+        }
+        ("PUT", "/v1/templates/{id}") => vec![call().body(json!({ "name": "New" }))],
         ("POST", "/api/v1/work-orders/{id}/runs") => vec![call(), call().header(ONCE)],
         ("POST", "/api/v1/work-orders/{id}/kill") => vec![
             call(),
@@ -128,9 +162,11 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/v1/runs/{id}/logs"
             | "/api/v1/queue/position/{workOrderId}"
             | "/api/v1/queue/health"
-            | "/v1/credits",
+            | "/v1/credits"
+            | "/v1/templates"
+            | "/v1/templates/{id}",
         )
-        | ("DELETE", "/api/v1/work-orders/{id}") => vec![call()],
+        | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
         ("POST", "/control/claim") => {
             vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
         }
@@ -206,11 +242,13 @@ impl Sample {
         }
     }
 
-    /// The body as sent, with a nonce of these things where there is one.
+    /// The body as sent, with a nonce of these things and a name that nothing has where they are
+    /// wanted.
     fn sent(&self, things: &Things) -> Vec<u8> {
         let nonce = format!("{}.{}.{}", things.org, things.run, "0".repeat(64));
         let text = self.body.as_ref().map(Value::to_string).unwrap_or_default();
-        text.replace("{nonce}", &nonce).into_bytes()
+        let text = text.replace("{nonce}", &nonce);
+        text.replace("{new}", &new_name()).into_bytes()
     }
 
     /// Calls the route.
