@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use crate::profile::Profile;
 use crate::{Error, SnapshotId, Timestamp};
@@ -25,7 +26,7 @@ pub fn canonical_hash(of: &impl Serialize) -> Result<String, Error> {
 }
 
 /// What a run was told at one moment; its JSON is the item that is served.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
     /// Its id.
@@ -38,6 +39,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_hash: Option<String>,
     /// The resolved profile.
+    #[schema(value_type = Profile)]
     pub config: Value,
     /// When it was taken.
     pub created_at: Timestamp,
@@ -104,7 +106,7 @@ impl Snapshot {
 }
 
 /// A value that is another one from an iteration on.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigChange {
     /// The first iteration with the new value.

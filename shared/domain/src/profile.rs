@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use crate::money::MicroCredits;
 use crate::source::Branch;
@@ -20,9 +21,10 @@ mod chain;
 mod convergence;
 mod name;
 pub mod partial;
+mod warnings;
 
 /// How often the agent may try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StrategyType {
     /// Up to `base_iterations`.
@@ -57,7 +59,7 @@ impl StrategyType {
 }
 
 /// The loop strategy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStrategy {
     /// Its kind.
@@ -80,11 +82,12 @@ pub struct LoopStrategy {
     pub name: Option<String>,
     /// What it is told (`custom`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
 }
 
 /// What is verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// The levels that count.
@@ -100,7 +103,7 @@ pub struct Verification {
 }
 
 /// What happens to the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GitMode {
     /// Stays in the run's workspace.
@@ -127,7 +130,7 @@ impl GitMode {
 }
 
 /// How git is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitOps {
     /// Where the result goes.
@@ -138,6 +141,7 @@ pub struct GitOps {
     pub commit_message_prefix: String,
     /// Where a pull request wants to be merged; the branch that was cloned where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub target_branch: Option<Branch>,
     /// Whether a pull request is a draft.
     pub draft: bool,
@@ -148,7 +152,7 @@ pub struct GitOps {
 }
 
 /// Ends of patience.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionLimits {
     /// Most iterations of a run, whatever else is asked.
@@ -175,7 +179,7 @@ pub struct ExecutionLimits {
 }
 
 /// A profile whose gaps are filled. Its JSON is what is hashed and audited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Profile {
     /// Its name.

@@ -6,6 +6,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::Timestamp;
 use crate::money::{MicroCredits, NanoUsd};
+use crate::profile::ProfileName;
 use crate::template::TemplateId;
 
 /// A string of this pattern.
@@ -66,3 +67,11 @@ impl PartialSchema for TemplateId {
 }
 
 impl ToSchema for TemplateId {}
+
+impl PartialSchema for ProfileName {
+    fn schema() -> RefOr<Schema> {
+        text("^[A-Za-z0-9-]{1,128}$", "The name of a profile.")
+    }
+}
+
+impl ToSchema for ProfileName {}

@@ -1,9 +1,12 @@
 //! What verification says: checks, plugin results and their sum.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A level of verification; lower levels gate the higher ones, `custom` runs last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 pub enum Level {
     /// Contracts: linting, type checking, required files.
     L0,

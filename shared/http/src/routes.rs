@@ -3,15 +3,19 @@
 
 use awo_domain::api_key::Scope;
 
+pub use audit::*;
 pub use control::*;
 pub use credits::*;
+pub use profiles::*;
 pub use queue::*;
 pub use runs::*;
 pub use templates::*;
 pub use work_orders::*;
 
+mod audit;
 mod control;
 mod credits;
+mod profiles;
 mod queue;
 mod runs;
 mod templates;
@@ -122,6 +126,17 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_PROFILES,
+    CREATE_PROFILE,
+    GET_PROFILE,
+    UPDATE_PROFILE,
+    DELETE_PROFILE,
+    VALIDATE_PROFILE,
+    GET_WORK_ORDER_AUDIT,
+    GET_RUN_AUDIT,
+    LIST_CONFIG_CHANGES,
+    LIST_CONFIG_SNAPSHOTS,
+    GET_RUN_AUDIT_SUMMARY,
     CLAIM,
     REPORT,
     FINISH,

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{GitMode, ProfileName, StrategyType};
 use crate::money::MicroCredits;
@@ -71,8 +72,9 @@ pub const PROCESSES: RangeInclusive<u64> = 8..=65_536;
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// [`super::LoopStrategy`] with gaps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = PartialLoopStrategy)]
 pub struct LoopStrategy {
     /// Its kind.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -100,12 +102,14 @@ pub struct LoopStrategy {
     pub name: Option<String>,
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
 }
 
 /// [`super::Verification`] with gaps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = PartialVerification)]
 pub struct Verification {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,8 +129,9 @@ pub struct Verification {
 }
 
 /// [`super::GitOps`] with gaps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = PartialGitOps)]
 pub struct GitOps {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +144,7 @@ pub struct GitOps {
     pub commit_message_prefix: Option<String>,
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub target_branch: Option<Branch>,
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,8 +158,9 @@ pub struct GitOps {
 }
 
 /// [`super::ExecutionLimits`] with gaps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = PartialExecutionLimits)]
 pub struct ExecutionLimits {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -182,7 +189,7 @@ pub struct ExecutionLimits {
 }
 
 /// The configuration groups with gaps.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Groups {
     /// How often the agent may try.

@@ -158,24 +158,24 @@ fn single_values_are_checked() {
 
 #[test]
 fn an_array_is_replaced_and_an_object_is_not() {
-    let mut groups = Groups::default();
-    groups.git_ops = Some(partial::GitOps {
+    let says = |git_ops| Content {
+        groups: Groups {
+            git_ops: Some(git_ops),
+            ..Groups::default()
+        },
+        ..Content::default()
+    };
+    let parent = says(partial::GitOps {
         labels: Some(vec!["a".to_owned()]),
         reviewers: Some(vec!["r".to_owned()]),
         ..partial::GitOps::default()
     });
-    let parent = Content {
-        groups: groups.clone(),
-        ..Content::default()
-    };
-    groups.git_ops = Some(partial::GitOps {
-        labels: Some(Vec::new()),
-        ..partial::GitOps::default()
-    });
     let child = Content {
         extends: Some(name("p")),
-        groups,
-        ..Content::default()
+        ..says(partial::GitOps {
+            labels: Some(Vec::new()),
+            ..partial::GitOps::default()
+        })
     };
     let profile = resolve(&name("c"), &child, |_| Some(parent.clone())).unwrap();
     assert_eq!(profile.git_ops.labels, Vec::<String>::new());

@@ -19,6 +19,7 @@ pub struct Things {
     pub run: String,
     pub tenant: String,
     pub template: String,
+    pub profile: String,
 }
 
 impl Things {
@@ -35,6 +36,7 @@ impl Things {
             work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
             run: RunId::new(now, mint.random(now)).to_string(),
             template: new_name(),
+            profile: new_name(),
         }
     }
 
@@ -49,7 +51,12 @@ impl Things {
         let name = new_name();
         let made = service.client.post("/v1/templates", &template(&name)).await;
         assert_eq!(made.status, 201, "{}", made.text);
+        let profile = new_name();
+        let made = json!({ "name": profile });
+        let made = service.client.post("/api/v1/profiles", &made).await;
+        assert_eq!(made.status, 201, "{}", made.text);
         Things {
+            profile,
             org: service.org.clone(),
             work_order: id("id"),
             run: id("runId"),
@@ -64,6 +71,7 @@ impl Things {
             "work-orders" | "position" => &self.work_order,
             "runs" => &self.run,
             "templates" => &self.template,
+            "profiles" => &self.profile,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
@@ -146,6 +154,16 @@ fn of(route: &'static Route) -> Vec<Sample> {
             let once = call().body(template("once")).header(ONCE);
             vec![call().body(template("{new}")), once]
         }
+        ("POST", "/api/v1/profiles") => {
+            let profile = |name| json!({ "name": name, "extends": "ci-focused" });
+            let once = call().body(profile("once")).header(ONCE);
+            vec![call().body(profile("{new}")), once]
+        }
+        ("GET", "/api/v1/profiles/{name}") => vec![call(), call().query("resolve=true")],
+        ("POST", "/api/v1/profiles/{name}/validate") => {
+            vec![call(), call().body(json!({ "extends": "nobody" }))]
+        }
+        ("PUT", "/api/v1/profiles/{name}") => vec![call().body(json!({ "description": "x" }))],
         ("PUT", "/v1/templates/{id}") => vec![call().body(json!({ "name": "New" }))],
         ("POST", "/api/v1/work-orders/{id}/runs") => vec![call(), call().header(ONCE)],
         ("POST", "/api/v1/work-orders/{id}/kill") => vec![
@@ -163,10 +181,19 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/api/v1/queue/position/{workOrderId}"
             | "/api/v1/queue/health"
             | "/v1/credits"
+            | "/api/v1/profiles"
+            | "/api/v1/work-orders/{id}/audit"
+            | "/api/v1/audit/runs/{runId}"
+            | "/api/v1/audit/runs/{runId}/changes"
+            | "/api/v1/audit/runs/{runId}/snapshots"
+            | "/api/v1/audit/runs/{runId}/summary"
             | "/v1/templates"
             | "/v1/templates/{id}",
         )
-        | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
+        | (
+            "DELETE",
+            "/api/v1/work-orders/{id}" | "/v1/templates/{id}" | "/api/v1/profiles/{name}",
+        ) => vec![call()],
         ("POST", "/control/claim") => {
             vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
         }
