@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod audit;
 mod authorisation;
 mod crash_points;
 mod house;
@@ -15,6 +16,8 @@ mod kills;
 mod live_events;
 mod logs;
 mod model;
+mod profile_chains;
+mod profiles;
 mod queue;
 mod restart;
 mod shares;
