@@ -6,7 +6,7 @@ use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 use awo_http::Answer;
-use awo_store::lease::Claiming;
+use awo_store::lease::{Claiming, Lease};
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
 use lambda_http::Request;
@@ -22,24 +22,8 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     if !is_token(&claim.token) {
         return Err(Error::invalid("/token", "must be 64 lower-case hex digits"));
     }
-    let lease = state
-        .store
-        .lease(&org, &run_id)
-        .await?
-        .ok_or(Error::Unauthorized)?;
-    let token_hash = token_hash(&claim.token);
-    let fresh = lease
-        .nonce
-        .as_ref()
-        .is_some_and(|known| known.as_bytes().ct_eq(nonce.as_bytes()).into());
-    if !fresh && lease.token_hash.as_deref() != Some(&token_hash) {
-        return Err(Error::Unauthorized);
-    }
-    let order = state.store.work_order(&org, &lease.work_order_id);
-    let (order, run) = tokio::try_join!(order, state.store.run(&org, &run_id))?;
-    let (Some(order), Some(run)) = (order, run) else {
-        return Err(Error::Unauthorized);
-    };
+    let proof = (nonce, token_hash(&claim.token));
+    let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let git_credentials = credentials(state, &org, &order.source.repository).await?;
     let profile = state.store.profile_of(&org, &order).await?;
     let claiming = Claiming {
@@ -48,9 +32,34 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         profile,
         snapshot_id: SnapshotId::new(now, state.mint.random(now)),
     };
-    let proof = (nonce, token_hash.as_str());
+    let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     Answer::ok(spec(state, org, order, &run, profile, git_credentials))
+}
+
+/// The lease of the run with all that it is about, if the nonce is good or the token is the one
+/// that it was traded for.
+async fn leased(
+    state: &State,
+    org: &OrgId,
+    run_id: &RunId,
+    (nonce, token_hash): &(&str, String),
+) -> Result<(Lease, WorkOrder, Run), Error> {
+    let lease = state.store.lease(org, run_id).await?;
+    let lease = lease.ok_or(Error::Unauthorized)?;
+    let fresh = lease
+        .nonce
+        .as_ref()
+        .is_some_and(|known| known.as_bytes().ct_eq(nonce.as_bytes()).into());
+    if !fresh && !lease.is_held_by(token_hash) {
+        return Err(Error::Unauthorized);
+    }
+    let order = state.store.work_order(org, &lease.work_order_id);
+    let (order, run) = tokio::try_join!(order, state.store.run(org, run_id))?;
+    match (order, run) {
+        (Some(order), Some(run)) => Ok((lease, order, run)),
+        _ => Err(Error::Unauthorized),
+    }
 }
 
 fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {

@@ -47,13 +47,21 @@ fn content(body: &mut Object) -> Content {
     let description = body.optional("description", |v| v.text(0..=MAX_DESCRIPTION));
     Content {
         description: description.unwrap_or_default(),
-        extends: body.optional("extends", |v| v.parsed(ProfileName::parse)),
+        extends: body.optional("extends", parent),
         groups: Groups {
             loop_strategy: body.optional("loopStrategy", loop_strategy),
             verification: body.optional("verification", verification),
             git_ops: body.optional("gitOps", git_ops),
             execution_limits: body.optional("executionLimits", execution_limits),
         },
+    }
+}
+
+/// Null is what a profile shows that extends none.
+fn parent(value: Value) -> Option<ProfileName> {
+    match value.is_null() {
+        true => None,
+        false => value.parsed(ProfileName::parse),
     }
 }
 

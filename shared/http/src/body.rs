@@ -170,6 +170,12 @@ impl Value {
         }
     }
 
+    /// True for `null`, which only a few fields may be.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.node == Node::Null
+    }
+
     /// True or false.
     pub fn flag(self) -> Option<bool> {
         match self.node {

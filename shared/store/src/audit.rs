@@ -150,9 +150,11 @@ impl Store {
         id: &SnapshotId,
         now: Timestamp,
     ) -> Result<Taken, Error> {
-        let order = self.work_order(org, &run.work_order_id).await?;
+        let (order, last) = tokio::try_join!(
+            self.work_order(org, &run.work_order_id),
+            self.last_snapshot(org, run)
+        )?;
         let order = order.ok_or_else(|| Error::internal("a run has no work order"))?;
-        let last = self.last_snapshot(org, run).await?;
         let full = |head: &AuditHead| head.snapshots >= MAX_SNAPSHOTS;
         let profile = match &last {
             Some((snapshot, head)) if full(head) => snapshot.profile()?,

@@ -89,7 +89,12 @@ async fn a_profile_is_made_read_replaced_and_deleted() {
     assert_eq!(whole["configHash"].as_str().unwrap().len(), 64);
     fails(&client.post(PROFILES, &body).await, 409, "CONFLICT");
 
-    let replaced = put(client, "Ours-1", &json!({ "gitOps": { "draft": false } })).await;
+    let replaced = put(
+        client,
+        "Ours-1",
+        &json!({ "extends": null, "gitOps": { "draft": false } }),
+    )
+    .await;
     assert_eq!(replaced.status, 200, "{}", replaced.text);
     let now = client.get(&path("Ours-1")).await.body["data"].clone();
     assert_eq!(now, replaced.body["data"]);

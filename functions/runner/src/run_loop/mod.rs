@@ -218,8 +218,8 @@ impl Work<'_> {
         tally.usage.extend(attempt.usage.iter().cloned());
         if let Some(output) = &attempt.output {
             self.report_output(number, output).await;
-            tally.keep_output(output);
         }
+        tally.keep_output(attempt.output.as_ref());
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));
         }

@@ -26,11 +26,12 @@ const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 
 impl Tally {
     /// Keeps what the agent wrote, as far as any strategy may look back.
-    pub(super) fn keep_output(&mut self, output: &Tail) {
+    pub(super) fn keep_output(&mut self, output: Option<&Tail>) {
         if self.outputs.len() == MAX_WINDOW {
             self.outputs.remove(0);
         }
-        self.outputs.push(output.utf8());
+        self.outputs
+            .push(output.map(Tail::utf8).unwrap_or_default());
     }
 }
 
