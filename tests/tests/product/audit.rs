@@ -321,3 +321,23 @@ async fn a_whole_run_goes_by_its_profile_as_it_changes_and_its_chain_can_be_chec
         dump.broken_rules(5)
     );
 }
+
+#[tokio::test]
+async fn a_run_has_no_more_snapshots_than_it_may_and_keeps_the_last() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    make(client, &json!({ "name": "ours" })).await;
+    let order = waiting(client, "ours").await;
+    let run = DrivenRun::of(&service, &order).await;
+    let mut last = Value::Null;
+    for iteration in 1..=102 {
+        let tokens = json!({ "executionLimits": { "maxTotalTokens": iteration } });
+        assert_eq!(put(client, "ours", &tokens).await.status, 200);
+        last = started(&run, u64::from(iteration), iteration).await.body;
+    }
+    let kept = &last["configuration"]["profile"];
+    assert_eq!(kept["executionLimits"]["maxTotalTokens"], 100);
+    let work_order = order["id"].as_str().unwrap();
+    let audited = checked(client, run.run_id.as_str(), work_order).await;
+    assert_eq!((audited.len(), &audited[100]["config"]), (101, kept));
+}
