@@ -26,6 +26,7 @@ pub struct DrivenRun {
     org: OrgId,
     store: Store,
     runner: Client,
+    claim: Value,
     told: u64,
 }
 
@@ -68,6 +69,7 @@ impl DrivenRun {
             org: service.org.clone(),
             store,
             runner,
+            claim,
             told: 0,
         }
     }
@@ -76,6 +78,11 @@ impl DrivenRun {
     #[must_use]
     pub fn runner(&self) -> &Client {
         &self.runner
+    }
+
+    /// Claims the run once more, as a runner does that has heard no answer.
+    pub async fn claim_again(&self) -> Answer {
+        self.runner.post("/control/claim", &self.claim).await
     }
 
     /// Calls a route of the runner's own API.

@@ -101,6 +101,7 @@ impl Dump {
             .collect();
         for run in runs {
             items.extend(query(client, &work, org, &format!("#{run}#event")).await);
+            items.extend(query(client, &work, org, &format!("#{run}#audit")).await);
         }
         Dump { items }
     }
@@ -162,6 +163,7 @@ impl Dump {
         self.check_usage(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);
+            self.check_audit(run, &mut broken);
         }
         for order in self.work_orders() {
             self.check_work_order(order, &mut broken);
@@ -318,6 +320,33 @@ impl Dump {
         {
             broken.push(format!(
                 "{id} is {status}, waits: {waits}, has a slot: {leased}"
+            ));
+        }
+    }
+
+    /// A run that was claimed has snapshots, without a gap, and knows the last of them.
+    fn check_audit(&self, run: &Value, broken: &mut Vec<String>) {
+        let id = text(run, "runId");
+        let snapshots = self.partition(&format!("#{id}#audit"));
+        let head = &run["audit"];
+        let numbers: Vec<String> = snapshots.iter().map(|s| text(s, "sk")).collect();
+        let wanted: Vec<String> = (1..=number(head, "snapshots"))
+            .map(|n| format!("{n:010}"))
+            .collect();
+        let last = snapshots.last().map(|s| text(s, "configHash"));
+        let chained = snapshots
+            .iter()
+            .skip(1)
+            .all(|s| s["previousHash"].is_string());
+        let lease = self.one("#lease", &id);
+        let claimed = lease.is_some_and(|lease| lease.get("tokenHash").is_some());
+        if numbers != wanted
+            || !chained
+            || last.unwrap_or_default() != text(head, "configHash")
+            || (claimed && snapshots.is_empty())
+        {
+            broken.push(format!(
+                "{id}: the audit {head} and the snapshots {snapshots:?}"
             ));
         }
     }

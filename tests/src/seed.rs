@@ -39,6 +39,7 @@ impl<'a> Seed<'a> {
     /// A waiting work order that came at a time.
     pub async fn waiting(&self, at: Timestamp, tenant: Option<&str>) -> NewWorkOrder {
         let new = NewWorkOrder {
+            kept_profile: None,
             org: self.org.clone(),
             id: WorkOrderId::new(at, self.cloud.mint.random(at)),
             run_id: RunId::new(at, self.cloud.mint.random(at)),

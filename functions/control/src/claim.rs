@@ -2,10 +2,12 @@
 
 use awo_domain::control::{Claim, GitCredential, RunSpec};
 use awo_domain::money::MicroCredits;
+use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
-use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 use awo_http::Answer;
+use awo_store::lease::{Claiming, Lease};
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
 use lambda_http::Request;
@@ -21,27 +23,48 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     if !is_token(&claim.token) {
         return Err(Error::invalid("/token", "must be 64 lower-case hex digits"));
     }
-    let lease = state
-        .store
-        .lease(&org, &run_id)
-        .await?
-        .ok_or(Error::Unauthorized)?;
-    let token_hash = token_hash(&claim.token);
+    let proof = (nonce, token_hash(&claim.token));
+    let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
+    let git_credentials = credentials(state, &org, &order.source.repository).await?;
+    let (profile, plugins) = tokio::try_join!(
+        state.store.profile_of(&org, &order),
+        state.store.plugins(&org)
+    )?;
+    let claiming = Claiming {
+        lease: &lease,
+        max_iterations: profile.max_iterations(order.asked_iterations),
+        profile,
+        snapshot_id: SnapshotId::new(now, state.mint.random(now)),
+    };
+    let proof = (nonce, proof.1.as_str());
+    let profile = state.store.claim(claiming, proof, now).await?;
+    let goes_by = (profile, plugins);
+    Answer::ok(spec(state, org, order, &run, goes_by, git_credentials))
+}
+
+/// The lease of the run with all that it is about, if the nonce is good or the token is the one
+/// that it was traded for.
+async fn leased(
+    state: &State,
+    org: &OrgId,
+    run_id: &RunId,
+    (nonce, token_hash): &(&str, String),
+) -> Result<(Lease, WorkOrder, Run), Error> {
+    let lease = state.store.lease(org, run_id).await?;
+    let lease = lease.ok_or(Error::Unauthorized)?;
     let fresh = lease
         .nonce
         .as_ref()
         .is_some_and(|known| known.as_bytes().ct_eq(nonce.as_bytes()).into());
-    if !fresh && lease.token_hash.as_deref() != Some(&token_hash) {
+    if !fresh && !lease.is_held_by(token_hash) {
         return Err(Error::Unauthorized);
     }
-    let order = state.store.work_order(&org, &lease.work_order_id);
-    let (order, run) = tokio::try_join!(order, state.store.run(&org, &run_id))?;
-    let (Some(order), Some(run)) = (order, run) else {
-        return Err(Error::Unauthorized);
-    };
-    let spec = spec(state, &org, order, &run).await?;
-    state.store.claim(&lease, nonce, &token_hash, now).await?;
-    Answer::ok(spec)
+    let order = state.store.work_order(org, &lease.work_order_id);
+    let (order, run) = tokio::try_join!(order, state.store.run(org, run_id))?;
+    match (order, run) {
+        (Some(order), Some(run)) => Ok((lease, order, run)),
+        _ => Err(Error::Unauthorized),
+    }
 }
 
 fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
@@ -51,33 +74,30 @@ fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
     Some((org, run, parts.next()?))
 }
 
-async fn spec(state: &State, org: &OrgId, order: WorkOrder, run: &Run) -> Result<RunSpec, Error> {
-    let profile = Profile::built_in(&order.harness).ok_or_else(|| {
-        Error::internal(format!(
-            "the profile {} of a work order is gone",
-            order.harness
-        ))
-    })?;
-    let longest = profile.execution_limits.max_duration_ms;
-    Ok(RunSpec {
-        org_id: org.clone(),
+fn spec(
+    state: &State,
+    org_id: OrgId,
+    order: WorkOrder,
+    run: &Run,
+    (profile, plugins): (Profile, Vec<Plugin>),
+    git_credentials: Vec<GitCredential>,
+) -> RunSpec {
+    RunSpec {
+        org_id,
         work_order_id: order.id,
         run_id: run.run_id.clone(),
         task_prompt: order.task_prompt,
-        git_credentials: credentials(state, org, &order.source.repository).await?,
+        git_credentials,
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
         agent: order.agent,
         asked_iterations: order.asked_iterations,
-        max_duration_ms: order
-            .limits
-            .max_duration_ms
-            .map_or(longest, |asked| asked.min(longest)),
+        max_duration_ms: profile.max_duration_ms(order.limits.max_duration_ms),
         profile,
-        plugins: state.store.plugins(org).await?,
+        plugins,
         max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
-    })
+    }
 }
 
 /// The organization's token for the host that the repository is on, if it has set one.

@@ -1,5 +1,5 @@
 //! The runner's own API: trading the nonce for a token, reporting, what agents wrote and what
-//! runs have changed, finishing.
+//! runs have changed, finishing. What a run goes by is audited as the runner is told it.
 //!
 //! A runner is one of our programs on a machine where hostile code runs, so its word is checked
 //! like any other: who it is by nonce or token, what it says by shape and range, and it can

@@ -1,7 +1,7 @@
 //! `POST /control/{orgId}/runs/{runId}/report`: events, or none as a heartbeat.
 
 use awo_domain::control::Report;
-use awo_domain::{Error, Timestamp};
+use awo_domain::{Error, SnapshotId, Timestamp};
 use awo_http::Answer;
 use lambda_http::Request;
 
@@ -20,9 +20,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
             .await?
     } else {
         let pricing = |usage| priced(state, usage, now);
+        let snapshot_id = SnapshotId::new(now, state.mint.random(now));
         state
             .store
-            .report(&by, &report.events, &pricing, now)
+            .report(&by, &report.events, &pricing, &snapshot_id, now)
             .await?
     };
     Answer::ok(answer)

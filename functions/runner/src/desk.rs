@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::control_client::{Backoff, CallError, ControlClient};
-use crate::reporter::{Ending, Finishing, Message, NotFinished};
+use crate::reporter::{Beginning, Ending, Finishing, Message, NotFinished};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
 /// How long logs and diffs may keep the last report of a stopped run waiting.
@@ -37,6 +37,8 @@ pub(crate) struct Desk {
     stop: StopSignal,
     inbox: mpsc::Receiver<Message>,
     pending: VecDeque<Item>,
+    /// The number of the last start of an iteration, while somebody waits for the answer to it.
+    beginning: Option<(u64, Beginning)>,
     next_number: u64,
 }
 
@@ -53,6 +55,7 @@ impl Desk {
             stop,
             inbox,
             pending: VecDeque::new(),
+            beginning: None,
             next_number: 1,
         }
     }
@@ -107,6 +110,10 @@ impl Desk {
     fn take(&mut self, message: Message) -> Option<Finishing> {
         match message {
             Message::Event(at, event) => self.number(at, event),
+            Message::Begin(at, iteration, beginning) => {
+                self.beginning = Some((self.next_number, beginning));
+                self.number(at, RunnerEvent::IterationStarted { iteration });
+            }
             Message::Log(log) => self.pending.push_back(Item::Log(log)),
             Message::Diff(diff) => self.pending.push_back(Item::Diff(diff)),
             Message::Finish(finishing) => return Some(finishing),
@@ -143,8 +150,9 @@ impl Desk {
                 _ => self.client.report(&Report { events }).await,
             };
             match sent {
-                Ok(answer) => {
+                Ok(mut answer) => {
                     self.heed(&answer);
+                    self.begin(&mut answer);
                     self.drop_kept(&answer);
                     if answer.acknowledged >= last {
                         return Ok(());
@@ -157,6 +165,15 @@ impl Desk {
                 Err(why) => self.not_sent(why)?,
             }
             sleep(backoff.pause()).await;
+        }
+    }
+
+    /// Hands on what an iteration goes by, once its start is kept.
+    fn begin(&mut self, answer: &mut ReportAnswer) {
+        let kept = answer.acknowledged;
+        if let Some((_, beginning)) = self.beginning.take_if(|(number, _)| *number <= kept) {
+            // Nobody listens who no longer wants to wait.
+            let _ = beginning.send(answer.configuration.take());
         }
     }
 

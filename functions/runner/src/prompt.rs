@@ -34,9 +34,9 @@ pub(crate) fn text(request: &AgentRequest) -> String {
 }
 
 /// The message of an iteration's commit.
-pub(crate) fn commit_message(task_prompt: &str, iteration: u32) -> String {
+pub(crate) fn commit_message(prefix: &str, task_prompt: &str, iteration: u32) -> String {
     let line = task_prompt.trim().lines().next().unwrap_or_default();
-    let subject = format!("iteration {iteration}: {}", line.trim());
+    let subject = format!("{prefix}iteration {iteration}: {}", line.trim());
     if subject.chars().count() <= MAX_SUBJECT_CHARS {
         return subject;
     }

@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
-use awo_domain::control::{IterationLog, Outcome, RunnerEvent, SnapshotDiff};
+use awo_domain::control::{Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff};
 use awo_domain::usage::ModelUsage;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -33,9 +33,13 @@ pub(crate) enum NotFinished {
     TimedOut,
 }
 
+/// Who waits to hear what an iteration goes by.
+pub(crate) type Beginning = oneshot::Sender<Option<Box<Configuration>>>;
+
 /// What is handed over.
 pub(crate) enum Message {
     Event(Timestamp, RunnerEvent),
+    Begin(Timestamp, u32, Beginning),
     Log(IterationLog),
     Diff(SnapshotDiff),
     Finish(Finishing),
@@ -63,6 +67,22 @@ impl Reporter {
     pub(crate) async fn event(&self, event: RunnerEvent) {
         // The desk closes early only when the run is fenced, and then nobody listens.
         let _ = self.0.send(Message::Event(now(), event)).await;
+    }
+
+    /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what
+    /// the iteration goes by, if that was said.
+    pub(crate) async fn begin(&self, iteration: u32, limit: Duration) -> Option<Configuration> {
+        let (beginning, begun) = oneshot::channel();
+        let message = Message::Begin(now(), iteration, beginning);
+        // As with any event, a desk that is closed has nobody who listens.
+        self.0.send(message).await.ok()?;
+        match timeout(limit, begun).await {
+            Ok(said) => said.ok()?.map(|configuration| *configuration),
+            Err(_) => {
+                tracing::warn!(iteration, "nobody said what this iteration goes by");
+                None
+            }
+        }
     }
 
     /// Sends what an agent wrote, in the background, before the events that follow.

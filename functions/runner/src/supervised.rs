@@ -144,6 +144,11 @@ impl Supervised {
         }
     }
 
+    /// Returns once everything is to stop.
+    pub(crate) async fn stopped(&self) {
+        self.stop.stopped().await;
+    }
+
     /// The user that commands run as, where it is not our own.
     pub(crate) fn user(&self) -> Option<AgentUser> {
         self.user

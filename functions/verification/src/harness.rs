@@ -1,6 +1,6 @@
-//! Which profile a name stands for. Everything here that needs a profile asks this one function.
+//! Which profile a name stands for.
 
-use awo_domain::profile::Profile;
+use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::{Error, OrgId};
 use awo_store::Store;
 
@@ -8,6 +8,9 @@ use awo_store::Store;
 ///
 /// # Errors
 /// Internal, when DynamoDB fails.
-pub async fn profile(_store: &Store, _org: &OrgId, name: &str) -> Result<Option<Profile>, Error> {
-    Ok(Profile::built_in(name))
+pub async fn profile(store: &Store, org: &OrgId, name: &str) -> Result<Option<Profile>, Error> {
+    match ProfileName::parse(name) {
+        Ok(name) => store.resolved_profile(org, &name).await,
+        Err(_) => Ok(None),
+    }
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::money::MicroCredits;
-use awo_domain::profile::Profile;
+use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::work_order::Order;
 use awo_domain::{Error, RunId, WorkOrderId};
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::idempotency::IdempotentRequest;
+use awo_store::profiles::json;
 use awo_store::tally::QueueLimits;
 use awo_store::work_orders::{Created, NewWorkOrder};
 
-use crate::order::{Defaults, named_parent, named_template, read_order};
+use crate::order::{Defaults, Named, named_parent, named_profile, named_template, read_order};
 
 struct State {
     store: Store,
@@ -53,7 +54,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         Ok(read) => read,
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
     };
-    let new = new_work_order(&state, &call, order, &profile, depth);
+    let new = new_work_order(&state, &call, order, &profile, depth)?;
     let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
     let remembered = idempotent
         .as_ref()
@@ -72,30 +73,44 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
 }
 
 impl State {
-    /// What is asked, with the template and the parent that it names, and its depth.
+    /// What is asked, with what it names, and its depth.
     async fn order(&self, call: &Call) -> Result<(Order, Profile, u32), Error> {
-        let (template, parent) = (named_template(call.object()?), named_parent(call.object()?));
+        let (template, profile, parent) = (
+            named_template(call.object()?),
+            named_profile(call.object()?),
+            named_parent(call.object()?),
+        );
         let template = async {
-            match &template {
-                Some(id) => self.store.template(call.org(), id).await,
+            match template {
+                Some(id) => self.store.template(call.org(), &id).await,
+                None => Ok(None),
+            }
+        };
+        let profile = async {
+            match profile {
+                Some(name) => self.store.resolved_profile(call.org(), &name).await,
                 None => Ok(None),
             }
         };
         let parent = async {
-            match &parent {
-                Some(id) => self.store.work_order(call.org(), id).await,
+            match parent {
+                Some(id) => self.store.work_order(call.org(), &id).await,
                 None => Ok(None),
             }
         };
-        let (template, parent) = tokio::try_join!(template, parent)?;
-        let content = template.as_ref().map(|known| &known.template.content);
-        let (order, profile) =
-            read_order(call.object()?, &self.defaults, content, parent.as_ref())?;
+        let (template, profile, parent) = tokio::try_join!(template, profile, parent)?;
+        let named = Named {
+            template: template.as_ref().map(|known| &known.template.content),
+            profile,
+            parent: parent.as_ref(),
+        };
+        let (order, profile) = read_order(call.object()?, &self.defaults, named)?;
         Ok((order, profile, parent.map_or(0, |parent| parent.depth + 1)))
     }
 }
 
-/// The first answer to a body that was good once: its template may have changed since.
+/// The first answer to a body that was good once: its template or its profile may have changed
+/// since.
 async fn answered_before(
     state: &State,
     call: &Call,
@@ -119,16 +134,24 @@ fn new_work_order(
     order: Order,
     profile: &Profile,
     depth: u32,
-) -> NewWorkOrder {
+) -> Result<NewWorkOrder, Error> {
     let id = WorkOrderId::new(call.now, state.mint.random(call.now));
-    NewWorkOrder {
+    let kept_profile = match resolve_built_in(&profile.name) {
+        Some(_) => None,
+        None => Some(json(profile)?),
+    };
+    let of_profile = profile.execution_limits.max_credits;
+    Ok(NewWorkOrder {
         org: call.org().clone(),
         id,
         run_id: RunId::new(call.now, state.mint.random(call.now)),
         depth,
         max_iterations: profile.max_iterations(order.max_iterations),
-        hold: order.limits.max_credits.unwrap_or(state.hold),
+        kept_profile,
+        hold: (order.limits.max_credits)
+            .or(of_profile)
+            .unwrap_or(state.hold),
         order,
         now: call.now,
-    }
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::money::MicroCredits;
-use awo_domain::profile::Profile;
+use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
 use awo_domain::template::{
     Content, Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateId,
@@ -40,28 +40,41 @@ pub fn named_parent(mut body: Object) -> Option<WorkOrderId> {
     body.optional("parentId", parent_id)
 }
 
-/// Reads the body; the profile it names comes with it. `template` and `parent` are those that it
-/// names, if there are such.
+/// The profile that a body names, before anything else of it is read.
+pub fn named_profile(mut body: Object) -> Option<ProfileName> {
+    body.optional("harness", |v| v.parsed(ProfileName::parse))
+}
+
+/// What there is of what a body names.
+pub struct Named<'a> {
+    /// The template.
+    pub template: Option<&'a Content>,
+    /// What the profile comes to.
+    pub profile: Option<Profile>,
+    /// The parent.
+    pub parent: Option<&'a WorkOrder>,
+}
+
+/// Reads the body; the profile it names comes with it.
 pub fn read_order(
     mut body: Object,
     defaults: &Defaults,
-    template: Option<&Content>,
-    parent: Option<&WorkOrder>,
+    named: Named<'_>,
 ) -> Result<(Order, Profile), Error> {
     let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
     let source = body.required("workspaceSource", |v| {
-        source(v, template, defaults.allow_file_repositories)
+        source(v, named.template, defaults.allow_file_repositories)
     });
     let max_iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
     let tenant_context = body.optional("tenantContext", tenant);
     let profile = body
-        .optional("harness", profile)
+        .optional("harness", |v| profile(v, named.profile))
         .unwrap_or_else(Profile::default_profile);
     let agent = body.optional("agent", agent);
     let limits = body.optional("limits", limits).unwrap_or_default();
     let metadata = body.optional("metadata", metadata).unwrap_or_default();
     let parent_id = body.optional("parentId", parent_id);
-    if let Some(why) = parent_id.as_ref().and_then(|_| why_no_parent(parent)) {
+    if let Some(why) = parent_id.as_ref().and_then(|_| why_no_parent(named.parent)) {
         body.fault("parentId", why);
     }
     let order = task_prompt.zip(source).map(|(task_prompt, source)| Order {
@@ -149,9 +162,14 @@ fn tenant(value: Value) -> Option<TenantContext> {
     })
 }
 
-fn profile(value: Value) -> Option<Profile> {
-    value.parsed(|name| {
-        Profile::built_in(name).ok_or_else(|| "is not the name of a profile".to_owned())
+fn profile(value: Value, named: Option<Profile>) -> Option<Profile> {
+    value.parsed(|_| {
+        let unknown = "is not the name of a profile: GET /api/v1/profiles lists them";
+        let profile = named.ok_or_else(|| unknown.to_owned())?;
+        match profile.not_runnable() {
+            Some(why) => Err(why),
+            None => Ok(profile),
+        }
     })
 }
 

@@ -90,7 +90,11 @@ impl State {
     ) -> Result<Option<Answer>, Error> {
         let (org, dispatcher) = (call.org(), &self.dispatcher);
         let old = dispatcher.store.run(org, &order.run_id);
-        let (old, queue) = tokio::try_join!(old, dispatcher.store.queue(org))?;
+        let (old, queue, profile) = tokio::try_join!(
+            old,
+            dispatcher.store.queue(org),
+            dispatcher.store.profile_of(org, order)
+        )?;
         // It goes with its work order, which was purged between the two readings.
         let old = old.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let ours = waiting(&queue, order, call.now);
@@ -123,7 +127,9 @@ impl State {
             order,
             old: &old,
             run_id: run_id.clone(),
-            hold: order.limits.max_credits.unwrap_or(self.hold),
+            hold: (order.limits.max_credits)
+                .or(profile.execution_limits.max_credits)
+                .unwrap_or(self.hold),
             now: call.now,
         };
         let remembered = request.map(|request| (request, call.rendered(&answer)));

@@ -125,6 +125,44 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             "disable-plugin",
             awo_verification::disable_plugin::function(cloud)?,
         ),
+        (
+            "list-profiles",
+            awo_profiles::list_profiles::function(cloud)?,
+        ),
+        (
+            "create-profile",
+            awo_profiles::create_profile::function(cloud)?,
+        ),
+        ("get-profile", awo_profiles::get_profile::function(cloud)?),
+        (
+            "update-profile",
+            awo_profiles::update_profile::function(cloud)?,
+        ),
+        (
+            "delete-profile",
+            awo_profiles::delete_profile::function(cloud)?,
+        ),
+        (
+            "validate-profile",
+            awo_profiles::validate_profile::function(cloud)?,
+        ),
+        (
+            "get-work-order-audit",
+            awo_audit::get_work_order_audit::function(cloud)?,
+        ),
+        ("get-run-audit", awo_audit::get_run_audit::function(cloud)?),
+        (
+            "list-config-changes",
+            awo_audit::list_config_changes::function(cloud)?,
+        ),
+        (
+            "list-config-snapshots",
+            awo_audit::list_config_snapshots::function(cloud)?,
+        ),
+        (
+            "get-run-audit-summary",
+            awo_audit::get_run_audit_summary::function(cloud)?,
+        ),
         ("control", awo_control::function(cloud)?),
         (FALLBACK, awo_fallback::function(cloud)?),
     ];

@@ -273,6 +273,16 @@ pub struct Finish {
     pub usage: Vec<ModelUsage>,
 }
 
+/// What a run goes by from an iteration on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Configuration {
+    /// The resolved profile.
+    pub profile: Profile,
+    /// Milliseconds that the run may take, from its claim.
+    pub max_duration_ms: u64,
+}
+
 /// The answer to a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -283,6 +293,9 @@ pub struct ReportAnswer {
     /// the last report is, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wish: Option<Wish>,
+    /// What the iteration goes by whose start was reported, as it is audited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Box<Configuration>>,
 }
 
 /// How a client wants a run to stop before its end.

@@ -27,6 +27,8 @@ pub enum Resource {
     Template,
     /// A verification plugin.
     Plugin,
+    /// A profile.
+    Profile,
     /// A route.
     Route,
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Resource {
             Resource::QueueEntry => "work order in the queue",
             Resource::Template => "template",
             Resource::Plugin => "plugin",
+            Resource::Profile => "profile",
             Resource::Route => "route",
         })
     }

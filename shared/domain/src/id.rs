@@ -134,6 +134,11 @@ id!(
     VerificationId,
     "ver_"
 );
+id!(
+    /// A configuration snapshot of a run.
+    SnapshotId,
+    "snap_"
+);
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod api_key;
+pub mod audit;
 pub mod control;
 pub mod error;
 pub mod event;
@@ -28,5 +29,5 @@ pub mod work_order;
 mod schema;
 
 pub use error::{Error, Fault, Resource};
-pub use id::{OrgId, RunId, TransactionId, VerificationId, WorkOrderId};
+pub use id::{OrgId, RunId, SnapshotId, TransactionId, VerificationId, WorkOrderId};
 pub use time::Timestamp;

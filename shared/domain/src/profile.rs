@@ -1,66 +1,158 @@
 //! Harness profiles: named configurations of how a run iterates, verifies and delivers.
+//!
+//! What a client writes has gaps ([`partial`]); a [`Profile`] has none: what nobody in the chain
+//! of its parents says comes from the built-in `default`. Runs only ever see the latter.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
+use crate::money::MicroCredits;
+use crate::source::Branch;
 use crate::verification::Level;
 
+pub use built_in::{BUILT_IN_NAMES, built_in};
+pub use chain::{Contents, MAX_CHAIN, children, resolve, resolve_among, resolve_built_in};
+pub use convergence::MAX_WINDOW;
+pub use name::ProfileName;
+
+mod built_in;
+mod chain;
+mod convergence;
+mod name;
+pub mod partial;
+mod warnings;
+
 /// How often the agent may try.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StrategyType {
     /// Up to `base_iterations`.
     Fixed,
     /// Up to `base_iterations`, then up to `bonus_iterations` while there is progress.
     Hybrid,
+    /// From `min_iterations` up to the limit, until verification passes or nothing new comes.
+    Ralph,
+    /// One that somebody registered under a name; nobody can yet.
+    Custom,
+}
+
+impl StrategyType {
+    /// Every type, in the order of the documentation.
+    pub const ALL: [StrategyType; 4] = [
+        StrategyType::Fixed,
+        StrategyType::Hybrid,
+        StrategyType::Ralph,
+        StrategyType::Custom,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StrategyType::Fixed => "fixed",
+            StrategyType::Hybrid => "hybrid",
+            StrategyType::Ralph => "ralph",
+            StrategyType::Custom => "custom",
+        }
+    }
 }
 
 /// The loop strategy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopStrategy {
     /// Its kind.
     #[serde(rename = "type")]
     pub kind: StrategyType,
-    /// Iterations that every run may have.
+    /// Iterations that every run may have (`fixed`, `hybrid`).
     pub base_iterations: u32,
-    /// Iterations beyond those, for as long as fewer checks fail than ever before.
+    /// Iterations beyond those, for as long as fewer checks fail than ever before (`hybrid`).
     pub bonus_iterations: u32,
+    /// Iterations that every run has (`ralph`).
+    pub min_iterations: u32,
+    /// From which similarity on two outputs say the same (`ralph`), 0 to 1.
+    pub convergence_threshold: f64,
+    /// How many outputs in a row must say the same (`ralph`).
+    pub window_size: u32,
+    /// Lines by which an agent says that it is done (`ralph`).
+    pub completion_signals: Vec<String>,
+    /// Which one it is (`custom`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is told (`custom`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub params: Option<Map<String, Value>>,
 }
 
 /// What is verified.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// The levels that count.
     pub levels: Vec<Level>,
     /// Levels taken out of those.
     pub skip_levels: Vec<Level>,
+    /// The plugins that run; all that are applicable where none is named.
+    pub plugin_ids: Vec<String>,
     /// Wall time of one verification.
     pub timeout_ms: u64,
+    /// How often a check that failed is tried again before it counts as failed.
+    pub retry_flaky: u32,
 }
 
 /// What happens to the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GitMode {
     /// Stays in the run's workspace.
     Local,
     /// A branch is pushed to the origin.
     Push,
+    /// A branch is pushed, and a pull request is opened for it.
+    PullRequest,
+}
+
+impl GitMode {
+    /// Every mode, in the order of the documentation.
+    pub const ALL: [GitMode; 3] = [GitMode::Local, GitMode::Push, GitMode::PullRequest];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            GitMode::Local => "local",
+            GitMode::Push => "push",
+            GitMode::PullRequest => "pull_request",
+        }
+    }
 }
 
 /// How git is used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GitOps {
     /// Where the result goes.
     pub mode: GitMode,
     /// What stands before the run's id in the branch's name.
     pub branch_prefix: String,
+    /// What stands before the message of each commit.
+    pub commit_message_prefix: String,
+    /// Where a pull request wants to be merged; the branch that was cloned where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub target_branch: Option<Branch>,
+    /// Whether a pull request is a draft.
+    pub draft: bool,
+    /// Who is asked to review a pull request.
+    pub reviewers: Vec<String>,
+    /// The labels of a pull request.
+    pub labels: Vec<String>,
 }
 
 /// Ends of patience.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionLimits {
     /// Most iterations of a run, whatever else is asked.
@@ -69,10 +161,25 @@ pub struct ExecutionLimits {
     pub max_duration_ms: u64,
     /// Wall time of the agent in one iteration.
     pub max_iteration_ms: u64,
+    /// Tokens of a run, input and output together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_total_tokens: Option<u64>,
+    /// The hold of a work order that does not say; the deployment's where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_credits: Option<MicroCredits>,
+    /// Memory of the agent, in MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_memory_mb: Option<u64>,
+    /// Disk of the workspace, in MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_disk_mb: Option<u64>,
+    /// Processes of the agent at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_processes: Option<u64>,
 }
 
-/// A profile whose gaps are filled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A profile whose gaps are filled. Its JSON is what is hashed and audited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Profile {
     /// Its name.
@@ -87,73 +194,69 @@ pub struct Profile {
     pub execution_limits: ExecutionLimits,
 }
 
+/// An iteration that is over, as its strategy looks at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Iterated {
+    /// How many there were with it.
+    pub done: u32,
+    /// Whether verification passed.
+    pub passed: bool,
+    /// How many checks failed.
+    pub failing: usize,
+    /// The fewest that failed in any iteration before it; none before the first.
+    pub best: Option<usize>,
+    /// Whether the agent said that it is done ([`LoopStrategy::is_signaled`]).
+    pub signaled: bool,
+    /// Whether the agent says nothing new ([`LoopStrategy::has_converged`]).
+    pub converged: bool,
+}
+
 impl Profile {
     /// The profile of a work order that names none.
     pub const DEFAULT_NAME: &'static str = "default";
-
-    /// The built-in profile `default`: three iterations, two more while there is progress.
-    #[must_use]
-    pub fn default_profile() -> Profile {
-        Profile {
-            name: Self::DEFAULT_NAME.to_owned(),
-            loop_strategy: LoopStrategy {
-                kind: StrategyType::Hybrid,
-                base_iterations: 3,
-                bonus_iterations: 2,
-            },
-            verification: Verification {
-                levels: vec![Level::L0, Level::L1, Level::L2, Level::L3, Level::Custom],
-                skip_levels: vec![],
-                timeout_ms: 600_000,
-            },
-            git_ops: GitOps {
-                mode: GitMode::Push,
-                branch_prefix: "awo/".to_owned(),
-            },
-            execution_limits: ExecutionLimits {
-                max_iterations: 100,
-                max_duration_ms: 3_600_000,
-                max_iteration_ms: 600_000,
-            },
-        }
-    }
-
-    /// The profile of that name, if it is built in.
-    #[must_use]
-    pub fn built_in(name: &str) -> Option<Profile> {
-        (name == Self::DEFAULT_NAME).then(Self::default_profile)
-    }
 
     /// The iterations a run may have, bonus ones included: the work order's wish instead of the
     /// strategy's own count, and never more than the execution limit.
     #[must_use]
     pub fn max_iterations(&self, asked: Option<u32>) -> u32 {
-        let own = self.loop_strategy.base_iterations
-            + match self.loop_strategy.kind {
-                StrategyType::Fixed => 0,
-                StrategyType::Hybrid => self.loop_strategy.bonus_iterations,
-            };
+        let strategy = &self.loop_strategy;
+        let own = match strategy.kind {
+            StrategyType::Fixed | StrategyType::Custom => strategy.base_iterations,
+            StrategyType::Hybrid => strategy.base_iterations + strategy.bonus_iterations,
+            StrategyType::Ralph => self.execution_limits.max_iterations,
+        };
         asked
             .unwrap_or(own)
             .min(self.execution_limits.max_iterations)
     }
 
-    /// Whether there is another iteration after `done`, of which the last had `failing` failing
-    /// checks and the best one before it `best` (none before the first).
-    ///
-    /// With a number asked by the work order every iteration up to it may run; otherwise those
-    /// beyond the base must be earned by progress.
+    /// Milliseconds that a run may take, where the work order may have asked for less.
     #[must_use]
-    pub fn goes_on(
-        &self,
-        asked: Option<u32>,
-        done: u32,
-        failing: usize,
-        best: Option<usize>,
-    ) -> bool {
-        let progress = best.is_none_or(|best| failing < best);
-        done < self.max_iterations(asked)
-            && (asked.is_some() || done < self.loop_strategy.base_iterations || progress)
+    pub fn max_duration_ms(&self, asked: Option<u64>) -> u64 {
+        let longest = self.execution_limits.max_duration_ms;
+        asked.map_or(longest, |asked| asked.min(longest))
+    }
+
+    /// Whether there is another iteration after this one. With a number asked by the work order
+    /// every iteration up to it may run, unless the strategy is content before.
+    #[must_use]
+    pub fn goes_on(&self, asked: Option<u32>, last: &Iterated) -> bool {
+        let strategy = &self.loop_strategy;
+        if last.done >= self.max_iterations(asked) {
+            return false;
+        }
+        match strategy.kind {
+            StrategyType::Fixed | StrategyType::Custom => !last.passed,
+            StrategyType::Hybrid => {
+                let progress = last.best.is_none_or(|best| last.failing < best);
+                let earned = asked.is_some() || last.done < strategy.base_iterations || progress;
+                !last.passed && earned
+            }
+            StrategyType::Ralph if last.passed && last.signaled => false,
+            StrategyType::Ralph => {
+                last.done < strategy.min_iterations || !(last.passed || last.converged)
+            }
+        }
     }
 
     /// The levels that are verified, in order.
@@ -170,27 +273,19 @@ impl Profile {
         levels.dedup();
         levels
     }
+
+    /// Why no run can have it, if none can.
+    #[must_use]
+    pub fn not_runnable(&self) -> Option<String> {
+        (self.loop_strategy.kind == StrategyType::Custom).then(|| {
+            let name = self.loop_strategy.name.as_deref().unwrap_or_default();
+            format!(
+                "is a profile with the custom loop strategy {name:?}, which is not registered here: \
+                 strategies cannot be registered yet"
+            )
+        })
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bonus_iterations_are_earned_by_progress() {
-        let profile = Profile::default_profile();
-        assert_eq!(profile.max_iterations(None), 5);
-        assert!(
-            profile.goes_on(None, 2, 4, Some(4)),
-            "base iterations need no progress"
-        );
-        assert!(profile.goes_on(None, 3, 3, Some(4)));
-        assert!(!profile.goes_on(None, 3, 4, Some(4)));
-        assert!(!profile.goes_on(None, 5, 1, Some(4)));
-        assert!(
-            profile.goes_on(Some(7), 6, 4, Some(4)),
-            "an asked number is granted whole"
-        );
-        assert!(!profile.goes_on(Some(1), 1, 0, None));
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::Timestamp;
 use crate::money::{MicroCredits, NanoUsd};
 use crate::plugin::PluginId;
+use crate::profile::ProfileName;
 use crate::template::TemplateId;
 
 /// A string of this pattern.
@@ -78,3 +79,11 @@ impl PartialSchema for PluginId {
 }
 
 impl ToSchema for PluginId {}
+
+impl PartialSchema for ProfileName {
+    fn schema() -> RefOr<Schema> {
+        text("^[A-Za-z0-9-]{1,128}$", "The name of a profile.")
+    }
+}
+
+impl ToSchema for ProfileName {}

@@ -170,6 +170,12 @@ impl Value {
         }
     }
 
+    /// True for `null`, which only a few fields may be.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.node == Node::Null
+    }
+
     /// True or false.
     pub fn flag(self) -> Option<bool> {
         match self.node {
@@ -208,6 +214,14 @@ impl Value {
             _ => return self.not_a("a number"),
         };
         match read(number) {
+            Ok(read) => Some(read),
+            Err(why) => self.wrong(why),
+        }
+    }
+
+    /// Any JSON that reads as a type; whoever reads it bounds it.
+    pub fn json<T>(self, read: impl FnOnce(serde_json::Value) -> Result<T, String>) -> Option<T> {
+        match read(self.node.to_json()) {
             Ok(read) => Some(read),
             Err(why) => self.wrong(why),
         }

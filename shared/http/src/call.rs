@@ -1,6 +1,7 @@
 //! A request whose caller is known and allowed.
 
 use awo_domain::plugin::PluginId;
+use awo_domain::profile::ProfileName;
 use awo_domain::template::TemplateId;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
 use awo_store::idempotency::IdempotentRequest;
@@ -81,6 +82,15 @@ impl Call {
         text.replace("%3A", ":").replace("%3a", ":")
     }
 
+    /// The profile that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no name: nothing can have it.
+    pub fn profile_name(&self) -> Result<ProfileName, Error> {
+        ProfileName::parse(self.path_parameter(["name", "profileName"]))
+            .map_err(|_| Error::NotFound(Resource::Profile))
+    }
+
     /// The path's parameter, by the name that it has in this route.
     fn path_parameter(&self, names: [&str; 2]) -> &str {
         let parameters = self.request.path_parameters_ref();
@@ -133,6 +143,12 @@ impl Call {
         Query::of(&self.request)
     }
 
+    /// True if there is a body, whatever it is.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        !body_bytes(&self.request).is_empty()
+    }
+
     /// The body, which must be a JSON object.
     ///
     /// # Errors
@@ -155,7 +171,7 @@ impl Call {
     /// # Errors
     /// What is wrong with it as a whole.
     pub fn object_or_nothing(&self) -> Result<Object, Error> {
-        if body_bytes(&self.request).is_empty() {
+        if !self.has_body() {
             return Object::parse(b"{}");
         }
         self.object()

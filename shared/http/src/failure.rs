@@ -76,8 +76,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
         (Resource::Template, Style::Plain) => "TEMPLATE_NOT_FOUND",
-        (Resource::QueueEntry | Resource::Plugin | Resource::Route, _) | (_, Style::Envelope) => {
-            "NOT_FOUND"
-        }
+        (Resource::QueueEntry | Resource::Plugin | Resource::Profile | Resource::Route, _)
+        | (_, Style::Envelope) => "NOT_FOUND",
     }
 }

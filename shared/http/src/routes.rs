@@ -3,18 +3,22 @@
 
 use awo_domain::api_key::Scope;
 
+pub use audit::*;
 pub use control::*;
 pub use credits::*;
 pub use openapi::*;
+pub use profiles::*;
 pub use queue::*;
 pub use runs::*;
 pub use templates::*;
 pub use verification::*;
 pub use work_orders::*;
 
+mod audit;
 mod control;
 mod credits;
 mod openapi;
+mod profiles;
 mod queue;
 mod runs;
 mod templates;
@@ -149,6 +153,17 @@ pub const ROUTES: &[Route] = &[
     ENABLE_PLUGIN,
     DISABLE_PLUGIN,
     RUN_VERIFICATION,
+    LIST_PROFILES,
+    CREATE_PROFILE,
+    GET_PROFILE,
+    UPDATE_PROFILE,
+    DELETE_PROFILE,
+    VALIDATE_PROFILE,
+    GET_WORK_ORDER_AUDIT,
+    GET_RUN_AUDIT,
+    LIST_CONFIG_CHANGES,
+    LIST_CONFIG_SNAPSHOTS,
+    GET_RUN_AUDIT_SUMMARY,
     CLAIM,
     REPORT,
     FINISH,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
 use awo_domain::plugin::PluginId;
+use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
 use awo_domain::template::TemplateId;
 use awo_domain::work_order::WorkOrderStatus;
@@ -148,6 +149,19 @@ impl Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
     }
 
+    pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
+        Key::new(profiles(org), name.as_str())
+    }
+
+    pub fn profile_changes(org: &OrgId) -> Key {
+        Key::new(format!("{org}#profiles"), "changes")
+    }
+
+    /// A configuration snapshot of a run, by its number from 1.
+    pub fn snapshot(org: &OrgId, run: &RunId, number: u32) -> Key {
+        Key::new(snapshots(org, run), format!("{number:010}"))
+    }
+
     pub fn api_key(key: &KeyId) -> Key {
         Key::new(format!("key#{key}"), "key")
     }
@@ -182,10 +196,6 @@ pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {
 }
 
 /// Partition of a run's audit.
-pub(crate) fn snapshots(org: &OrgId, run: &RunId) -> String {
-    format!("{org}#{run}#audit")
-}
-
 /// Partition of a run's diff.
 pub(crate) fn diffs(org: &OrgId, run: &RunId) -> String {
     format!("{org}#{run}#diff")
@@ -217,6 +227,14 @@ pub(crate) fn templates(org: &OrgId) -> String {
 
 pub(crate) fn plugins(org: &OrgId) -> String {
     format!("{org}#plugin")
+}
+
+pub(crate) fn profiles(org: &OrgId) -> String {
+    format!("{org}#profile")
+}
+
+pub(crate) fn snapshots(org: &OrgId, run: &RunId) -> String {
+    format!("{org}#{run}#audit")
 }
 
 /// Partition of the index by status.

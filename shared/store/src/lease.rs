@@ -2,9 +2,11 @@
 //! until its compute is known to be gone. Its token fences: whoever does not hold it changes
 //! nothing.
 
+use awo_domain::audit::Snapshot;
 use awo_domain::control::{ReportAnswer, Wish};
+use awo_domain::profile::Profile;
 use awo_domain::stop::CONFIRM_MS;
-use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -12,6 +14,7 @@ use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
 use crate::table::{Updated, read};
+use crate::transaction::{Committed, Guard, Transaction};
 
 /// How long a task may take from its request to its first word.
 pub const START_MS: i64 = 600_000;
@@ -19,6 +22,8 @@ pub const START_MS: i64 = 600_000;
 pub const UNASKED_MS: i64 = 30_000;
 /// How long a runner may be silent: two heartbeats.
 pub const SILENCE_MS: i64 = 2 * 10_000;
+/// The iteration that is about to begin when a run is claimed.
+const FIRST_ITERATION: u32 = 1;
 /// How long compute may take to be gone before somebody looks.
 pub const STOPPING_MS: i64 = 30_000;
 
@@ -69,6 +74,19 @@ pub struct Lease {
     pub due_at: i64,
     /// Shape of this item.
     pub v: u32,
+}
+
+/// A run to be claimed.
+#[derive(Debug)]
+pub struct Claiming<'a> {
+    /// Its lease as it was read.
+    pub lease: &'a Lease,
+    /// What it begins with, if it was not claimed before.
+    pub profile: Profile,
+    /// The iterations that it may have by that.
+    pub max_iterations: u32,
+    /// The id of its first snapshot.
+    pub snapshot_id: SnapshotId,
 }
 
 impl Lease {
@@ -132,6 +150,7 @@ impl Lease {
         ReportAnswer {
             acknowledged: self.reported,
             wish: self.wish,
+            configuration: None,
         }
     }
 }
@@ -190,21 +209,29 @@ impl Store {
         Ok(())
     }
 
-    /// Trades the nonce for a token. The same token again is answered again; another token, or
-    /// a run that is over, is not.
+    /// Trades the nonce for a token, and audits what the run begins with. The same token again is
+    /// answered again, with what was audited the first time; another token, or a run that is
+    /// over, is not.
     ///
     /// # Errors
     /// [`Error::Unauthorized`], or internal.
     pub async fn claim(
         &self,
-        lease: &Lease,
-        nonce: &str,
-        token_hash: &str,
+        claiming: Claiming<'_>,
+        (nonce, token_hash): (&str, &str),
         now: Timestamp,
-    ) -> Result<(), Error> {
-        if lease.token_hash.as_deref() == Some(token_hash) && lease.closed_at.is_none() {
-            return Ok(());
+    ) -> Result<Profile, Error> {
+        let Claiming { lease, profile, .. } = &claiming;
+        let (org, run_id, work) = (&lease.org_id, &lease.run_id, &self.tables.work);
+        if lease.is_held_by(token_hash) && lease.closed_at.is_none() {
+            return self.claimed_before(org, run_id).await;
         }
+        let id = claiming.snapshot_id.clone();
+        let first = Snapshot::take(id, FIRST_ITERATION, profile, None, now)?;
+        let begins = Change::new()
+            .set("audit", &first.1)
+            .set("maxIterations", claiming.max_iterations)
+            .when_present("runId");
         let change = Change::new()
             .set("tokenHash", token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
@@ -212,27 +239,31 @@ impl Store {
             .when("nonce", nonce)
             .when_missing("tokenHash")
             .when_missing("closedAt");
-        match self
-            .update(
-                &self.tables.work,
-                &Key::lease(&lease.org_id, &lease.run_id),
-                change,
-            )
-            .await?
-        {
-            Updated::New(_) => Ok(()),
-            Updated::Refused(Some(item)) => {
-                let now_held: Lease = read(item)?;
-                let ours = now_held.token_hash.as_deref() == Some(token_hash)
-                    && now_held.closed_at.is_none();
-                if ours {
-                    Ok(())
-                } else {
-                    Err(Error::Unauthorized)
-                }
+        let committed = Transaction::new()
+            .update(Guard::Lease, work, &Key::lease(org, run_id), change)?
+            .update(Guard::Run, work, &Key::run(org, run_id), begins)?
+            .audit(self, (org, run_id), &first)?
+            .commit(self)
+            .await?;
+        let Committed::No(refusals) = committed else {
+            return Ok(claiming.profile);
+        };
+        let mut refusals = refusals.into_iter();
+        let lease = refusals.find(|refusal| refusal.guard == Guard::Lease);
+        let held: Option<Lease> = lease.and_then(|held| held.item).map(read).transpose()?;
+        match held {
+            Some(held) if held.is_held_by(token_hash) && held.closed_at.is_none() => {
+                self.claimed_before(org, run_id).await
             }
-            Updated::Refused(None) => Err(Error::Unauthorized),
+            _ => Err(Error::Unauthorized),
         }
+    }
+
+    /// What a run goes by that was claimed before.
+    async fn claimed_before(&self, org: &OrgId, run_id: &RunId) -> Result<Profile, Error> {
+        let run = self.run(org, run_id).await?.ok_or(Error::Unauthorized)?;
+        let profile = self.audited_profile(org, &run).await?;
+        profile.ok_or_else(|| Error::internal("a claimed run has no snapshot"))
     }
 
     /// Says that the runner is alive. Once a client wants the run to stop, the deadline of that

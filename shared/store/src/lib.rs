@@ -12,6 +12,7 @@
 //! | work | `<org>#<run>#event` | sequence | timeline event |
 //! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
 //! | work | `<org>#<run>#diff` | part | what the run has changed, by its newest commit |
+//! | work | `<org>#<run>#audit` | number | configuration snapshot, never changed |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
@@ -33,8 +34,11 @@
 //! | settings | `<org>#templates` | `count` | how many of them there are |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | how many of its own there are |
+//! | settings | `<org>#profile` | name | profile of the organization |
+//! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
+pub mod audit;
 pub mod credits;
 pub mod diffs;
 pub mod dispatch;
@@ -48,6 +52,7 @@ pub mod logs;
 pub mod organizations;
 pub mod parents;
 pub mod plugins;
+pub mod profiles;
 pub mod purge;
 pub mod queue_view;
 pub mod reports;

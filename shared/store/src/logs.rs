@@ -125,6 +125,7 @@ impl LeaseView {
         ReportAnswer {
             acknowledged: self.reported,
             wish: self.wish,
+            configuration: None,
         }
     }
 

@@ -7,7 +7,7 @@ use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent, Wish};
 use awo_domain::event::{Lifecycle, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{MAX_MODELS, ModelUsage, sum_by_model};
-use awo_domain::{Error, OrgId, RunId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 
 use crate::Store;
 use crate::change::Change;
@@ -53,6 +53,8 @@ struct Progress {
     run: Run,
     used: Vec<ModelUsage>,
     started: bool,
+    /// The iteration that begins, if one does.
+    begins: Option<u32>,
     reported: u64,
     told: Vec<(&'static str, serde_json::Value)>,
 }
@@ -69,6 +71,7 @@ impl Progress {
             run: run.clone(),
             used: Vec::new(),
             started: false,
+            begins: None,
             reported,
             told: Vec::new(),
         };
@@ -103,6 +106,7 @@ impl Progress {
                 self.run.work_dir = Some(work_dir.clone())
             }
             RunnerEvent::Committed { commit, .. } => self.run.commit = Some(commit.clone()),
+            RunnerEvent::IterationStarted { iteration } => self.begins = Some(*iteration),
             RunnerEvent::AgentFinished { usage, .. } => self.used.extend(usage.iter().cloned()),
             _ => {}
         }
@@ -114,7 +118,8 @@ impl Progress {
 }
 
 impl Store {
-    /// Keeps a runner's events.
+    /// Keeps a runner's events. With the start of an iteration the run takes over its profile as
+    /// it is now; if that has changed, it is audited under this id, in the same transaction.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
@@ -123,6 +128,7 @@ impl Store {
         by: &Reporter,
         events: &[NumberedEvent],
         pricing: &Pricing<'_>,
+        snapshot_id: &SnapshotId,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
         for _ in 0..REPORT_TRIES {
@@ -131,11 +137,21 @@ impl Store {
                 Standing::Stopped(_, lease) => return Ok(lease.answer()),
                 Standing::Lost(_) => return Err(lease_lost()),
             };
-            let progress = Progress::of(&run, lease.reported, events, pricing)?;
+            let mut progress = Progress::of(&run, lease.reported, events, pricing)?;
             if progress.reported == lease.reported {
-                return self
-                    .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
-                    .await;
+                return self.reported_before(by, &run, events, now).await;
+            }
+            let taken = match progress.begins {
+                None => None,
+                Some(iteration) => {
+                    let taken = self.take_profile(&by.org, &run, iteration, snapshot_id, now);
+                    Some(taken.await?)
+                }
+            };
+            if let Some(taken) = &taken {
+                progress.run.max_iterations = taken.max_iterations;
+                let head = taken.snapshot.as_ref().map(|(_, head)| head.clone());
+                progress.run.audit = head.or(progress.run.audit.take());
             }
             let change = held(&by.token_hash)
                 .set("reported", progress.reported)
@@ -160,15 +176,39 @@ impl Store {
                 transaction =
                     transaction.update(Guard::Tally, work, &Key::tally(&by.org), tally)?;
             }
+            if let Some(news) = taken.as_ref().and_then(|taken| taken.snapshot.as_ref()) {
+                transaction = transaction.audit(self, (&by.org, &by.run_id), news)?;
+            }
             transaction = self.tell_all(transaction, &by.org, &run, &progress, now)?;
             if transaction.commit(self).await?.is_yes() {
                 return Ok(ReportAnswer {
                     acknowledged: progress.reported,
                     wish: lease.wish,
+                    configuration: taken.map(|taken| Box::new(taken.configuration)),
                 });
             }
         }
         Err(Error::internal("report: the run kept changing"))
+    }
+
+    /// Answers events that are kept already, as the first time: an iteration goes by what was
+    /// audited at its start, whatever the profile is by now.
+    async fn reported_before(
+        &self,
+        by: &Reporter,
+        run: &Run,
+        events: &[NumberedEvent],
+        now: Timestamp,
+    ) -> Result<ReportAnswer, Error> {
+        let heartbeat = self.heartbeat(&by.org, &by.run_id, &by.token_hash, now);
+        let begins = events.iter().any(|numbered| {
+            matches!(numbered.event, RunnerEvent::IterationStarted { iteration } if iteration == run.iteration)
+        });
+        let mut answer = heartbeat.await?;
+        if begins {
+            answer.configuration = self.taken_profile(&by.org, run).await?;
+        }
+        Ok(answer)
     }
 
     /// Ends a run as its runner says, with the events that it has not reported yet. Of a run that
@@ -218,6 +258,7 @@ impl Store {
                 return Ok(ReportAnswer {
                     acknowledged: progress.reported,
                     wish: None,
+                    configuration: None,
                 });
             }
         }
@@ -317,6 +358,8 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("iteration", to.iteration)
         .set("lastSequence", to.last_sequence)
         .set("usage", &to.usage)
+        .set("maxIterations", to.max_iterations)
+        .set_some("audit", to.audit.as_ref())
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())
         .set_some("commit", to.commit.as_ref())

@@ -1,5 +1,6 @@
 //! Runs: their items and how they are read and listed.
 
+use awo_domain::audit::AuditHead;
 use awo_domain::money::NanoUsd;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
@@ -111,6 +112,9 @@ pub struct Run {
     pub hold_micro: i64,
     /// The sequence of its newest event.
     pub last_sequence: u64,
+    /// What is known of its configuration snapshots, from its claim on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditHead>,
     /// When its work order's runs before it were completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,

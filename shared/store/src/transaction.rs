@@ -42,6 +42,9 @@ pub(crate) enum Guard {
     PluginCount,
     Verification,
     Purge,
+    Profile,
+    ProfileChanges,
+    Snapshot,
 }
 
 /// A write whose condition did not hold, with the item as it is.

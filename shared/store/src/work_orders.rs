@@ -53,6 +53,10 @@ pub struct WorkOrder {
     pub tenant_context: Option<TenantContext>,
     /// The profile's name.
     pub harness: String,
+    /// What the profile came to when the work order was made, as JSON, unless it is built in: it
+    /// may be deleted since, and the work order goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_profile: Option<String>,
     /// Who does the work.
     pub agent: Agent,
     /// What a run may use.
@@ -101,6 +105,8 @@ pub struct NewWorkOrder {
     pub depth: u32,
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
+    /// The profile as JSON, unless it is built in.
+    pub kept_profile: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
     /// Now.
@@ -123,6 +129,7 @@ impl NewWorkOrder {
             max_iterations: self.max_iterations,
             tenant_context: order.tenant_context,
             harness: order.harness,
+            kept_profile: self.kept_profile.clone(),
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,
@@ -278,6 +285,7 @@ pub(crate) fn queued_run(
         tenant_context: work_order.tenant_context.clone(),
         hold_micro: hold.micro(),
         last_sequence: CREATED_SEQUENCE,
+        audit: None,
         earlier: None,
     }
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on says so and ends"
 )]
 
+mod audit;
 mod authorisation;
 mod bad_input;
 mod costs;
@@ -23,6 +24,8 @@ mod openapi;
 mod paging;
 mod parents;
 mod plugins;
+mod profile_chains;
+mod profiles;
 mod purge;
 mod queue;
 mod restart;

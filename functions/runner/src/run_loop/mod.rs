@@ -84,7 +84,7 @@ pub(crate) async fn run(
     progress: &mut Progress,
 ) -> Halted {
     let Progress { layout, tally } = progress;
-    let deadline = Instant::now() + Duration::from_millis(spec.max_duration_ms);
+    let began = Instant::now();
     let supervised = Supervised::new(settings, stop.clone());
     let result = async {
         let made = begin(settings, spec, &supervised)?;
@@ -97,22 +97,22 @@ pub(crate) async fn run(
             &spec.git_credentials,
         );
         let repository = Repository::new(git, made);
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = left_of(spec, began);
         let (base, frozen) = workspace::prepare(&repository, made, spec, left)
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
-        let work = Work {
-            spec,
+        let mut work = Work {
+            spec: spec.clone(),
             reporter,
             supervised: &supervised,
             layout: made,
             repository: &repository,
             frozen: &frozen,
             base: &base,
-            deadline,
+            began,
         };
         work.post_create().await?;
         work.iterate(tally).await?;
@@ -154,6 +154,8 @@ struct Tally {
     session_id: Option<String>,
     /// The fewest failing checks so far.
     best: Option<usize>,
+    /// What the agent wrote in the last iterations, oldest first; at most [`MAX_WINDOW`].
+    outputs: Vec<String>,
 }
 
 /// How an iteration ended, if the run goes on or fails with it.
@@ -164,42 +166,43 @@ enum Verdict {
 }
 
 struct Work<'a> {
-    spec: &'a RunSpec,
+    /// With the profile as it is for the present iteration.
+    spec: RunSpec,
     reporter: &'a Reporter,
     supervised: &'a Supervised,
     layout: &'a Layout,
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
     base: &'a Base,
-    deadline: Instant,
+    began: Instant,
 }
 
 impl Work<'_> {
-    async fn iterate(&self, tally: &mut Tally) -> Result<(), Abort> {
+    async fn iterate(&mut self, tally: &mut Tally) -> Result<(), Abort> {
         let ready = RunnerEvent::WorkspaceReady {
             commit: self.base.commit.clone(),
             branch: self.base.branch.clone(),
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
         };
         self.reporter.event(ready).await;
-        let (profile, asked) = (&self.spec.profile, self.spec.asked_iterations);
         loop {
-            let (failing, error) = match self.iteration(tally).await? {
-                Verdict::Passed => return Ok(()),
-                Verdict::NotPassed(failing, error) => (failing, error),
-            };
+            let verdict = self.iteration(tally).await?;
+            let last = self.iterated(tally, &verdict);
+            if !self.spec.profile.goes_on(self.spec.asked_iterations, &last) {
+                return match verdict {
+                    Verdict::Passed => Ok(()),
+                    Verdict::NotPassed(..) if self.left().is_zero() => Err(self.out_of_time()),
+                    Verdict::NotPassed(_, error) => Err(self.given_up(&last, error)),
+                };
+            }
+            self.check_tokens(tally)?;
             if self.left().is_zero() {
                 return Err(self.out_of_time());
-            }
-            let best = tally.best;
-            tally.best = Some(best.map_or(failing, |best| best.min(failing)));
-            if !profile.goes_on(asked, tally.iterations, failing, best) {
-                return Err(Abort::Failed(error));
             }
         }
     }
 
-    async fn iteration(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
+    async fn iteration(&mut self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let number = tally.iterations + 1;
         let workspace = self.layout.workspace();
         let program = agent::program(&self.spec.agent, &workspace, number);
@@ -207,8 +210,7 @@ impl Work<'_> {
             return Err(fail(RunErrorCode::AgentNotConfigured, &why.0));
         }
         tally.iterations = number;
-        let started = RunnerEvent::IterationStarted { iteration: number };
-        self.reporter.event(started).await;
+        self.begin(number).await?;
         let attempt = match program {
             Ok(argv) => self.attempt(tally, &argv).await,
             Err(why) => agent::not_made(why.0),
@@ -217,6 +219,7 @@ impl Work<'_> {
         if let Some(output) = &attempt.output {
             self.report_output(number, output).await;
         }
+        tally.keep_output(attempt.output.as_ref());
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));
         }
@@ -239,7 +242,7 @@ impl Work<'_> {
     }
 
     fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+        left_of(&self.spec, self.began)
     }
 
     fn out_of_time(&self) -> Abort {
@@ -250,6 +253,11 @@ impl Work<'_> {
         );
         fail(RunErrorCode::Timeout, &message)
     }
+}
+
+/// What is left of the run's time.
+fn left_of(spec: &RunSpec, began: Instant) -> Duration {
+    Duration::from_millis(spec.max_duration_ms).saturating_sub(began.elapsed())
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
+use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
 
-use super::{Abort, Tally, Verdict, Work, millis};
+use super::{Abort, Tally, Verdict, Work, fail, millis};
 use crate::agent::{Agents, Attempt, Failure};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
@@ -20,7 +21,90 @@ use crate::stop::Stopped;
 /// Longest reason of an agent's failure that the next iteration is told.
 const MAX_REASON_BYTES: usize = 4_096;
 
+/// How long an iteration waits to hear what it goes by. Whoever was not heard for so long has
+/// most likely lost its lease; until it hears of that, it goes by what it knows.
+const BEGIN_LIMIT: Duration = Duration::from_secs(30);
+
+impl Tally {
+    /// Keeps what the agent wrote, as far as any strategy may look back.
+    pub(super) fn keep_output(&mut self, output: Option<&Tail>) {
+        if self.outputs.len() == MAX_WINDOW {
+            self.outputs.remove(0);
+        }
+        self.outputs
+            .push(output.map(Tail::utf8).unwrap_or_default());
+    }
+}
+
 impl Work<'_> {
+    /// Reports the start of an iteration, and takes over what it goes by.
+    pub(super) async fn begin(&mut self, iteration: u32) -> Result<(), Abort> {
+        let configuration = tokio::select! {
+            biased;
+            () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+            configuration = self.reporter.begin(iteration, BEGIN_LIMIT) => configuration,
+        };
+        if let Some(configuration) = configuration {
+            self.spec.profile = configuration.profile;
+            self.spec.max_duration_ms = configuration.max_duration_ms;
+        }
+        Ok(())
+    }
+
+    /// The iteration that is over, as its strategy looks at it.
+    pub(super) fn iterated(&self, tally: &mut Tally, verdict: &Verdict) -> Iterated {
+        let strategy = &self.spec.profile.loop_strategy;
+        let failing = match verdict {
+            Verdict::Passed => 0,
+            Verdict::NotPassed(failing, _) => *failing,
+        };
+        let best = tally.best;
+        tally.best = Some(best.map_or(failing, |best| best.min(failing)));
+        let output = tally.outputs.last();
+        Iterated {
+            done: tally.iterations,
+            passed: matches!(verdict, Verdict::Passed),
+            failing,
+            best,
+            signaled: output.is_some_and(|output| strategy.is_signaled(output)),
+            converged: strategy.has_converged(&tally.outputs),
+        }
+    }
+
+    /// What ends a run whose strategy wants no more iterations.
+    pub(super) fn given_up(&self, last: &Iterated, error: RunError) -> Abort {
+        let most = self.spec.profile.max_iterations(self.spec.asked_iterations);
+        let strategy = &self.spec.profile.loop_strategy;
+        let nothing_new = strategy.kind == StrategyType::Ralph && last.converged;
+        if last.done >= most || !nothing_new {
+            return Abort::Failed(error);
+        }
+        let message = format!(
+            "after {} of {most} iterations the agent's last {} outputs say the same, so that no \
+             more were tried: {}",
+            last.done, strategy.window_size, error.message
+        );
+        fail(error.code, &message)
+    }
+
+    /// Ends a run that has used the tokens that its profile grants.
+    pub(super) fn check_tokens(&self, tally: &Tally) -> Result<(), Abort> {
+        let usage = tally.usage.iter();
+        let used: u64 = usage
+            .map(|used| used.input_tokens.saturating_add(used.output_tokens))
+            .fold(0, u64::saturating_add);
+        match self.spec.profile.execution_limits.max_total_tokens {
+            Some(most) if used >= most => {
+                let message = format!(
+                    "the run has used {used} tokens, and its profile's \
+                     executionLimits.maxTotalTokens is {most}: raise it or give it a smaller task"
+                );
+                Err(fail(RunErrorCode::BudgetExceeded, &message))
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) async fn attempt(&self, tally: &Tally, argv: &[OsString]) -> Attempt {
         let limits = &self.spec.profile.execution_limits;
         let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
@@ -70,7 +154,8 @@ impl Work<'_> {
     /// Commits what the agent changed, also where it failed; a sentence for the agent where that
     /// cannot be done.
     pub(super) async fn commit(&self, tally: &mut Tally) -> Result<Result<(), String>, Abort> {
-        let message = prompt::commit_message(&self.spec.task_prompt, tally.iterations);
+        let prefix = &self.spec.profile.git_ops.commit_message_prefix;
+        let message = prompt::commit_message(prefix, &self.spec.task_prompt, tally.iterations);
         match self.repository.commit(&message).await {
             Ok(None) => Ok(Ok(())),
             Ok(Some(commit)) => {

@@ -14,6 +14,10 @@ use crate::git::GitError;
 use crate::stop::Stopped;
 use crate::verify::{self, Verification, subject};
 
+/// What a run is told whose profile wants a pull request.
+const NO_PULL_REQUEST: &str = "no pull request was opened: this service cannot open any yet; the \
+                               branch is pushed, and one can be opened from it";
+
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
@@ -106,6 +110,9 @@ impl Work<'_> {
                     commit: commit.clone(),
                 };
                 self.reporter.event(delivered).await;
+                if git_ops.mode == GitMode::PullRequest {
+                    self.skip_delivery(NO_PULL_REQUEST).await;
+                }
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{
-    Claim, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent,
-    SnapshotDiff, Wish,
+    Claim, Configuration, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec,
+    RunnerEvent, SnapshotDiff, Wish,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -26,11 +26,11 @@ pub enum Fault {
     None,
     /// Every second call is done, and its answer is lost.
     LosesEverySecondAnswer,
-    /// The runner is fenced by the answer to its first `IterationStarted`, which comes as soon as
-    /// this file is there.
+    /// The runner is fenced by the answer to its first `VerificationStarted`, which comes as soon
+    /// as this file is there.
     FencesWhenThereIs(PathBuf),
-    /// Reports with events are never answered; heartbeats are.
-    HangsOnEvents,
+    /// Reports with the end of an agent are never answered; others and heartbeats are.
+    HangsOnAgentsEnd,
     /// Claims wait for [`ControlDouble::release`].
     HoldsClaims,
     /// Last reports wait for [`ControlDouble::release`].
@@ -55,6 +55,8 @@ pub struct Seen {
     pub heartbeats: u64,
     /// What the client wants from now on.
     pub wish: Option<Wish>,
+    /// What iterations go by from now on, if not by the spec.
+    pub configuration: Option<Configuration>,
     /// Calls that are held at present.
     pub held: u32,
     /// True once what is held goes on; or fails, with `fenced`.
@@ -193,6 +195,7 @@ impl Api {
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
             wish: seen.wish,
+            configuration: seen.configuration.clone().map(Box::new),
         }
     }
 }
@@ -216,7 +219,8 @@ async fn claim(State(api): State<Arc<Api>>, body: Bytes) -> Answer {
 
 async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
     let report: Report = serde_json::from_slice(&body).unwrap();
-    if api.fault == Fault::HangsOnEvents && !report.events.is_empty() {
+    let ends = |event: &NumberedEvent| matches!(event.event, RunnerEvent::AgentFinished { .. });
+    if api.fault == Fault::HangsOnAgentsEnd && report.events.iter().any(ends) {
         api.seen.lock().unwrap().held += 1;
         std::future::pending::<()>().await;
     }
@@ -230,10 +234,10 @@ async fn report(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) ->
             .push("too many events in a report".to_owned());
     }
     let starts =
-        |event: &NumberedEvent| matches!(event.event, RunnerEvent::IterationStarted { .. });
+        |event: &NumberedEvent| matches!(event.event, RunnerEvent::VerificationStarted { .. });
     if let (Fault::FencesWhenThereIs(file), true) = (&api.fault, report.events.iter().any(starts)) {
         drop(seen);
-        crate::scene::until("the agent runs", || file.exists());
+        crate::scene::until("the tests run", || file.exists());
         api.seen.lock().unwrap().fenced = true;
         return (StatusCode::CONFLICT, b"fenced".to_vec());
     }

@@ -16,10 +16,13 @@ const KILL: Wish = Wish::Kill {
 
 #[test]
 fn a_report_that_nobody_answers_delays_neither_the_question_nor_the_last_report() {
-    let mut scene = Scene::new(FILES, WAITING);
-    scene.fault = Fault::HangsOnEvents;
+    let plan = "tests: [{run: 'touch ready; sleep 4321'}]\n";
+    let mut scene = Scene::new(&[("verify.yaml", plan)], "true");
+    scene.other_user = false;
+    scene.fault = Fault::HangsOnAgentsEnd;
     let running = scene.start();
-    running.until_there_is("ready");
+    let ready = running.run_dir.join("verify/1/checkout/ready");
+    until("the test runs", || ready.exists());
     until("a report hangs", || running.control.seen().held > 0);
     let start = Instant::now();
     running.wish(KILL);

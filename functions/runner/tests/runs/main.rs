@@ -18,5 +18,6 @@ mod protocol;
 mod runs;
 mod scene;
 mod stopping;
+mod strategies;
 mod verification;
 mod workspaces;

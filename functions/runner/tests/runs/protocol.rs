@@ -26,8 +26,24 @@ fn lost_answers_lose_and_repeat_nothing() {
 #[test]
 fn a_fenced_runner_kills_its_agent_at_once_and_reports_nothing_more() {
     let agent = "trap '' TERM; setsid sleep 4321 & echo > ready; wait; sleep 4321";
-    let mut scene = Scene::new(FILES, agent);
-    scene.fault = Fault::FencesWhenThereIs(scene.run_dir().join("workspace/ready"));
+    let scene = Scene::new(FILES, agent);
+    let running = scene.start();
+    running.until_there_is("ready");
+    running.control.seen().fenced = true;
+    running.ring();
+    let ended = running.end(scene.dir.path());
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.finish.is_none());
+    assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
+}
+
+#[test]
+fn a_runner_that_a_report_fences_kills_what_it_verifies_with() {
+    let plan =
+        "tests: [{run: \"trap '' TERM; setsid sleep 4321 & echo > ready; wait; sleep 4321\"}]\n";
+    let mut scene = Scene::new(&[("verify.yaml", plan)], "echo y > y");
+    scene.other_user = false;
+    scene.fault = Fault::FencesWhenThereIs(scene.run_dir().join("verify/1/checkout/ready"));
     let ended = scene.run();
     assert_eq!(ended.code, Some(3));
     assert!(ended.finish.is_none());

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use awo_domain::Fault;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::MAX_DEPTH;
 
@@ -22,6 +23,32 @@ pub(super) enum Node {
 }
 
 impl Node {
+    /// The same as JSON again; a number without a fraction is whole.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "guarded"
+    )]
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Node::Null => Value::Null,
+            Node::Flag(flag) => Value::Bool(*flag),
+            Node::Whole(whole) => Value::from(*whole),
+            Node::Number(n) if n.fract() == 0.0 && n.abs() < i64::MAX as f64 => {
+                Value::from(*n as i64)
+            }
+            Node::Number(number) => Value::from(*number),
+            Node::Text(text) => Value::from(text.as_str()),
+            Node::List(items) => items.iter().map(Node::to_json).collect(),
+            Node::Object(members) => {
+                let json = members
+                    .iter()
+                    .map(|(name, node)| (name.clone(), node.to_json()));
+                Value::Object(json.collect())
+            }
+        }
+    }
+
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Node::Null => "null",

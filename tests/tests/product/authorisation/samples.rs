@@ -22,6 +22,7 @@ pub struct Things {
     pub plugin: String,
     /// A workspace of the service's organization, whoever the other things belong to.
     pub work_dir: String,
+    pub profile: String,
 }
 
 impl Things {
@@ -40,6 +41,7 @@ impl Things {
             template: new_name(),
             plugin: format!("custom:{}", new_name()),
             work_dir: work_dir(service),
+            profile: new_name(),
         }
     }
 
@@ -58,7 +60,12 @@ impl Things {
         let path = "/api/v1/verification/plugins";
         let made = service.client.post(path, &plugin).await;
         assert_eq!(made.status, 201, "{}", made.text);
+        let profile = new_name();
+        let made = json!({ "name": profile });
+        let made = service.client.post("/api/v1/profiles", &made).await;
+        assert_eq!(made.status, 201, "{}", made.text);
         Things {
+            profile,
             org: service.org.clone(),
             work_order: id("id"),
             run: id("runId"),
@@ -77,6 +84,7 @@ impl Things {
             "templates" => &self.template,
             "plugins" => &self.plugin,
             "verifications" => VERIFICATION,
+            "profiles" => &self.profile,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
@@ -184,6 +192,16 @@ fn of(route: &'static Route) -> Vec<Sample> {
             let once = call().body(template("once")).header(ONCE);
             vec![call().body(template("{new}")), once]
         }
+        ("POST", "/api/v1/profiles") => {
+            let profile = |name| json!({ "name": name, "extends": "ci-focused" });
+            let once = call().body(profile("once")).header(ONCE);
+            vec![call().body(profile("{new}")), once]
+        }
+        ("GET", "/api/v1/profiles/{name}") => vec![call(), call().query("resolve=true")],
+        ("POST", "/api/v1/profiles/{name}/validate") => {
+            vec![call(), call().body(json!({ "extends": "nobody" }))]
+        }
+        ("PUT", "/api/v1/profiles/{name}") => vec![call().body(json!({ "description": "x" }))],
         ("PUT", "/v1/templates/{id}") => vec![call().body(json!({ "name": "New" }))],
         ("POST", "/api/v1/work-orders/{id}/runs") => vec![call(), call().header(ONCE)],
         ("POST", "/api/v1/work-orders/{id}/kill") => vec![
@@ -206,11 +224,20 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/api/v1/queue/position/{workOrderId}"
             | "/api/v1/queue/health"
             | "/v1/credits"
+            | "/api/v1/profiles"
+            | "/api/v1/work-orders/{id}/audit"
+            | "/api/v1/audit/runs/{runId}"
+            | "/api/v1/audit/runs/{runId}/changes"
+            | "/api/v1/audit/runs/{runId}/snapshots"
+            | "/api/v1/audit/runs/{runId}/summary"
             | "/v1/templates"
             | "/v1/templates/{id}"
             | "/openapi.json",
         )
-        | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
+        | (
+            "DELETE",
+            "/api/v1/work-orders/{id}" | "/v1/templates/{id}" | "/api/v1/profiles/{name}",
+        ) => vec![call()],
         ("POST", "/api/v1/verification/plugins") => {
             let once = call().body(plugin("custom:once")).header(ONCE);
             vec![call().body(plugin("custom:{new}")), once]

@@ -1,0 +1,33 @@
+//! `GET /api/v1/work-orders/{id}/audit`. Runs are found by an index, which may
+//! lack one that was made a moment ago.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::{Error, Resource};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+use crate::shape::{AuditedRunShape, WorkOrderAuditShape};
+
+/// The function `get-work-order-audit`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::GET_WORK_ORDER_AUDIT, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let work_order_id = call.work_order_id()?;
+    call.query().finish()?;
+    let (order, runs) = tokio::try_join!(
+        store.work_order(call.org(), &work_order_id),
+        store.audited_runs(call.org(), &work_order_id)
+    )?;
+    order.ok_or(Error::NotFound(Resource::WorkOrder))?;
+    Answer::ok(WorkOrderAuditShape {
+        work_order_id,
+        runs: runs.into_iter().map(AuditedRunShape::from).collect(),
+    })
+}

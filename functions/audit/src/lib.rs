@@ -1,0 +1,25 @@
+//! Routes of the audit: what each run was told to go by, and when that changed. Everything is
+//! derived from the run and its snapshots, which are read side by side.
+
+pub mod get_run_audit;
+pub mod get_run_audit_summary;
+pub mod get_work_order_audit;
+pub mod list_config_changes;
+pub mod list_config_snapshots;
+pub mod shape;
+
+use awo_domain::audit::Snapshot;
+use awo_domain::{Error, Resource};
+use awo_http::Call;
+use awo_store::Store;
+use awo_store::runs::Run;
+
+/// The run that the call names, with its snapshots.
+async fn audited(store: &Store, call: &Call) -> Result<(Run, Vec<Snapshot>), Error> {
+    let id = call.run_id()?;
+    call.query().finish()?;
+    let (run, snapshots) =
+        tokio::try_join!(store.run(call.org(), &id), store.snapshots(call.org(), &id))?;
+    let run = run.ok_or(Error::NotFound(Resource::Run))?;
+    Ok((run, snapshots))
+}

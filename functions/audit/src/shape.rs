@@ -1,0 +1,223 @@
+//! Audits as the API shows them. A run that nobody has claimed has no configuration yet: the
+//! fields that would tell of it are left out.
+
+use std::collections::BTreeSet;
+
+use awo_domain::audit::{ConfigChange, Snapshot, canonical_hash, changed_paths};
+use awo_domain::profile::Profile;
+use awo_domain::stop::StopKind;
+use awo_domain::{Error, RunId, Timestamp, WorkOrderId};
+use awo_store::runs::Run;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A run in the audit of its work order.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditedRunShape {
+    run_id: RunId,
+    /// The last one that has begun; 0 if none has.
+    iteration: u32,
+    /// When it got its slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    /// The hash of its last configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_hash: Option<String>,
+    /// How many values changed in all while it went on.
+    changes_count: u32,
+}
+
+impl From<Run> for AuditedRunShape {
+    fn from(run: Run) -> AuditedRunShape {
+        let head = run.audit.as_ref();
+        AuditedRunShape {
+            changes_count: head.map_or(0, |head| head.changes),
+            config_hash: run.audit.map(|head| head.config_hash),
+            run_id: run.run_id,
+            iteration: run.iteration,
+            started_at: run.started_at,
+        }
+    }
+}
+
+/// The audit of a work order.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkOrderAuditShape {
+    /// The work order.
+    pub work_order_id: WorkOrderId,
+    /// Its newest runs, newest first, at most 100.
+    pub runs: Vec<AuditedRunShape>,
+}
+
+/// A client's request to stop the run.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct StopShape<'a> {
+    kind: StopKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    requested_at: Timestamp,
+    /// When it was known that nothing of the run is alive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped_at: Option<Timestamp>,
+}
+
+impl<'a> StopShape<'a> {
+    fn of(run: &'a Run) -> Option<StopShape<'a>> {
+        let stop = run.stop.as_ref()?;
+        // A run that never had compute had nothing to stop but itself.
+        let waited = run.started_at.is_none().then_some(run.completed_at);
+        Some(StopShape {
+            kind: stop.kind,
+            reason: stop.reason.as_deref(),
+            requested_at: stop.requested_at,
+            stopped_at: run.compute_stopped_at.or(waited.flatten()),
+        })
+    }
+}
+
+/// The audit of a run.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAuditShape<'a> {
+    run_id: &'a RunId,
+    work_order_id: &'a WorkOrderId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completed_at: Option<Timestamp>,
+    /// What it began with.
+    #[schema(value_type = Option<Profile>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    initial_config: Option<&'a Value>,
+    /// What it goes by, or went by in the end.
+    #[schema(value_type = Option<Profile>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_config: Option<&'a Value>,
+    /// The hash of the latter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_hash: Option<&'a str>,
+    /// The hash of the last snapshot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chain_head: Option<String>,
+    /// Iterations begun.
+    iterations: u32,
+    changes: &'a [ConfigChange],
+    snapshots_count: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stop: Option<StopShape<'a>>,
+}
+
+impl<'a> RunAuditShape<'a> {
+    /// A run with its snapshots and what changed between them.
+    ///
+    /// # Errors
+    /// Internal, if a snapshot has no canonical JSON.
+    pub fn of(
+        run: &'a Run,
+        snapshots: &'a [Snapshot],
+        changes: &'a [ConfigChange],
+    ) -> Result<RunAuditShape<'a>, Error> {
+        let (config_hash, chain_head) = hashes(snapshots)?;
+        Ok(RunAuditShape {
+            run_id: &run.run_id,
+            work_order_id: &run.work_order_id,
+            started_at: run.started_at,
+            completed_at: run.completed_at,
+            initial_config: snapshots.first().map(|snapshot| &snapshot.config),
+            final_config: snapshots.last().map(|snapshot| &snapshot.config),
+            config_hash,
+            chain_head,
+            iterations: run.iteration,
+            changes,
+            snapshots_count: snapshots.len(),
+            stop: StopShape::of(run),
+        })
+    }
+}
+
+/// The audit of a run in short.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunAuditSummaryShape<'a> {
+    run_id: &'a RunId,
+    /// Iterations begun.
+    total_iterations: u32,
+    total_changes: usize,
+    changed_paths: BTreeSet<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config_hash: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chain_head: Option<String>,
+}
+
+impl<'a> RunAuditSummaryShape<'a> {
+    /// A run with its snapshots and what changed between them.
+    ///
+    /// # Errors
+    /// Internal, if a snapshot has no canonical JSON.
+    pub fn of(
+        run: &'a Run,
+        snapshots: &'a [Snapshot],
+        changes: &'a [ConfigChange],
+    ) -> Result<RunAuditSummaryShape<'a>, Error> {
+        let (config_hash, chain_head) = hashes(snapshots)?;
+        Ok(RunAuditSummaryShape {
+            run_id: &run.run_id,
+            total_iterations: run.iteration,
+            total_changes: changes.len(),
+            changed_paths: changed_paths(changes),
+            config_hash,
+            chain_head,
+        })
+    }
+}
+
+/// How much changed, and where.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ChangesSummaryShape<'a> {
+    total_changes: usize,
+    changed_paths: BTreeSet<&'a str>,
+}
+
+/// What changed while a run went on, oldest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConfigChangesShape<'a> {
+    items: &'a [ConfigChange],
+    total: usize,
+    summary: ChangesSummaryShape<'a>,
+}
+
+impl<'a> From<&'a [ConfigChange]> for ConfigChangesShape<'a> {
+    fn from(changes: &'a [ConfigChange]) -> ConfigChangesShape<'a> {
+        ConfigChangesShape {
+            items: changes,
+            total: changes.len(),
+            summary: ChangesSummaryShape {
+                total_changes: changes.len(),
+                changed_paths: changed_paths(changes),
+            },
+        }
+    }
+}
+
+/// The snapshots of a run, oldest first, at most 101.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SnapshotsShape {
+    /// A hash chain.
+    pub items: Vec<Snapshot>,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// The hashes of the last configuration and of the last snapshot. They are those of what was
+/// read, whatever the run has done since.
+fn hashes(snapshots: &[Snapshot]) -> Result<(Option<&str>, Option<String>), Error> {
+    let last = snapshots.last();
+    let chain_head = last.map(canonical_hash).transpose()?;
+    Ok((last.map(|last| last.config_hash.as_str()), chain_head))
+}

@@ -1,0 +1,102 @@
+//! `POST /api/v1/profiles`
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_domain::profile::partial::MAX_PROFILES;
+use awo_domain::profile::{ProfileName, built_in, resolve_among};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::idempotency::IdempotentRequest;
+use awo_store::profiles::{ProfileChange, ProfileSet, ProfilesChanged, StoredProfile};
+
+use crate::content::read_new;
+use crate::replace::{CHANGE_TRIES, kept_changing};
+use crate::shape::{CreatedProfileShape, ProfileItemShape};
+
+/// The function `create-profile`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::CREATE_PROFILE, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let idempotent = call.idempotency()?;
+    call.query().finish()?;
+    let (name, content) = read_new(call.object()?)?;
+    let new = StoredProfile {
+        name,
+        content,
+        created_at: call.now,
+        updated_at: None,
+    };
+    for _ in 0..CHANGE_TRIES {
+        let set = store.profile_set(call.org()).await?;
+        if let Err(error) = may_create(&set, &new) {
+            return answered_before(&store, &call, idempotent.as_ref(), error).await;
+        }
+        if let Some(answer) = create(&store, &call, &set, &new, idempotent.as_ref()).await? {
+            return Ok(answer);
+        }
+    }
+    Err(kept_changing())
+}
+
+/// None if the profiles have changed since.
+async fn create(
+    store: &Store,
+    call: &Call,
+    set: &ProfileSet,
+    new: &StoredProfile,
+    request: Option<&IdempotentRequest>,
+) -> Result<Option<Answer>, Error> {
+    let (name, content) = (new.name.clone(), new.content.clone());
+    let answer = Answer::created(CreatedProfileShape {
+        message: format!("the profile {name} is there: work orders can name it as their harness"),
+        profile: ProfileItemShape::of(name, content, false),
+    })?;
+    let remembered = request.map(|request| (request, call.rendered(&answer)));
+    let change = ProfileChange::Create(new);
+    let changed = store.change_profiles(call.org(), set, change, remembered, call.now);
+    Ok(match changed.await? {
+        ProfilesChanged::Yes => Some(answer),
+        ProfilesChanged::Replayed(first) => Some(Answer::replayed(first.status, first.body)),
+        ProfilesChanged::Outdated => None,
+    })
+}
+
+fn may_create(set: &ProfileSet, new: &StoredProfile) -> Result<(), Error> {
+    let name: &ProfileName = &new.name;
+    if built_in(name).is_some() || set.profiles.contains_key(name) {
+        return Err(Error::Conflict(format!(
+            "there is a profile {name} already: choose another name, or change that one with PUT"
+        )));
+    }
+    resolve_among(name, &new.content, &set.contents())
+        .map_err(|fault| Error::Invalid(vec![fault]))?;
+    if set.profiles.len() >= MAX_PROFILES as usize {
+        return Err(Error::Conflict(format!(
+            "your organization has {MAX_PROFILES} profiles, which is the most: delete one first"
+        )));
+    }
+    Ok(())
+}
+
+/// The first answer to what is in its own way by now, or may have been good once.
+async fn answered_before(
+    store: &Store,
+    call: &Call,
+    request: Option<&IdempotentRequest>,
+    error: Error,
+) -> Result<Answer, Error> {
+    let Some(request) = request else {
+        return Err(error);
+    };
+    match store.first_answer(call.org(), request, call.now).await? {
+        Some(first) => Ok(Answer::replayed(first.status, first.body)),
+        None => Err(error),
+    }
+}

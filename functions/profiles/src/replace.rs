@@ -1,0 +1,53 @@
+//! How a profile comes to say something else: read, decided on all profiles of the organization,
+//! written if none of them has changed meanwhile.
+
+use awo_domain::profile::{Profile, ProfileName, built_in, resolve_among};
+use awo_domain::{Error, Resource};
+use awo_http::Call;
+use awo_store::Store;
+use awo_store::profiles::{ProfileSet, StoredProfile};
+
+use crate::content::read_replacement;
+
+/// How often a change is decided anew when others change profiles under it.
+pub const CHANGE_TRIES: u32 = 8;
+
+/// What to say when that was not enough.
+pub fn kept_changing() -> Error {
+    Error::Conflict("others keep changing profiles of your organization: try again".to_owned())
+}
+
+/// The profiles of the organization, if a client may change the one of that name.
+pub async fn changeable(
+    store: &Store,
+    call: &Call,
+    name: &ProfileName,
+) -> Result<ProfileSet, Error> {
+    if built_in(name).is_some() {
+        return Err(Error::BuiltIn(Resource::Profile));
+    }
+    let set = store.profile_set(call.org()).await?;
+    match set.profiles.contains_key(name) {
+        true => Ok(set),
+        false => Err(Error::NotFound(Resource::Profile)),
+    }
+}
+
+/// The profile as the call's body wants it, and what it comes to then.
+pub fn replaced(
+    call: &Call,
+    set: &ProfileSet,
+    name: &ProfileName,
+) -> Result<(StoredProfile, Profile), Error> {
+    let old = set.profiles.get(name);
+    let old = old.ok_or(Error::NotFound(Resource::Profile))?;
+    let new = StoredProfile {
+        name: name.clone(),
+        content: read_replacement(call.object()?, name)?,
+        created_at: old.created_at,
+        updated_at: Some(call.now),
+    };
+    let whole = resolve_among(name, &new.content, &set.contents())
+        .map_err(|fault| Error::Invalid(vec![fault]))?;
+    Ok((new, whole))
+}

@@ -1,0 +1,156 @@
+//! Profiles as the API shows them.
+
+use awo_domain::profile::partial::{Content, Groups};
+use awo_domain::profile::{
+    ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
+};
+use awo_domain::{Fault, Timestamp};
+use awo_store::profiles::StoredProfile;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A profile in a list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileItemShape {
+    name: ProfileName,
+    description: String,
+    #[schema(required)]
+    extends: Option<ProfileName>,
+    is_built_in: bool,
+}
+
+impl ProfileItemShape {
+    /// A profile by its name and what it says.
+    #[must_use]
+    pub fn of(name: ProfileName, content: Content, is_built_in: bool) -> ProfileItemShape {
+        ProfileItemShape {
+            name,
+            description: content.description,
+            extends: content.extends,
+            is_built_in,
+        }
+    }
+}
+
+/// All profiles: the organization's own, newest first, then the built-in ones.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProfileListShape {
+    /// At most 104.
+    pub items: Vec<ProfileItemShape>,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// A profile that was made.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedProfileShape {
+    /// The profile.
+    #[serde(flatten)]
+    pub profile: ProfileItemShape,
+    /// For people.
+    pub message: String,
+}
+
+/// A profile as it was written.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProfileShape {
+    #[serde(flatten)]
+    profile: ProfileItemShape,
+    #[serde(flatten)]
+    groups: Groups,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+}
+
+impl ProfileShape {
+    /// A profile of an organization.
+    #[must_use]
+    pub fn own(stored: StoredProfile) -> ProfileShape {
+        let groups = stored.content.groups.clone();
+        ProfileShape {
+            profile: ProfileItemShape::of(stored.name, stored.content, false),
+            groups,
+            created_at: Some(stored.created_at),
+            updated_at: stored.updated_at,
+        }
+    }
+
+    /// A built-in profile.
+    #[must_use]
+    pub fn built_in(name: ProfileName, content: Content) -> ProfileShape {
+        let groups = content.groups.clone();
+        ProfileShape {
+            profile: ProfileItemShape::of(name, content, true),
+            groups,
+            created_at: None,
+            updated_at: None,
+        }
+    }
+
+    /// The same with all that its chain says.
+    #[must_use]
+    pub fn resolved(self, whole: Profile, config_hash: String) -> ResolvedProfileShape {
+        ResolvedProfileShape {
+            profile: self.profile,
+            loop_strategy: whole.loop_strategy,
+            verification: whole.verification,
+            git_ops: whole.git_ops,
+            execution_limits: whole.execution_limits,
+            config_hash,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
+}
+
+/// A profile with its gaps filled.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ResolvedProfileShape {
+    #[serde(flatten)]
+    profile: ProfileItemShape,
+    loop_strategy: LoopStrategy,
+    verification: Verification,
+    git_ops: GitOps,
+    execution_limits: ExecutionLimits,
+    /// As a run's audit would say it now.
+    config_hash: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+}
+
+/// Something to know about a profile.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FaultShape {
+    /// JSON pointer into the profile.
+    pub path: String,
+    /// What is wrong there, or without effect.
+    pub message: String,
+}
+
+impl From<Fault> for FaultShape {
+    fn from(fault: Fault) -> FaultShape {
+        FaultShape {
+            path: fault.path,
+            message: fault.message,
+        }
+    }
+}
+
+/// What came of a validation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ValidationShape {
+    /// True if there are no errors.
+    pub valid: bool,
+    /// What a create or a replacement would refuse.
+    pub errors: Vec<FaultShape>,
+    /// What would be kept and have no effect, or keep runs from beginning.
+    pub warnings: Vec<FaultShape>,
+}

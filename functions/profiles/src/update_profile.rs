@@ -1,0 +1,36 @@
+//! `PUT /api/v1/profiles/{name}`: what the body does not say is gone. Runs that go on take the
+//! profile over at their next iteration.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::profiles::{ProfileChange, ProfilesChanged};
+
+use crate::replace::{CHANGE_TRIES, changeable, kept_changing, replaced};
+use crate::shape::ProfileShape;
+
+/// The function `update-profile`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::UPDATE_PROFILE, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let name = call.profile_name()?;
+    call.query().finish()?;
+    for _ in 0..CHANGE_TRIES {
+        let set = changeable(&store, &call, &name).await?;
+        let (new, _) = replaced(&call, &set, &name)?;
+        let change = ProfileChange::Replace(&new);
+        let changed = store.change_profiles(call.org(), &set, change, None, call.now);
+        if let ProfilesChanged::Yes = changed.await? {
+            return Answer::ok(ProfileShape::own(new));
+        }
+    }
+    Err(kept_changing())
+}

@@ -1,0 +1,50 @@
+//! What is allowed in a profile and yet not what its client may expect of it.
+
+use super::{GitMode, Profile, StrategyType};
+use crate::Fault;
+
+impl Profile {
+    /// What has no effect, or keeps runs from beginning, with JSON pointers.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Fault> {
+        let mut warnings = Vec::new();
+        let mut warn = |path: &str, message: String| {
+            let path = path.to_owned();
+            warnings.push(Fault { path, message });
+        };
+        if let Some(why) = self.not_runnable() {
+            warn("/loopStrategy/type", why);
+        }
+        let most = self.execution_limits.max_iterations;
+        let strategy = &self.loop_strategy;
+        let (wanted, at) = match strategy.kind {
+            StrategyType::Ralph => (strategy.min_iterations, "/loopStrategy/minIterations"),
+            _ => (strategy.base_iterations, "/loopStrategy/baseIterations"),
+        };
+        if wanted > most {
+            let message =
+                format!("is more than executionLimits.maxIterations, {most}, which counts");
+            warn(at, message);
+        }
+        if self.levels().is_empty() {
+            let message = "leaves no level to verify: every iteration passes, with a warning";
+            warn("/verification/levels", message.to_owned());
+        }
+        if self.git_ops.mode == GitMode::PullRequest {
+            let message = "pushes the branch: pull requests cannot be opened yet";
+            warn("/gitOps/mode", message.to_owned());
+        }
+        let limits = &self.execution_limits;
+        for (name, limit) in [
+            ("maxMemoryMb", limits.max_memory_mb),
+            ("maxDiskMb", limits.max_disk_mb),
+            ("maxProcesses", limits.max_processes),
+        ] {
+            if limit.is_some() {
+                let message = "is kept and audited, and not enforced yet";
+                warn(&format!("/executionLimits/{name}"), message.to_owned());
+            }
+        }
+        warnings
+    }
+}
