@@ -75,18 +75,6 @@ pub fn plain_list(plural: &str, item: &Value) -> Value {
     })
 }
 
-/// The data of an envelope list.
-pub fn envelope_list(item: &Value) -> Value {
-    json!({
-        "type": "object",
-        "required": ["items", "total"],
-        "properties": {
-            "items": { "type": "array", "items": item },
-            "total": { "type": "integer", "minimum": 0, "description": "How many there are in all." },
-        },
-    })
-}
-
 impl Operation {
     /// An operation with all that follows from its route.
     pub fn of(route: &'static Route, summary: &str, description: &str) -> Operation {

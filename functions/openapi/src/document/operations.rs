@@ -1,7 +1,9 @@
 //! Every operation, by group.
 
+mod audit;
 mod credits;
 mod openapi;
+mod profiles;
 mod queue;
 mod runs;
 mod templates;
@@ -17,6 +19,8 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         work_orders::all,
         runs::all,
         queue::all,
+        audit::all,
+        profiles::all,
         credits::all,
         templates::all,
         verification::all,

@@ -1,10 +1,16 @@
 //! An organization in which every operation has something to show.
 
+use std::io::Write as _;
+
 use awo_domain::api_key::Scope;
 use awo_tests::client::{Answer, Client};
 use awo_tests::contract::DOCUMENT;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
 use crate::http_api::quiet_service;
@@ -45,8 +51,15 @@ impl Scene {
         let run = DrivenRun::of(&service, &failed.body).await;
         run.fail().await;
         run.free_slot().await;
-        let done = create(&service.client).await;
+        let done = watched(&service.client).await;
         let mut run = DrivenRun::of(&service, &done.body).await;
+        run.iterate(1).await;
+        let six = json!({ "executionLimits": { "maxIterations": 6 } });
+        let put = [("content-type", "application/json")];
+        let sent = service
+            .client
+            .send("PUT", WATCHED, &put, six.to_string().into_bytes());
+        assert_eq!(sent.await.status, 200);
         tell_a_whole_run(&mut run).await;
         run.free_slot().await;
         let id = |answer: &Answer, name: &str| answer.body[name].as_str().unwrap().to_owned();
@@ -83,6 +96,27 @@ pub async fn create(client: &Client) -> Answer {
     made
 }
 
+const WATCHED: &str = "/api/v1/profiles/watched";
+
+/// A work order with a profile of its own.
+async fn watched(client: &Client) -> Answer {
+    let profile = json!({ "name": "watched", "executionLimits": { "maxIterations": 5 } });
+    let made = client.post("/api/v1/profiles", &profile).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let mut order = example_body("post", "/v1/work-orders");
+    order["harness"] = json!("watched");
+    let made = client.post("/v1/work-orders", &order).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    made
+}
+
+/// The gzip of a diff, in Base64.
+fn gzip(text: &str) -> String {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(text.as_bytes()).unwrap();
+    STANDARD.encode(gzip.finish().unwrap())
+}
+
 async fn tell_a_whole_run(run: &mut DrivenRun) {
     let (base, commit) = ("a".repeat(40), "c".repeat(40));
     let results = json!([{
@@ -94,15 +128,15 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
     }]);
     for event in [
         json!({ "type": "workspaceReady", "commit": base, "branch": "main", "workDir": "/workspaces/run" }),
-        json!({ "type": "iterationStarted", "iteration": 1 }),
+        json!({ "type": "iterationStarted", "iteration": 2 }),
         json!({
-            "type": "agentFinished", "iteration": 1, "completed": true, "exitCode": 0,
+            "type": "agentFinished", "iteration": 2, "completed": true, "exitCode": 0,
             "summary": "mended it", "durationMs": 1234, "usage": usage,
         }),
-        json!({ "type": "committed", "iteration": 1, "commit": commit, "filesChanged": 1 }),
-        json!({ "type": "verificationStarted", "iteration": 1, "levels": ["L1"] }),
+        json!({ "type": "committed", "iteration": 2, "commit": commit, "filesChanged": 1 }),
+        json!({ "type": "verificationStarted", "iteration": 2, "levels": ["L1"] }),
         json!({
-            "type": "verificationFinished", "iteration": 1, "levels": ["L1"],
+            "type": "verificationFinished", "iteration": 2, "levels": ["L1"],
             "overallStatus": "passed", "summary": "1 check passed", "results": results,
         }),
         json!({ "type": "deliveryStarted" }),
@@ -110,8 +144,17 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
     ] {
         run.tell(event).await;
     }
+    let text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-old\n+new\n";
+    let diff = json!({
+        "iteration": 2, "baseCommit": base, "commit": commit, "diff": gzip(text), "bytes": text.len(),
+    });
+    let kept = run.control("diff", &diff).await;
+    assert_eq!(kept.status, 200, "{}", kept.text);
+    let log = json!({ "iteration": 2, "output": gzip("mended it\n"), "bytes": 10 });
+    let kept = run.control("logs", &log).await;
+    assert_eq!(kept.status, 200, "{}", kept.text);
     let outcome = json!({ "type": "succeeded", "commit": commit, "branch": "awo/run" });
-    let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": usage });
+    let body = json!({ "events": [], "outcome": outcome, "iterations": 2, "usage": usage });
     let finished = run.control("finish", &body).await;
     assert_eq!(finished.status, 200, "{}", finished.text);
 }

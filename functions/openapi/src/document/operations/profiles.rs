@@ -1,0 +1,134 @@
+//! Operations of harness profiles.
+
+use awo_domain::profile::ProfileName;
+use awo_domain::profile::partial::{
+    ExecutionLimits, GitOps, LoopStrategy, MAX_DESCRIPTION, Verification,
+};
+use awo_http::routes;
+use awo_profiles::shape::{
+    CreatedProfileShape, ProfileListShape, ProfileShape, ResolvedProfileShape, ValidationShape,
+};
+use serde_json::{Value, json};
+
+use crate::document::errors::Failure;
+use crate::document::operation::{Operation, Success};
+use crate::document::schema::{Schemas, default, described, flag, object, text};
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let list = Operation::of(
+        &routes::LIST_PROFILES,
+        "List profiles",
+        "Your own, newest first, then the built-in ones.",
+    );
+    let delete = Operation::of(
+        &routes::DELETE_PROFILE,
+        "Delete a profile",
+        "One that others extend is 409, a built-in one 403. Runs that go by it go on with what they had.",
+    );
+    vec![
+        list.answers(Success::of::<ProfileListShape>(
+            schemas,
+            200,
+            "All profiles.",
+        )),
+        create(schemas),
+        get(schemas),
+        update(schemas),
+        delete
+            .fails(&[Failure::Conflict])
+            .answers(Success::nothing("It is gone.")),
+        validate(schemas),
+    ]
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let body = body(schemas, "name!");
+    Operation::of(
+        &routes::CREATE_PROFILE,
+        "Create a profile",
+        "What it does not say comes from the profile that it extends, else from `default`. A name \
+         that is taken is 409, a parent that is not there 400.",
+    )
+    .body(body, example())
+    .idempotent()
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<CreatedProfileShape>(
+        schemas,
+        201,
+        "The profile.",
+    ))
+}
+
+fn get(schemas: &mut Schemas) -> Operation {
+    let either = json!({ "oneOf": [
+        schemas.of::<ProfileShape>(),
+        schemas.of::<ResolvedProfileShape>(),
+    ] });
+    Operation::of(
+        &routes::GET_PROFILE,
+        "Get a profile",
+        "As it was written, or with `resolve=true` what it comes to with those that it extends.",
+    )
+    .query(
+        "resolve",
+        default(flag(), false),
+        "Whether to fill its gaps.",
+    )
+    .answers(Success::with(200, "The profile.", either))
+}
+
+fn update(schemas: &mut Schemas) -> Operation {
+    let body = body(schemas, "name");
+    Operation::of(
+        &routes::UPDATE_PROFILE,
+        "Replace a profile",
+        "Whole: what the body does not say is gone. Runs go by it from their next iteration on.",
+    )
+    .body(body, example())
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<ProfileShape>(schemas, 200, "The profile."))
+}
+
+fn validate(schemas: &mut Schemas) -> Operation {
+    let body = body(schemas, "name");
+    Operation::of(
+        &routes::VALIDATE_PROFILE,
+        "Validate a profile",
+        "As it is, or as replacing it by the body would make it; nothing is changed. What is wrong \
+         with the body is told in `errors`, with status 200.",
+    )
+    .optional_body(body, example())
+    .answers(Success::of::<ValidationShape>(
+        schemas,
+        200,
+        "Whether it is valid.",
+    ))
+}
+
+fn body(schemas: &mut Schemas, name: &'static str) -> Value {
+    let parent = json!({ "oneOf": [schemas.of::<ProfileName>(), { "type": "null" }] });
+    object([
+        (name, schemas.of::<ProfileName>()),
+        ("description", text(0..=MAX_DESCRIPTION)),
+        (
+            "extends",
+            described(parent, "The profile that fills its gaps."),
+        ),
+        ("loopStrategy", schemas.of::<LoopStrategy>()),
+        ("verification", schemas.of::<Verification>()),
+        ("gitOps", schemas.of::<GitOps>()),
+        ("executionLimits", schemas.of::<ExecutionLimits>()),
+    ])
+}
+
+fn example() -> Value {
+    json!({
+        "name": "careful",
+        "description": "More tries, no pushing",
+        "extends": "ci-focused",
+        "loopStrategy": { "type": "hybrid", "baseIterations": 4, "bonusIterations": 4 },
+        "verification": { "skipLevels": ["L3"] },
+        "gitOps": { "mode": "local" },
+        "executionLimits": { "maxCredits": 200 },
+    })
+}
