@@ -3,8 +3,11 @@
 CARGO_DENY_VERSION = 0.20.2
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BIN_DIR := $(TARGET_DIR)/debug
+# What the tests said and saw.
+SUITE := $(TARGET_DIR)/suite
 CARGO_DENY := $(TARGET_DIR)/tools/bin/cargo-deny
 
+SHELL := bash
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -22,12 +25,20 @@ programs:
 	fi
 	@cargo build --locked -p awo -p awo-local -p awo-runner
 
-test: ## Run all tests
-	cargo test --workspace --locked
+test: ## Run all tests, and check that they show all that is documented
+	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
+	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
+		cargo test --workspace --locked 2>&1 | tee '$(SUITE)/log'
+	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers'
 
 test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
+
+openapi: ## Write docs/openapi.json and its examples anew, from the code and its answers
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::the_document
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::examples
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::
 
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
@@ -45,4 +56,4 @@ bench: programs ## Measure what a client waits for, and what idling costs
 
 include infra/deploy.mk
 
-.PHONY: help demo run programs test test-model lint bench
+.PHONY: help demo run programs openapi test test-model lint bench

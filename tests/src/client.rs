@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::contract;
+
 /// A client with a key.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -178,7 +180,13 @@ impl Client {
         headers: &[(&str, &str)],
         body: Vec<u8>,
     ) -> reqwest::Result<Answer> {
-        answer(self.response(method, path, headers, body).await?).await
+        let answer = answer(self.response(method, path, headers, body).await?).await?;
+        // What has no request id comes from the gateway.
+        if answer.headers.contains_key("x-request-id") {
+            let content_type = answer.header("content-type");
+            contract::check(method, path, answer.status, content_type, &answer.text);
+        }
+        Ok(answer)
     }
 
     /// Begins to read a live stream; the whole answer if it is none.

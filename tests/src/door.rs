@@ -24,7 +24,15 @@ pub struct CountedDoor {
 impl CountedDoor {
     /// A second gateway to this service.
     pub async fn of(service: &TestService) -> CountedDoor {
-        let (settings, calls) = (service.service.settings.clone(), Faults::default());
+        CountedDoor::with(service, &[]).await
+    }
+
+    /// A second gateway to this service, with other settings.
+    pub async fn with(service: &TestService, more: &[(&str, &str)]) -> CountedDoor {
+        let (mut settings, calls) = (service.service.settings.clone(), Faults::default());
+        for (name, value) in more {
+            settings.insert((*name).to_owned(), (*value).to_owned());
+        }
         let environment = Environment::new(move |name| settings.get(name).cloned());
         let mut cloud = Cloud::new(environment, calls.client()).await;
         cloud.clock = service.service.cloud.clock.clone();
@@ -48,6 +56,12 @@ impl CountedDoor {
     #[must_use]
     pub fn for_client(&self, client: &Client) -> Client {
         client.at(&self.server.url())
+    }
+
+    /// How many round trips the calls to AWS came to since they were last asked for.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.calls.rounds()
     }
 
     /// The names of the calls to AWS since this was last asked, sorted: some are made at once.

@@ -52,6 +52,8 @@ struct Plan {
     calls: u32,
     fault: Option<(u32, Fault)>,
     seen: Vec<String>,
+    under_way: u32,
+    rounds: u32,
 }
 
 /// The plan of what goes wrong, shared with the client that carries it out.
@@ -84,6 +86,13 @@ impl Faults {
         self.lock().seen.clone()
     }
 
+    /// How many round trips the calls since the plan was made came to: those that were made while
+    /// another was under way count as one with it.
+    #[must_use]
+    pub fn rounds(&self) -> u32 {
+        self.lock().rounds
+    }
+
     /// Runs a handler until it ends or crashes; none if it crashed.
     pub async fn until_crash<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
@@ -109,6 +118,8 @@ impl Faults {
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
         let mut plan = self.lock();
         plan.calls += 1;
+        plan.rounds += u32::from(plan.under_way == 0);
+        plan.under_way += 1;
         let target = request
             .headers()
             .get("x-amz-target")
@@ -158,12 +169,26 @@ impl HttpConnector for FaultyConnector {
 
 impl FaultyConnector {
     async fn go(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
+        let fault = self.faults.next(&request);
+        let faults = self.faults.clone();
+        let answer = self.come(request, fault).await;
+        let mut plan = faults.lock();
+        plan.under_way = plan.under_way.saturating_sub(1);
+        answer
+    }
+
+    /// How the call goes, with its fault if it has one.
+    async fn come(
+        self,
+        request: HttpRequest,
+        fault: Option<Fault>,
+    ) -> Result<HttpResponse, ConnectorError> {
         let target = request
             .headers()
             .get("x-amz-target")
             .unwrap_or_default()
             .to_owned();
-        match self.faults.next(&request) {
+        match fault {
             None => self.inner.call(request).await,
             Some(Fault::LoseRequest) => Err(lost()),
             Some(Fault::LoseReply) => {

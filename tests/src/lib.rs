@@ -8,6 +8,7 @@
 
 pub mod agents;
 pub mod client;
+pub mod contract;
 pub mod door;
 pub mod driven;
 pub mod everything;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
-use awo_http::shapes::HealthShape;
+use awo_http::shapes::QueueHealthShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 
 use crate::State;
@@ -21,5 +21,5 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     call.query().finish()?;
     let load = state.store.tally(call.org()).await?.load(state.limits);
     let status = if load.is_accepting() { 200 } else { 503 };
-    Answer::with(status, HealthShape::of(load, call.now))
+    Answer::with(status, QueueHealthShape::of(load, call.now))
 }

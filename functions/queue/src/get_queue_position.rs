@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, Resource};
-use awo_http::shapes::PositionShape;
+use awo_http::shapes::QueuePositionShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 
 use crate::State;
@@ -32,5 +32,5 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         .store
         .queue_position(call.org(), &id, state.limits, call.now)
         .await?;
-    Answer::ok(PositionShape::of(&id, &position))
+    Answer::ok(QueuePositionShape::of(&id, &position))
 }

@@ -7,7 +7,7 @@ use awo_domain::work_order::MAX_ITERATIONS;
 use awo_domain::{Error, Resource};
 use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
 use awo_http::query::Query;
-use awo_http::shapes::LogShape;
+use awo_http::shapes::{LogShape, LogsShape};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::list::MAX_PAGE_BYTES;
@@ -33,7 +33,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let logs = page.items.iter().filter(|log| wanted.is(log.iteration));
     let (logs, all_shown) = shown(logs);
     let has_more = wanted.only.is_none() && (page.has_more || !all_shown);
-    Answer::ok(json!({ "logs": logs, "hasMore": has_more }))
+    Answer::ok(LogsShape { logs, has_more })
 }
 
 /// Which iterations are asked for.
@@ -76,11 +76,11 @@ impl Wanted {
 const ITERATION: &str = "must be a whole number from 1 to 100";
 
 /// The logs that an answer holds, at least one, and whether that is all of them.
-fn shown<'a>(logs: impl Iterator<Item = &'a Log>) -> (Vec<Value>, bool) {
+fn shown<'a>(logs: impl Iterator<Item = &'a Log>) -> (Vec<LogShape>, bool) {
     let (mut shown, mut bytes) = (Vec::new(), 0);
     for log in logs {
-        let shape = json!(LogShape::from(log));
-        bytes += bytes_on_the_way(&shape);
+        let shape = LogShape::from(log);
+        bytes += bytes_on_the_way(&json!(shape));
         if bytes > MAX_PAGE_BYTES && !shown.is_empty() {
             return (shown, false);
         }

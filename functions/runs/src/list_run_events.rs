@@ -8,13 +8,13 @@ use awo_domain::event::TimelineEvent;
 use awo_domain::{Error, OrgId, Resource, RunId};
 use awo_http::events::{Batch, EVENT_STREAM, LiveEvent, live};
 use awo_http::page::MAX_LIMIT;
+use awo_http::shapes::TimelineShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::runs::Run;
 use awo_store::streams::StreamPlace;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
-use serde_json::json;
 
 struct State {
     store: Store,
@@ -54,9 +54,11 @@ async fn page(store: &Store, call: &Call, id: &RunId) -> Result<Answer, Error> {
         .items
         .last()
         .map_or(u64::from(after), |event| event.sequence);
-    Answer::ok(
-        json!({ "events": page.items, "lastSequence": last_sequence, "hasMore": page.has_more }),
-    )
+    Answer::ok(TimelineShape {
+        events: page.items,
+        last_sequence,
+        has_more: page.has_more,
+    })
 }
 
 async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {

@@ -7,4 +7,4 @@ pub mod list_templates;
 pub mod update_template;
 
 mod content;
-mod shape;
+pub mod shape;

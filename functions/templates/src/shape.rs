@@ -3,9 +3,10 @@
 use awo_domain::Timestamp;
 use awo_domain::template::{Content, Template, TemplateId};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A template.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateShape<'a> {
     id: &'a TemplateId,

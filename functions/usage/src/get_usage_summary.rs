@@ -9,7 +9,7 @@ use awo_store::Store;
 use awo_store::summary::UsageFilter;
 
 use crate::csv;
-use crate::shape::SummaryShape;
+use crate::shape::UsageSummaryShape;
 
 /// The function `get-usage-summary`.
 ///
@@ -36,5 +36,5 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     if call.accepts("text/csv") {
         return Ok(Answer::csv(csv::text(&summary)));
     }
-    Answer::ok(SummaryShape::of(&summary, filter.span, call.now))
+    Answer::ok(UsageSummaryShape::of(&summary, filter.span, call.now))
 }

@@ -3,4 +3,4 @@
 pub mod get_usage_summary;
 
 mod csv;
-mod shape;
+pub mod shape;

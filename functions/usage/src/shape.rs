@@ -7,10 +7,11 @@ use awo_domain::money::NanoUsd;
 use awo_domain::span::Span;
 use awo_store::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ModelShape {
+struct ModelUsageShape {
     input_tokens: u64,
     output_tokens: u64,
     cached_input_tokens: u64,
@@ -19,9 +20,9 @@ struct ModelShape {
 }
 
 /// What was used in a period.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SummaryShape<'a> {
+pub struct UsageSummaryShape<'a> {
     total_input_tokens: u64,
     total_output_tokens: u64,
     total_cached_input_tokens: u64,
@@ -29,7 +30,7 @@ pub struct SummaryShape<'a> {
     execution_count: u64,
     work_order_count: u64,
     total_duration_ms: u64,
-    by_model: BTreeMap<&'a str, ModelShape>,
+    by_model: BTreeMap<&'a str, ModelUsageShape>,
     /// Models of which `costUsd` lacks something, because no price was known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unpriced_models: Vec<&'a str>,
@@ -37,14 +38,14 @@ pub struct SummaryShape<'a> {
     period_end: Timestamp,
 }
 
-impl<'a> SummaryShape<'a> {
+impl<'a> UsageSummaryShape<'a> {
     /// The summary of a period that was asked for at `now`.
-    pub fn of(summary: &'a UsageSummary, span: Span, now: Timestamp) -> SummaryShape<'a> {
+    pub fn of(summary: &'a UsageSummary, span: Span, now: Timestamp) -> UsageSummaryShape<'a> {
         let by_model = summary.by_model();
         let mut total = ModelSums::default();
         by_model.values().for_each(|sums| total.add(sums));
         let unpriced = by_model.iter().filter(|(_, sums)| sums.unpriced_runs > 0);
-        SummaryShape {
+        UsageSummaryShape {
             total_input_tokens: total.input_tokens,
             total_output_tokens: total.output_tokens,
             total_cached_input_tokens: total.cached_input_tokens,
@@ -63,8 +64,8 @@ impl<'a> SummaryShape<'a> {
     }
 }
 
-fn shape(sums: &ModelSums) -> ModelShape {
-    ModelShape {
+fn shape(sums: &ModelSums) -> ModelUsageShape {
+    ModelUsageShape {
         input_tokens: sums.input_tokens,
         output_tokens: sums.output_tokens,
         cached_input_tokens: sums.cached_input_tokens,

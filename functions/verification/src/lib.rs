@@ -11,4 +11,4 @@ pub mod run_verification;
 mod asked;
 mod content;
 mod harness;
-mod shape;
+pub mod shape;

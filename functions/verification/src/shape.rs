@@ -4,9 +4,10 @@ use awo_domain::Timestamp;
 use awo_domain::plugin::{Plugin, PluginId};
 use awo_domain::verification::{CombinedResult, Level, PluginResult, Status};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A plugin.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginShape<'a> {
     id: &'a PluginId,
@@ -38,7 +39,7 @@ impl<'a> From<&'a Plugin> for PluginShape<'a> {
 }
 
 /// All plugins of an organization.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginsShape<'a> {
     items: Vec<PluginShape<'a>>,
@@ -55,14 +56,14 @@ impl<'a> From<&'a [Plugin]> for PluginsShape<'a> {
 }
 
 /// Whether a plugin runs from now on.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SwitchShape {
     pub enabled: bool,
 }
 
 /// What a verification found.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationShape {
     overall_status: Status,

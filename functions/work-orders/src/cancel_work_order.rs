@@ -7,8 +7,8 @@ use awo_domain::Error;
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_execution::stopper::Stopper;
+use awo_http::shapes::CanceledShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
-use serde_json::json;
 
 /// The function `cancel-work-order`.
 ///
@@ -37,10 +37,10 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
         true => "the work order is canceled; its processes are being stopped",
         false => "the work order is canceled; it had not started",
     };
-    Answer::ok(json!({
-        "id": id,
-        "status": WorkOrderStatus::Canceled,
-        "message": message,
-        "wasRunning": canceled.was_running,
-    }))
+    Answer::ok(CanceledShape {
+        id: &id,
+        status: WorkOrderStatus::Canceled,
+        message,
+        was_running: canceled.was_running,
+    })
 }

@@ -48,6 +48,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
+    call.query().finish()?;
     let (order, profile) = match state.order(&call).await {
         Ok(read) => read,
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,

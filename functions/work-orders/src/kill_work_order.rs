@@ -10,8 +10,8 @@ use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp, WorkOrderId};
 use awo_execution::stopper::{Killed, Stopper};
 use awo_http::body::Object;
+use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
-use serde_json::{Value, json};
 
 /// The function `kill-work-order`.
 ///
@@ -52,54 +52,54 @@ fn read(mut body: Object, now: Timestamp) -> Result<(Wish, Stop), Error> {
     body.finish(Some((wish, stop)))
 }
 
-fn shape(id: &WorkOrderId, killed: &Killed) -> Value {
-    let ms = |took: &Duration| u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    let answer = |forced: bool, duration_ms: u64, status: WorkOrderStatus, message: &str| {
-        json!({
-            "id": id,
-            "success": true,
-            "forcedKill": forced,
-            "durationMs": duration_ms,
-            "status": status,
-            "message": message,
-        })
-    };
-    match killed {
-        Killed::NothingRan => answer(
+fn shape<'a>(id: &'a WorkOrderId, killed: &Killed) -> KilledShape<'a> {
+    let (success, forced_kill, took, status, message) = match killed {
+        Killed::NothingRan => (
+            true,
             false,
-            0,
+            Duration::ZERO,
             WorkOrderStatus::Canceled,
-            "no process was running; the work order is canceled",
+            "no process was running; the work order is canceled".to_owned(),
         ),
-        Killed::HadEnded(status) => answer(
+        Killed::HadEnded(status) => (
+            true,
             false,
-            0,
+            Duration::ZERO,
             *status,
-            &format!("the work order was already terminal: {}", status.as_str()),
+            format!("the work order was already terminal: {}", status.as_str()),
         ),
         Killed::Dead {
             forced: false,
             took,
-        } => answer(
-            false,
-            ms(took),
-            WorkOrderStatus::Canceled,
-            "the processes ended within the grace period",
-        ),
-        Killed::Dead { forced: true, took } => answer(
+        } => (
             true,
-            ms(took),
-            WorkOrderStatus::Failed,
-            "the processes were killed",
+            false,
+            *took,
+            WorkOrderStatus::Canceled,
+            "the processes ended within the grace period".to_owned(),
         ),
-        Killed::NotConfirmed { took } => json!({
-            "id": id,
-            "success": false,
-            "forcedKill": true,
-            "durationMs": ms(took),
-            "status": WorkOrderStatus::Failed,
-            "message": "the kill could not be confirmed; the slot stays taken until it is",
-            "error": "the compute did not report its end in time",
-        }),
+        Killed::Dead { forced: true, took } => (
+            true,
+            true,
+            *took,
+            WorkOrderStatus::Failed,
+            "the processes were killed".to_owned(),
+        ),
+        Killed::NotConfirmed { took } => (
+            false,
+            true,
+            *took,
+            WorkOrderStatus::Failed,
+            "the kill could not be confirmed; the slot stays taken until it is".to_owned(),
+        ),
+    };
+    KilledShape {
+        id,
+        success,
+        forced_kill,
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        status,
+        message,
+        error: (!success).then_some("the compute did not report its end in time"),
     }
 }

@@ -10,13 +10,13 @@ use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, Resource, RunId, Timestamp};
 use awo_execution::dispatcher::{Dispatcher, first_in_turn};
+use awo_http::shapes::StartedRunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::dispatch::{EntryItem, QueueState};
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::lease::Lease;
 use awo_store::starts::{NewRun, Place, Started};
 use awo_store::work_orders::WorkOrder;
-use serde_json::json;
 
 /// How often a start is tried that meets another change of work order or queue.
 const START_TRIES: u32 = 6;
@@ -112,9 +112,11 @@ impl State {
             ),
             false => (Place::Queue, RunStatus::Queued),
         };
-        let answer = Answer::created(json!({
-            "runId": run_id, "status": status, "startedAt": call.now,
-        }))?;
+        let answer = Answer::created(StartedRunShape {
+            run_id,
+            status,
+            started_at: call.now,
+        })?;
         let new = NewRun {
             org,
             order,

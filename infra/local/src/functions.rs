@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
-use awo_http::routes::{FALLBACK, ROUTES};
+use awo_http::routes::{FALLBACK, ROUTES, Route};
 
 use crate::function::{Registry, event_function, http_function, streaming_http_function};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
@@ -26,7 +26,13 @@ pub fn routes() -> Vec<GatewayRoute> {
     let mut paths: Vec<&str> = ROUTES.iter().map(|r| r.path).collect();
     paths.sort_unstable();
     paths.dedup();
-    let known = ROUTES.iter().map(|r| route(r.method, r.path, r.function));
+    let served = |r: &Route| {
+        let methods = r.methods().iter();
+        methods
+            .map(|method| route(method, r.path, r.function))
+            .collect::<Vec<_>>()
+    };
+    let known = ROUTES.iter().flat_map(served);
     let other_methods = paths.into_iter().map(|path| route("ANY", path, FALLBACK));
     let other_paths = ["/", "/{proxy+}"].map(|path| route("ANY", path, FALLBACK));
     known.chain(other_methods).chain(other_paths).collect()
@@ -96,6 +102,7 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
             "delete-template",
             awo_templates::delete_template::function(cloud)?,
         ),
+        ("get-openapi", awo_openapi::get_openapi::function(cloud)?),
         (
             "list-plugins",
             awo_verification::list_plugins::function(cloud)?,

@@ -71,6 +71,33 @@ pub fn requests_per_minute(environment: &Environment) -> Result<u32, SetupError>
     environment.parsed("AWO_REQUESTS_PER_MINUTE", 600)
 }
 
+/// The origins whose pages may read answers: none by default, `*` for all.
+///
+/// # Errors
+/// [`SetupError`] if one is not as browsers write it, such as `https://app.example.com`.
+pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError> {
+    const NAME: &str = "AWO_CORS_ORIGINS";
+    let origins = environment.list(NAME);
+    let is_origin = |text: &String| {
+        let host = text
+            .strip_prefix("https://")
+            .or(text.strip_prefix("http://"));
+        let is_host = |host: &str| {
+            let bytes = host.bytes();
+            !host.is_empty() && bytes.into_iter().all(|b| b.is_ascii_graphic() && b != b'/')
+        };
+        text == "*" || host.is_some_and(is_host)
+    };
+    match origins.iter().all(is_origin) {
+        true => Ok(origins),
+        false => Err(SetupError::Invalid {
+            name: NAME.to_owned(),
+            why: "must be `*`, or origins such as https://app.example.com with commas between them"
+                .to_owned(),
+        }),
+    }
+}
+
 /// True where `file:///` repositories may be cloned: on one machine only.
 #[must_use]
 pub fn allow_file_repositories(environment: &Environment) -> bool {

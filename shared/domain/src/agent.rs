@@ -1,13 +1,14 @@
 //! The contract between the runner and an agent program: the request file, the result file.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::usage::{MAX_MODELS, ModelUsage};
 use crate::verification::Level;
 use crate::{RunId, WorkOrderId};
 
 /// The agents that a work order may ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentType {
     /// A command of the work order's, or the repository's `.awo/agent.sh`.
@@ -54,7 +55,7 @@ impl AgentType {
 }
 
 /// Which agent does the work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Agent {
     /// Its type.

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use crate::Timestamp;
 use crate::control::RunnerEvent;
 use crate::run::{Phase, RunError, RunStatus};
 
 /// One event of a run's timeline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TimelineEvent {
     /// From 1, without gaps, given when the event is committed.

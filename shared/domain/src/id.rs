@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::time::Timestamp;
 
@@ -95,6 +97,15 @@ macro_rules! id {
                 id.0
             }
         }
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let pattern = concat!("^", $prefix, "[0-9a-z]{26}$");
+                crate::schema::text(pattern, concat!("An id: `", $prefix, "` and a ULID."))
+            }
+        }
+
+        impl ToSchema for $name {}
     };
 }
 

@@ -2,11 +2,12 @@
 //! hold = deduction + release, and a run never costs more than its hold.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::money::{MicroCredits, NanoUsd};
 
 /// The kind of an entry; it also says the direction, amounts are always positive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TransactionType {
     /// Takes credits: the cost of a run.

@@ -25,6 +25,8 @@ pub mod usage;
 pub mod verification;
 pub mod work_order;
 
+mod schema;
+
 pub use error::{Error, Fault, Resource};
 pub use id::{OrgId, RunId, TransactionId, VerificationId, WorkOrderId};
 pub use time::Timestamp;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::{Timestamp, WorkOrderId};
 
@@ -82,7 +83,7 @@ pub fn estimated_start(
 }
 
 /// Where a work order stands that the queue still knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryState {
     /// It waits for a slot.
@@ -94,7 +95,7 @@ pub enum EntryState {
 }
 
 /// How a queue is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
     /// There is room.

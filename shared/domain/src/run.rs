@@ -1,9 +1,10 @@
 //! Runs: one execution attempt of a work order each, and the only moves that a run can make.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
     /// Waits for a slot.
@@ -110,7 +111,7 @@ impl RunEvent {
 }
 
 /// What a run is busy with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Clone and plan.
@@ -126,7 +127,7 @@ pub enum Phase {
 }
 
 /// Why a run failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RunErrorCode {
     /// Verification did not pass in any iteration.
@@ -169,7 +170,7 @@ impl RunErrorCode {
 }
 
 /// Why a run failed, for programs and for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunError {
     /// For programs.
     pub code: RunErrorCode,

@@ -3,6 +3,7 @@
 //! ended.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::Timestamp;
 use crate::run::{RunEnd, RunError, RunErrorCode};
@@ -17,7 +18,7 @@ pub const MAX_GRACE_MS: u64 = 30_000;
 pub const CONFIRM_MS: u64 = 60_000;
 
 /// What a client asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StopKind {
     /// A cancel.

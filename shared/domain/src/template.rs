@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::source::{Branch, GitSource, Repository};
 use crate::{Fault, Timestamp};
@@ -84,7 +85,7 @@ impl From<TemplateId> for String {
 }
 
 /// The kinds of sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
     /// A git repository.
@@ -92,7 +93,7 @@ pub enum SourceKind {
 }
 
 /// A source with gaps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateSource {
     /// Its kind.
@@ -106,7 +107,7 @@ pub struct TemplateSource {
 }
 
 /// What a gap is filled with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Variable {
     /// Its name, as in `{{name}}`.
@@ -122,7 +123,7 @@ pub struct Variable {
 }
 
 /// Commands at certain moments of a run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hooks {
     /// After the clone, each by `sh -c` in the workspace, one after the other.
@@ -139,8 +140,9 @@ impl Hooks {
 }
 
 /// What a client may say of a template.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateContent)]
 pub struct Content {
     /// For people.
     pub name: String,

@@ -1,9 +1,12 @@
 //! What verification says: checks, plugin results and their sum.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A level of verification; lower levels gate the higher ones, `custom` runs last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 pub enum Level {
     /// Contracts: linting, type checking, required files.
     L0,
@@ -20,7 +23,9 @@ pub enum Level {
 
 /// The outcome of a check, a plugin or a whole verification. The order is from best to worst
 /// of those that count; [`Status::Skipped`] never decides anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Was not run.
@@ -53,7 +58,7 @@ impl Status {
 }
 
 /// One named check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     /// What was checked, such as a test's name.
@@ -65,7 +70,7 @@ pub struct Check {
 }
 
 /// What one plugin found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginResult {
     /// `built-in:tests` and the like.

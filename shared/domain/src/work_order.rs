@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 use crate::agent::Agent;
 
 /// The status of a work order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkOrderStatus {
     /// Waits for a slot.
@@ -149,7 +150,7 @@ impl WorkOrderEvent {
 }
 
 /// The client's own customer, if it told us.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantContext {
     /// The tenant, by which the queue is fair.
@@ -160,7 +161,7 @@ pub struct TenantContext {
 }
 
 /// What a client allows a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// The most credits that a run may cost; also the hold.

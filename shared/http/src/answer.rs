@@ -51,6 +51,25 @@ impl Answer {
         }
     }
 
+    /// 200 and a whole JSON document, in either style.
+    #[must_use]
+    pub fn json(text: String) -> Answer {
+        Answer {
+            status: 200,
+            body: Body::Raw(text),
+            headers: Vec::new(),
+        }
+    }
+
+    /// 204 with the methods that a path has.
+    #[must_use]
+    pub fn options(methods: &[&str]) -> Answer {
+        Answer {
+            headers: vec![("allow", methods.join(", "))],
+            ..Answer::no_content()
+        }
+    }
+
     /// Any status.
     ///
     /// # Errors

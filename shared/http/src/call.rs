@@ -88,9 +88,12 @@ impl Call {
         found.unwrap_or_default()
     }
 
-    /// True if the client asks for this media type by its name.
+    /// True if the client asks for this media type by its name, and for a body at all.
     #[must_use]
     pub fn accepts(&self, media_type: &str) -> bool {
+        if self.request.method() == "HEAD" {
+            return false;
+        }
         let headers = self.request.headers().get_all("accept").into_iter();
         let ranges = headers.filter_map(|value| value.to_str().ok());
         ranges.flat_map(|value| value.split(',')).any(|range| {

@@ -14,6 +14,7 @@ use lambda_http::{Body, Request, RequestExt, Response};
 
 use crate::answer::Answer;
 use crate::call::Call;
+use crate::cors::Cors;
 use crate::door::{Doorkeeper, let_in};
 use crate::line::Line;
 use crate::reply::{Pieces, Sent};
@@ -89,8 +90,9 @@ impl<B: Send + 'static> HttpFunction<B> {
         F: Fn(Arc<S>, Call) -> Fut + Copy + Send + Sync + 'static,
         Fut: Future<Output = Result<A, Error>> + Send + 'static,
     {
-        let (doorkeeper, clock, state) = (
+        let (doorkeeper, cors, clock, state) = (
             Doorkeeper::new(cloud)?,
+            Cors::of(cloud)?,
             cloud.clock.clone(),
             Arc::new(state),
         );
@@ -102,10 +104,11 @@ impl<B: Send + 'static> HttpFunction<B> {
             return Err(SetupError::Missing(what));
         }
         Ok(HttpFunction(Arc::new(move |request| {
+            let line = Line::of(&request, route, cors.headers(&request));
             let (doorkeeper, clock, state) =
                 (doorkeeper.clone(), clock.clone(), Arc::clone(&state));
             Box::pin(async move {
-                let (now, line) = (clock.now(), Line::of(&request, route));
+                let now = clock.now();
                 let (caller, rate) = match doorkeeper.caller(&request, now).await {
                     Ok(known) => known,
                     Err(error) => return A::sent(Err(error), line).await,
@@ -128,6 +131,26 @@ impl<B: Send + 'static> HttpFunction<B> {
 }
 
 impl HttpFunction {
+    /// A function for everybody.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn open<F, Fut>(
+        cloud: &Cloud,
+        route: &'static Route,
+        handle: F,
+    ) -> Result<HttpFunction, SetupError>
+    where
+        F: Fn(Request) -> Fut + Copy + Send + Sync + 'static,
+        Fut: Future<Output = Result<Answer, Error>> + Send + 'static,
+    {
+        let cors = Cors::of(cloud)?;
+        Ok(HttpFunction(Arc::new(move |request| {
+            let line = Line::of(&request, route, cors.headers(&request));
+            Box::pin(async move { Answer::sent(handle(request).await, line).await })
+        })))
+    }
+
     /// A function for runners, who have no key: its handler checks the nonce or the token.
     pub fn for_runner<S, F, Fut>(cloud: &Cloud, state: S, handle: F) -> HttpFunction
     where
@@ -145,31 +168,40 @@ impl HttpFunction {
         }))
     }
 
-    /// The function for what no route serves: 401 without a good key, then 405 where the path is
-    /// known by other methods, else 404.
+    /// The function for what no route serves: 401 without a good key, then 404 where no route has
+    /// the path; for other methods of a known path 405, and for OPTIONS what there is. A browser
+    /// that asks for a page of an allowed origin is told without a key.
     ///
     /// # Errors
     /// When a setting is missing.
     pub fn fallback(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
-        let (doorkeeper, clock) = (Doorkeeper::new(cloud)?, cloud.clock.clone());
+        let (doorkeeper, cors, clock) = (
+            Doorkeeper::new(cloud)?,
+            Cors::of(cloud)?,
+            cloud.clock.clone(),
+        );
         Ok(HttpFunction(Arc::new(move |request| {
             let (doorkeeper, clock) = (doorkeeper.clone(), clock.clone());
+            let path = request.raw_http_path();
+            let methods = crate::routes::methods_of(path);
+            let line = Line::at(&request, path, Style::of_path(path)).with(cors.headers(&request));
+            let preflight = cors.preflight(&request, &methods);
             Box::pin(async move {
-                let path = request.raw_http_path();
-                let line = Line::at(&request, path, Style::of_path(path));
+                if let Some(headers) = preflight {
+                    return Answer::sent(Ok(Answer::no_content()), line.with(headers)).await;
+                }
                 let (caller, rate) = match doorkeeper.caller(&request, clock.now()).await {
                     Ok(known) => known,
                     Err(error) => return Answer::sent(Err(error), line).await,
                 };
-                let methods = crate::routes::methods_of(path);
-                let error = if methods.is_empty() {
-                    Error::NotFound(awo_domain::Resource::Route)
-                } else {
-                    Error::MethodNotAllowed {
+                let answer = match (methods.as_slice(), request.method().as_str()) {
+                    ([], _) => Err(Error::NotFound(awo_domain::Resource::Route)),
+                    (methods, "OPTIONS") => Ok(Answer::options(methods)),
+                    (methods, _) => Err(Error::MethodNotAllowed {
                         allow: methods.join(", "),
-                    }
+                    }),
                 };
-                Answer::sent(Err(error), line.by(&caller, rate)).await
+                Answer::sent(answer, line.by(&caller, rate)).await
             })
         })))
     }

@@ -16,6 +16,7 @@ pub mod reply;
 pub mod routes;
 pub mod shapes;
 
+mod cors;
 mod failure;
 mod line;
 

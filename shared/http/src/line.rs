@@ -9,6 +9,7 @@ use lambda_http::request::RequestContext;
 use lambda_http::{Request, RequestExt, Response};
 
 use crate::answer::Answer;
+use crate::cors::Headers;
 use crate::door::Rate;
 use crate::failure::Failure;
 use crate::routes::{Route, Style};
@@ -28,12 +29,19 @@ pub struct Line {
     style: Style,
     caller: Option<String>,
     rate: Option<Rate>,
+    more: Headers,
 }
 
 impl Line {
-    /// A request to a route.
-    pub(crate) fn of(request: &Request, route: &Route) -> Line {
-        Line::at(request, route.path, route.style)
+    /// A request to a route; `more` are headers that its answer has besides.
+    pub(crate) fn of(request: &Request, route: &Route, more: Headers) -> Line {
+        Line::at(request, route.path, route.style).with(more)
+    }
+
+    /// The same with more headers of the answer.
+    pub(crate) fn with(mut self, more: Headers) -> Line {
+        self.more.extend(more);
+        self
     }
 
     /// A request to a path in a style.
@@ -50,6 +58,7 @@ impl Line {
             style,
             caller: None,
             rate: None,
+            more: Vec::new(),
         }
     }
 
@@ -74,6 +83,12 @@ impl Line {
         let (status, body, headers) = self.dressed(&answer);
         self.write(status, answer.as_ref().err());
         let content_type = answer.as_ref().map_or(JSON, Answer::content_type);
+        // An answer to HEAD is that to GET without its body.
+        let body = if self.method == "HEAD" {
+            String::new()
+        } else {
+            body
+        };
         let mut response = self.head(status, content_type);
         for (name, value) in headers {
             response = response.header(name, value);
@@ -122,6 +137,10 @@ impl Line {
             .status(status)
             .header("content-type", content_type)
             .header("x-request-id", &self.request_id);
+        let more = self.more.iter();
+        let response = more.fold(response, |response, (name, value)| {
+            response.header(*name, value)
+        });
         match self.rate {
             None => response,
             Some(rate) => response

@@ -5,6 +5,7 @@ use awo_domain::api_key::Scope;
 
 pub use control::*;
 pub use credits::*;
+pub use openapi::*;
 pub use queue::*;
 pub use runs::*;
 pub use templates::*;
@@ -13,6 +14,7 @@ pub use work_orders::*;
 
 mod control;
 mod credits;
+mod openapi;
 mod queue;
 mod runs;
 mod templates;
@@ -43,6 +45,8 @@ impl Style {
 /// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
+    /// Everybody.
+    Anybody,
     /// An API key with this scope.
     Key(Scope),
     /// The runner of a run, by its nonce or its token.
@@ -90,6 +94,17 @@ const fn streaming(route: Route) -> Route {
     }
 }
 
+const fn open(path: &'static str, function: &'static str) -> Route {
+    Route {
+        method: "GET",
+        path,
+        access: Access::Anybody,
+        style: Style::Plain,
+        function,
+        streams: false,
+    }
+}
+
 const fn control(path: &'static str) -> Route {
     Route {
         method: "POST",
@@ -124,6 +139,7 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    GET_OPENAPI,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,
@@ -143,6 +159,18 @@ pub const ROUTES: &[Route] = &[
 pub const FALLBACK: &str = "fallback";
 
 impl Route {
+    /// The methods that its function serves.
+    #[must_use]
+    pub fn methods(&self) -> &'static [&'static str] {
+        match self.method {
+            "GET" => &["GET", "HEAD"],
+            "POST" => &["POST"],
+            "PUT" => &["PUT"],
+            "PATCH" => &["PATCH"],
+            _ => &["DELETE"],
+        }
+    }
+
     /// True if a concrete path is this route's.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
@@ -162,14 +190,16 @@ impl Route {
     }
 }
 
-/// The methods that a path has, in the table's order.
+/// The methods that a path has, in the table's order; none if no route has it. Whatever has GET
+/// has HEAD, and every path has OPTIONS.
 #[must_use]
 pub fn methods_of(path: &str) -> Vec<&'static str> {
-    ROUTES
-        .iter()
-        .filter(|route| route.matches(path))
-        .map(|route| route.method)
-        .collect()
+    let routes = ROUTES.iter().filter(|route| route.matches(path));
+    let mut methods: Vec<&str> = routes.flat_map(|route| route.methods()).copied().collect();
+    if !methods.is_empty() {
+        methods.push("OPTIONS");
+    }
+    methods
 }
 
 #[cfg(test)]
@@ -185,8 +215,12 @@ mod tests {
 
     #[test]
     fn a_path_is_matched_part_by_part() {
-        assert_eq!(methods_of("/v1/work-orders"), ["POST", "GET"]);
-        assert_eq!(methods_of("/v1/work-orders/wo_x"), ["GET"]);
+        let methods = ["POST", "GET", "HEAD", "OPTIONS"];
+        assert_eq!(methods_of("/v1/work-orders"), methods);
+        assert_eq!(
+            methods_of("/v1/work-orders/wo_x"),
+            ["GET", "HEAD", "OPTIONS"]
+        );
         assert!(methods_of("/v1/work-orders/").is_empty());
         assert!(methods_of("/v1/work-orders/wo_x/more").is_empty());
     }

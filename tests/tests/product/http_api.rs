@@ -158,7 +158,7 @@ async fn checks_come_in_order_401_404_403_429_and_then_the_body() {
     let wrong_method = reader.send("PUT", "/v1/work-orders", &[], Vec::new()).await;
     assert_eq!(
         (wrong_method.status, wrong_method.header("allow")),
-        (405, "POST, GET")
+        (405, "POST, GET, HEAD, OPTIONS")
     );
     let forbidden = reader
         .send("POST", "/v1/work-orders", &[], b"not json".to_vec())

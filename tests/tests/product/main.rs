@@ -7,6 +7,8 @@
 )]
 
 mod authorisation;
+mod bad_input;
+mod costs;
 mod crash_points;
 mod house;
 mod http_api;
@@ -14,7 +16,9 @@ mod http_lists;
 mod kills;
 mod live_events;
 mod logs;
+mod methods;
 mod model;
+mod openapi;
 mod plugins;
 mod queue;
 mod restart;

@@ -5,9 +5,10 @@ use awo_domain::money::MicroCredits;
 use awo_domain::{RunId, Timestamp, TransactionId};
 use awo_store::credits::{BalanceItem, LedgerEntry};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A credit transaction.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransactionShape<'a> {
     id: &'a TransactionId,
@@ -38,7 +39,7 @@ impl<'a> From<&'a LedgerEntry> for TransactionShape<'a> {
 }
 
 /// A credit balance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BalanceShape {
     balance: MicroCredits,

@@ -2,9 +2,10 @@
 
 use awo_store::logs::Log;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What an agent wrote in an iteration.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct LogShape {
     iteration: u32,
     output: String,
@@ -27,4 +28,14 @@ impl From<&Log> for LogShape {
             output: output.unwrap_or_default(),
         }
     }
+}
+
+/// What agents wrote, by iteration.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LogsShape {
+    /// In the order of iterations.
+    pub logs: Vec<LogShape>,
+    /// True if there are more.
+    pub has_more: bool,
 }

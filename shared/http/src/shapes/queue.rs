@@ -4,11 +4,12 @@ use awo_domain::queue::{EntryState, Health, Load};
 use awo_domain::{Timestamp, WorkOrderId};
 use awo_store::queue_view::Position;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Where a work order stands in the queue.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct PositionShape<'a> {
+pub struct QueuePositionShape<'a> {
     work_order_id: &'a WorkOrderId,
     position: u32,
     state: EntryState,
@@ -17,11 +18,11 @@ pub struct PositionShape<'a> {
     estimated_start_time: Option<Timestamp>,
 }
 
-impl<'a> PositionShape<'a> {
+impl<'a> QueuePositionShape<'a> {
     /// The position of this work order.
     #[must_use]
-    pub fn of(id: &'a WorkOrderId, position: &Position) -> PositionShape<'a> {
-        PositionShape {
+    pub fn of(id: &'a WorkOrderId, position: &Position) -> QueuePositionShape<'a> {
+        QueuePositionShape {
             work_order_id: id,
             position: position.position,
             state: position.state,
@@ -31,9 +32,9 @@ impl<'a> PositionShape<'a> {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct StatsShape {
+struct QueueStatsShape {
     running: u32,
     waiting: u32,
     max_concurrent: u32,
@@ -41,9 +42,9 @@ struct StatsShape {
     accepting: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct IndicatorsShape {
+struct QueueIndicatorsShape {
     accepting: bool,
     can_start_immediately: bool,
     queue_depth: u32,
@@ -51,22 +52,22 @@ struct IndicatorsShape {
 }
 
 /// How the queue is.
-#[derive(Debug, Serialize)]
-pub struct HealthShape {
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueueHealthShape {
     status: Health,
-    stats: StatsShape,
+    stats: QueueStatsShape,
     utilization: f64,
     timestamp: Timestamp,
-    indicators: IndicatorsShape,
+    indicators: QueueIndicatorsShape,
 }
 
-impl HealthShape {
+impl QueueHealthShape {
     /// The health of a queue with this load.
     #[must_use]
-    pub fn of(load: Load, now: Timestamp) -> HealthShape {
-        HealthShape {
+    pub fn of(load: Load, now: Timestamp) -> QueueHealthShape {
+        QueueHealthShape {
             status: load.health(),
-            stats: StatsShape {
+            stats: QueueStatsShape {
                 running: load.running,
                 waiting: load.waiting,
                 max_concurrent: load.max_concurrent,
@@ -75,7 +76,7 @@ impl HealthShape {
             },
             utilization: load.utilization(),
             timestamp: now,
-            indicators: IndicatorsShape {
+            indicators: QueueIndicatorsShape {
                 accepting: load.is_accepting(),
                 can_start_immediately: load.can_start_immediately(),
                 queue_depth: load.waiting,

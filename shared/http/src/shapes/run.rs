@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::runs::{PricedUsage, Run};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What one model was used for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct ModelShape {
+struct RunModelShape {
     input_tokens: u64,
     output_tokens: u64,
     cached_input_tokens: u64,
@@ -21,22 +23,22 @@ struct ModelShape {
 }
 
 /// The usage summary's numbers for one run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct UsageShape<'a> {
+struct RunUsageShape<'a> {
     total_input_tokens: u64,
     total_output_tokens: u64,
     total_cached_input_tokens: u64,
     total_cost_usd: NanoUsd,
-    by_model: BTreeMap<&'a str, ModelShape>,
+    by_model: BTreeMap<&'a str, RunModelShape>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unpriced_models: Vec<&'a str>,
 }
 
-impl<'a> UsageShape<'a> {
-    fn of(usage: &'a [PricedUsage]) -> UsageShape<'a> {
+impl<'a> RunUsageShape<'a> {
+    fn of(usage: &'a [PricedUsage]) -> RunUsageShape<'a> {
         let sum = |of: fn(&PricedUsage) -> u64| usage.iter().map(of).sum();
-        UsageShape {
+        RunUsageShape {
             total_input_tokens: sum(|u| u.usage.input_tokens),
             total_output_tokens: sum(|u| u.usage.output_tokens),
             total_cached_input_tokens: sum(|u| u.usage.cached_input_tokens),
@@ -44,7 +46,7 @@ impl<'a> UsageShape<'a> {
             by_model: usage
                 .iter()
                 .map(|one| {
-                    let shape = ModelShape {
+                    let shape = RunModelShape {
                         input_tokens: one.usage.input_tokens,
                         output_tokens: one.usage.output_tokens,
                         cached_input_tokens: one.usage.cached_input_tokens,
@@ -62,14 +64,14 @@ impl<'a> UsageShape<'a> {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct CostShape {
+#[derive(Debug, Serialize, ToSchema)]
+struct RunCostShape {
     credits: MicroCredits,
     usd: NanoUsd,
 }
 
 /// A run.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunShape<'a> {
     run_id: &'a RunId,
@@ -95,9 +97,9 @@ pub struct RunShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a RunError>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageShape<'a>>,
+    usage: Option<RunUsageShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<CostShape>,
+    cost: Option<RunCostShape>,
     #[serde(skip_serializing_if = "Option::is_none")]
     work_dir: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,8 +124,8 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             commit: run.commit.as_deref(),
             error: run.error.as_ref(),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
-                .then(|| UsageShape::of(&run.usage)),
-            cost: run.cost.as_ref().map(|cost| CostShape {
+                .then(|| RunUsageShape::of(&run.usage)),
+            cost: run.cost.as_ref().map(|cost| RunCostShape {
                 credits: MicroCredits::from_micro(cost.credits_micro),
                 usd: NanoUsd::from_nano(cost.usd_nano),
             }),
@@ -131,4 +133,29 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             tenant_context: run.tenant_context.as_ref(),
         }
     }
+}
+
+/// A run that was just started.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedRunShape<'a> {
+    /// The new run.
+    pub run_id: &'a RunId,
+    /// `building` if a slot was free, else `queued`.
+    pub status: RunStatus,
+    /// When the start was accepted.
+    pub started_at: Timestamp,
+}
+
+/// A page of a run's timeline.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TimelineShape {
+    /// In order.
+    pub events: Vec<TimelineEvent>,
+    /// The sequence of the last of them, to be given as `after` for the next page; what was asked
+    /// for if there are none.
+    pub last_sequence: u64,
+    /// True if there are more by now.
+    pub has_more: bool,
 }

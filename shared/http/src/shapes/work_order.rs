@@ -7,11 +7,12 @@ use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A workspace source.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct SourceShape<'a> {
+struct WorkspaceSourceShape<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     repository: &'a str,
@@ -20,12 +21,12 @@ struct SourceShape<'a> {
 }
 
 /// A work order.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkOrderShape<'a> {
     id: &'a WorkOrderId,
     task_prompt: &'a str,
-    workspace_source: SourceShape<'a>,
+    workspace_source: WorkspaceSourceShape<'a>,
     run_id: &'a RunId,
     status: WorkOrderStatus,
     max_iterations: u32,
@@ -49,7 +50,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
             task_prompt: &order.task_prompt,
-            workspace_source: SourceShape {
+            workspace_source: WorkspaceSourceShape {
                 kind: "git",
                 repository: order.source.repository.as_str(),
                 branch: order.source.branch.as_ref().map(|b| b.as_str()),

@@ -116,7 +116,7 @@ fn new_name() -> String {
 }
 
 /// An empty workspace.
-fn work_dir(service: &TestService) -> String {
+pub fn work_dir(service: &TestService) -> String {
     let org = service
         .dir
         .path()
@@ -134,6 +134,13 @@ fn plugin(id: &str) -> Value {
 fn template(id: &str) -> Value {
     let source = json!({ "type": "git", "repository": "https://git.invalid/a.git" });
     json!({ "id": id, "name": "Ours", "source": source })
+}
+
+/// One way of calling each route whose callers have keys.
+pub fn of_each_route() -> Vec<Sample> {
+    let mut samples = keyed();
+    samples.dedup_by_key(|sample| (sample.route.method, sample.route.path));
+    samples
 }
 
 /// The id of a verification that nobody has asked for.
@@ -195,7 +202,8 @@ fn of(route: &'static Route) -> Vec<Sample> {
             | "/api/v1/queue/health"
             | "/v1/credits"
             | "/v1/templates"
-            | "/v1/templates/{id}",
+            | "/v1/templates/{id}"
+            | "/openapi.json",
         )
         | ("DELETE", "/api/v1/work-orders/{id}" | "/v1/templates/{id}") => vec![call()],
         ("POST", "/api/v1/verification/plugins") => {
@@ -292,6 +300,27 @@ impl Sample {
             "" => path,
             query => format!("{path}?{}", things.named_in(query)),
         }
+    }
+
+    /// Its path with this for every name in it.
+    pub fn with_id(&self, id: &str) -> String {
+        let part = |part: &str| {
+            if part.starts_with('{') {
+                id.to_owned()
+            } else {
+                part.to_owned()
+            }
+        };
+        let parts: Vec<String> = self.route.path.split('/').map(part).collect();
+        parts.join("/")
+    }
+
+    /// Calls another path as it would be called.
+    pub async fn send_to(&self, client: &Client, target: &str, things: &Things) -> Answer {
+        let json = [("content-type", "application/json")];
+        let headers = if self.body.is_some() { &json[..] } else { &[] };
+        let sent = client.send(self.route.method, target, headers, self.sent(things));
+        sent.await
     }
 
     /// The body as sent, with a nonce of these things and a name that nothing has where they are

@@ -1,0 +1,209 @@
+//! What can go wrong, in both styles.
+
+use awo_http::routes::Style;
+use serde_json::{Map, Value, json};
+
+use super::schema::reference;
+
+/// What can go wrong. The status of each stands once, in [`Failure::status`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    BadRequest,
+    Unauthorized,
+    InsufficientCredits,
+    Forbidden,
+    NotFound,
+    Conflict,
+    PayloadTooLarge,
+    UnsupportedMediaType,
+    IdempotencyMismatch,
+    RateLimited,
+    InternalError,
+    QueueFull,
+}
+
+impl Failure {
+    const ALL: [Failure; 12] = [
+        Failure::BadRequest,
+        Failure::Unauthorized,
+        Failure::InsufficientCredits,
+        Failure::Forbidden,
+        Failure::NotFound,
+        Failure::Conflict,
+        Failure::PayloadTooLarge,
+        Failure::UnsupportedMediaType,
+        Failure::IdempotencyMismatch,
+        Failure::RateLimited,
+        Failure::InternalError,
+        Failure::QueueFull,
+    ];
+
+    pub fn status(self) -> u16 {
+        match self {
+            Failure::BadRequest => 400,
+            Failure::Unauthorized => 401,
+            Failure::InsufficientCredits => 402,
+            Failure::Forbidden => 403,
+            Failure::NotFound => 404,
+            Failure::Conflict => 409,
+            Failure::PayloadTooLarge => 413,
+            Failure::UnsupportedMediaType => 415,
+            Failure::IdempotencyMismatch => 422,
+            Failure::RateLimited => 429,
+            Failure::InternalError => 500,
+            Failure::QueueFull => 503,
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Failure::BadRequest => {
+                "The body, a query parameter or a header is not as it must be. Every fault is told with its place. Nothing was changed."
+            }
+            Failure::Unauthorized => {
+                "The API key is missing, malformed, unknown or revoked; which one is not told."
+            }
+            Failure::InsufficientCredits => {
+                "The credits available do not cover the hold of a run. Nothing was written."
+            }
+            Failure::Forbidden => {
+                "The key lacks the scope, or the thing is built in and cannot be changed."
+            }
+            Failure::NotFound => "There is no such thing in your organization.",
+            Failure::Conflict => "The state of the thing does not allow it. Nothing was changed.",
+            Failure::PayloadTooLarge => "The body is larger than 256 KiB.",
+            Failure::UnsupportedMediaType => "A body must be declared as `application/json`.",
+            Failure::IdempotencyMismatch => "The `Idempotency-Key` was used with another body.",
+            Failure::RateLimited => {
+                "Too many requests of this key, or too many of these at once; `Retry-After` says when to come again."
+            }
+            Failure::InternalError => {
+                "Something went wrong on our side. The request id helps to find out what."
+            }
+            Failure::QueueFull => {
+                "The organization's queue is full; `Retry-After` says when to come again."
+            }
+        }
+    }
+
+    fn name(self, style: Style) -> String {
+        match style {
+            Style::Plain => format!("Plain{self:?}"),
+            Style::Envelope => format!("Envelope{self:?}"),
+        }
+    }
+
+    /// A reference to its response in a style.
+    pub fn reference(self, style: Style) -> Value {
+        json!({ "$ref": format!("#/components/responses/{}", self.name(style)) })
+    }
+
+    fn response(self, style: Style, example: Option<Value>) -> Value {
+        let schema = match style {
+            Style::Plain => reference("Error"),
+            Style::Envelope => reference("EnvelopeError"),
+        };
+        let mut headers = Map::new();
+        let mut add = |name: &str| {
+            let to = format!("#/components/headers/{name}");
+            headers.insert(name.to_owned(), json!({ "$ref": to }));
+        };
+        add("X-Request-Id");
+        if matches!(self, Failure::RateLimited | Failure::QueueFull) {
+            add("Retry-After");
+        }
+        let mut content = json!({ "schema": schema });
+        if let Some(example) = example {
+            content["example"] = example;
+        }
+        json!({
+            "description": self.description(),
+            "headers": headers,
+            "content": { "application/json": content },
+        })
+    }
+}
+
+/// The responses of everything that can go wrong, as far as these paths refer to them.
+pub fn responses(paths: &str, example: impl Fn(&str, u16) -> Option<Value>) -> Value {
+    let mut all = Map::new();
+    for (style, dir) in [
+        (Style::Plain, "plain-error"),
+        (Style::Envelope, "envelope-error"),
+    ] {
+        for failure in Failure::ALL {
+            let name = failure.name(style);
+            if paths.contains(&format!("/{name}\"")) {
+                let example = example(dir, failure.status());
+                all.insert(name, failure.response(style, example));
+            }
+        }
+    }
+    Value::Object(all)
+}
+
+/// The schemas of error bodies: plain, and in the envelope.
+pub fn schemas() -> [(&'static str, Value); 2] {
+    let codes = json!([
+        "UNAUTHORIZED",
+        "FORBIDDEN",
+        "NOT_FOUND",
+        "WORK_ORDER_NOT_FOUND",
+        "RUN_NOT_FOUND",
+        "TEMPLATE_NOT_FOUND",
+        "WEBHOOK_NOT_FOUND",
+        "METHOD_NOT_ALLOWED",
+        "CONFLICT",
+        "BAD_REQUEST",
+        "UNSUPPORTED_MEDIA_TYPE",
+        "PAYLOAD_TOO_LARGE",
+        "IDEMPOTENCY_MISMATCH",
+        "RATE_LIMITED",
+        "QUEUE_FULL",
+        "INTERNAL_ERROR",
+    ]);
+    let code = json!({ "type": "string", "enum": codes, "description": "For programs." });
+    let message =
+        json!({ "type": "string", "description": "For people: what happened, and what to do." });
+    let fault = json!({
+        "type": "object",
+        "required": ["path", "message"],
+        "properties": {
+            "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
+            "message": { "type": "string" },
+        },
+        "additionalProperties": false,
+    });
+    let details = json!({
+        "type": "object",
+        "properties": { "errors": { "type": "array", "items": fault } },
+        "additionalProperties": false,
+    });
+    let plain = json!({
+        "type": "object",
+        "required": ["error"],
+        "properties": { "error": {
+            "type": "object",
+            "required": ["code", "message", "details"],
+            "properties": { "code": code, "message": message, "details": details },
+            "additionalProperties": false,
+        } },
+        "additionalProperties": false,
+    });
+    let envelope = json!({
+        "type": "object",
+        "required": ["success", "error", "requestId"],
+        "properties": {
+            "success": { "const": false },
+            "error": {
+                "type": "object",
+                "required": ["code", "message"],
+                "properties": { "code": code, "message": message },
+                "additionalProperties": false,
+            },
+            "requestId": { "type": "string" },
+        },
+        "additionalProperties": false,
+    });
+    [("Error", plain), ("EnvelopeError", envelope)]
+}

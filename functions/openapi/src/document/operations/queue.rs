@@ -1,0 +1,38 @@
+//! Operations of the queue.
+
+use awo_http::routes;
+use awo_http::shapes::{QueueHealthShape, QueuePositionShape};
+
+use crate::document::operation::{Operation, Success};
+use crate::document::schema::Schemas;
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let position = Operation::of(
+        &routes::GET_QUEUE_POSITION,
+        "Get a work order's place in the queue",
+        "Positions count in the order in which entries will be taken. A work order that is not in the queue is 404.",
+    );
+    let health = Operation::of(
+        &routes::GET_QUEUE_HEALTH,
+        "Get the queue's health",
+        "When the queue is full it is `unhealthy`, and the same data comes with status 503.",
+    );
+    vec![
+        position.answers(Success::of::<QueuePositionShape>(
+            schemas,
+            200,
+            "Its place.",
+        )),
+        health
+            .answers(Success::of::<QueueHealthShape>(
+                schemas,
+                200,
+                "Healthy or degraded.",
+            ))
+            .answers(Success::of::<QueueHealthShape>(
+                schemas,
+                503,
+                "Unhealthy: the queue is full.",
+            )),
+    ]
+}

@@ -1,0 +1,107 @@
+//! Operations of runs.
+
+use awo_domain::WorkOrderId;
+use awo_domain::run::RunStatus;
+use awo_domain::stop::MAX_REASON;
+use awo_domain::work_order::MAX_ITERATIONS;
+use awo_http::page::{DEFAULT_LIMIT, MAX_LIMIT};
+use awo_http::routes;
+use awo_http::shapes::{LogsShape, RunShape, TimelineShape};
+use serde_json::json;
+
+use crate::document::errors::Failure;
+use crate::document::operation::{Operation, Success, plain_list};
+use crate::document::schema::{Schemas, default, described, object, text, whole};
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let list = plain_list("runs", &schemas.of::<RunShape>());
+    let list = Operation::of(&routes::LIST_RUNS, "List runs", "Newest first.")
+        .query(
+            "workOrderId",
+            schemas.of::<WorkOrderId>(),
+            "Those of this work order.",
+        )
+        .query("status", schemas.of::<RunStatus>(), "Those of this status.")
+        .query(
+            "tenantId",
+            json!({ "type": "string" }),
+            "Those of this tenant.",
+        )
+        .pages(DEFAULT_LIMIT)
+        .answers(Success::with(200, "A page of runs.", list));
+    let get = Operation::of(
+        &routes::GET_RUN,
+        "Get a run",
+        "`computeStoppedAt` says that none of its processes is left, `settledAt` that its cost is final.",
+    );
+    let reason = described(text(0..=MAX_REASON), "Kept in the run's events and audit.");
+    let cancel = Operation::of(
+        &routes::CANCEL_RUN,
+        "Cancel a run",
+        "Answers at once; the processes are stopped then. Canceling a work order's newest run cancels the work order. Terminal runs are 409.",
+    )
+    .optional_body(object([("reason", reason)]), json!({ "reason": "no longer needed" }))
+    .fails(&[Failure::Conflict]);
+    vec![
+        list,
+        get.answers(Success::of::<RunShape>(schemas, 200, "The run.")),
+        cancel.answers(Success::of::<RunShape>(schemas, 200, "The run, canceled.")),
+        events(schemas),
+        logs(schemas),
+    ]
+}
+
+fn events(schemas: &mut Schemas) -> Operation {
+    let sequence = whole(0..=u64::from(u32::MAX));
+    let stream = json!({
+        "type": "string",
+        "description": "Server-sent events, until the run's end or for 14 minutes.",
+    });
+    Operation::of(
+        &routes::LIST_RUN_EVENTS,
+        "List a run's events",
+        "The timeline of a run, in order; live with `Accept: text/event-stream`.",
+    )
+    .query(
+        "after",
+        default(sequence.clone(), 0),
+        "The last sequence seen.",
+    )
+    .query(
+        "limit",
+        default(whole(1..=u64::from(MAX_LIMIT)), MAX_LIMIT),
+        "How many a page holds at most; not for a live stream.",
+    )
+    .header(
+        "Last-Event-ID",
+        sequence,
+        "The last sequence seen, for a live stream; counts before `after`.",
+    )
+    .answers(Success::of::<TimelineShape>(
+        schemas,
+        200,
+        "A page of events.",
+    ))
+    .answers_also(200, "text/event-stream", stream)
+}
+
+fn logs(schemas: &mut Schemas) -> Operation {
+    let iteration = whole(1..=u64::from(MAX_ITERATIONS));
+    Operation::of(
+        &routes::GET_RUN_LOGS,
+        "Get what the agent wrote",
+        "By iteration, the last 256 KiB of each.",
+    )
+    .query("iteration", iteration, "This one alone.")
+    .query(
+        "after",
+        default(whole(0..=u64::from(MAX_ITERATIONS)), 0),
+        "Those after this iteration.",
+    )
+    .query(
+        "limit",
+        default(whole(1..=u64::from(MAX_LIMIT)), DEFAULT_LIMIT),
+        "How many at most.",
+    )
+    .answers(Success::of::<LogsShape>(schemas, 200, "What it wrote."))
+}

@@ -1,0 +1,229 @@
+//! Operations of work orders.
+
+use awo_domain::agent::AgentType;
+use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
+use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
+use awo_domain::template::{MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, TemplateId};
+use awo_domain::usage::MAX_MODEL_NAME;
+use awo_domain::work_order::{
+    DURATION_MS, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS, MAX_METADATA, MAX_METADATA_KEY,
+    MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, WorkOrderStatus,
+};
+use awo_http::page::DEFAULT_LIMIT;
+use awo_http::routes;
+use awo_http::shapes::{CanceledShape, KilledShape, StartedRunShape, WorkOrderShape};
+use serde_json::{Value, json};
+
+use crate::document::errors::Failure;
+use crate::document::operation::{Operation, Success, plain_list};
+use crate::document::schema::{
+    Schemas, default, described, flag, list, map, object, text, whole, word,
+};
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let page = plain_list("workOrders", &schemas.of::<WorkOrderShape>());
+    let list = Operation::of(
+        &routes::LIST_WORK_ORDERS,
+        "List work orders",
+        "Newest first.",
+    )
+    .query(
+        "status",
+        schemas.of::<WorkOrderStatus>(),
+        "Those of this status.",
+    )
+    .query(
+        "tenantId",
+        json!({ "type": "string" }),
+        "Those of this tenant.",
+    )
+    .query(
+        "tenantUserId",
+        json!({ "type": "string" }),
+        "Those of this user of a tenant.",
+    )
+    .pages(DEFAULT_LIMIT)
+    .answers(Success::with(200, "A page of work orders.", page));
+    let get = Operation::of(
+        &routes::GET_WORK_ORDER,
+        "Get a work order",
+        "`runId` names its newest run.",
+    );
+    let cancel = Operation::of(
+        &routes::CANCEL_WORK_ORDER,
+        "Cancel a work order",
+        "It is `canceled` at once; what runs of it is stopped then. Terminal work orders are 409.",
+    )
+    .fails(&[Failure::Conflict]);
+    let start = Operation::of(
+        &routes::START_RUN,
+        "Start a new run",
+        "Of a `queued` work order, whose waiting run is replaced, or of a `failed` one. Others are 409. There is no body.",
+    )
+    .optional_body(object([]), json!({}))
+    .idempotent()
+    .fails(&[Failure::Conflict, Failure::InsufficientCredits]);
+    vec![
+        create(schemas),
+        list,
+        get.answers(Success::of::<WorkOrderShape>(
+            schemas,
+            200,
+            "The work order.",
+        )),
+        cancel.answers(Success::of::<CanceledShape>(
+            schemas,
+            200,
+            "It is canceled.",
+        )),
+        kill(schemas),
+        start.answers(Success::of::<StartedRunShape>(schemas, 201, "The new run.")),
+    ]
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let limits = object([
+        (
+            "maxCredits",
+            json!({ "type": "number", "exclusiveMinimum": 0, "description": "What a run may cost; also its hold." }),
+        ),
+        ("maxDurationMs", whole(DURATION_MS)),
+    ]);
+    let metadata = map(
+        &text(0..=MAX_METADATA_VALUE),
+        MAX_METADATA,
+        1..=MAX_METADATA_KEY,
+    );
+    let iterations = whole(1..=u64::from(MAX_ITERATIONS));
+    let body = object([
+        (
+            "taskPrompt!",
+            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
+        ),
+        ("workspaceSource!", source(schemas)),
+        (
+            "maxIterations",
+            described(iterations, "Instead of the profile's own count."),
+        ),
+        (
+            "tenantContext",
+            object([
+                ("tenantId!", text(1..=MAX_TENANT)),
+                ("tenantUserId", text(1..=MAX_TENANT)),
+            ]),
+        ),
+        (
+            "harness",
+            described(
+                default(text(1..=128), "default"),
+                "The name of a harness profile.",
+            ),
+        ),
+        ("agent", agent()),
+        ("limits", limits),
+        (
+            "metadata",
+            described(metadata, "Yours; it changes nothing."),
+        ),
+    ]);
+    let example = json!({
+        "taskPrompt": "Make the failing test pass.",
+        "workspaceSource": { "type": "git", "repository": "https://git.example.com/service.git", "branch": "main" },
+        "maxIterations": 5,
+        "tenantContext": { "tenantId": "acme", "tenantUserId": "u-17" },
+        "agent": { "type": "command", "command": ["./agent.sh"] },
+        "limits": { "maxCredits": 50 },
+        "metadata": { "ticket": "A-1" },
+    });
+    Operation::of(
+        &routes::CREATE_WORK_ORDER,
+        "Create a work order",
+        "It gets its first run, which waits in the queue; what the run may cost is held.",
+    )
+    .body(body, example)
+    .idempotent()
+    .fails(&[
+        Failure::Conflict,
+        Failure::InsufficientCredits,
+        Failure::QueueFull,
+    ])
+    .answers(Success::of::<WorkOrderShape>(
+        schemas,
+        201,
+        "The work order.",
+    ))
+}
+
+fn source(schemas: &mut Schemas) -> Value {
+    let repository = "An `https://` URL without user info.";
+    let git = object([
+        ("type!", word(["git"])),
+        (
+            "repository!",
+            described(text(1..=MAX_REPOSITORY), repository),
+        ),
+        (
+            "branch",
+            described(
+                text(1..=MAX_BRANCH),
+                "The remote's default branch, if it is absent.",
+            ),
+        ),
+    ]);
+    let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 0..=MAX_VARIABLE_NAME);
+    let template = object([
+        ("type!", word(["template"])),
+        ("templateId!", schemas.of::<TemplateId>()),
+        (
+            "variables",
+            described(variables, "What fills the template's gaps."),
+        ),
+    ]);
+    json!({ "oneOf": [git, template] })
+}
+
+fn agent() -> Value {
+    let command = list(&text(0..=MAX_ARGUMENT), 1..=MAX_COMMAND);
+    object([
+        ("type!", word(AgentType::ALL.map(AgentType::as_str))),
+        ("model", text(1..=MAX_MODEL_NAME)),
+        (
+            "command",
+            described(command, "Program and arguments, for the type `command`."),
+        ),
+    ])
+}
+
+fn kill(schemas: &mut Schemas) -> Operation {
+    let grace = described(
+        default(whole(0..=MAX_GRACE_MS), DEFAULT_GRACE_MS),
+        "From the terminate signal to the kill signal.",
+    );
+    let body = object([
+        ("gracePeriodMs", grace),
+        (
+            "immediate",
+            described(default(flag(), false), "Skips the grace period."),
+        ),
+        (
+            "reason",
+            described(text(0..=MAX_REASON), "Kept in the run's events and audit."),
+        ),
+    ]);
+    Operation::of(
+        &routes::KILL_WORK_ORDER,
+        "Kill a work order's agent",
+        "Answers when the process tree is known to be dead. If that takes longer than 5 s, the \
+         answer begins as 200 with white space: look at `success`.",
+    )
+    .optional_body(
+        body,
+        json!({ "immediate": true, "reason": "it went astray" }),
+    )
+    .late()
+    .answers(Success::of::<KilledShape>(
+        schemas,
+        200,
+        "It is dead, or `success` is false.",
+    ))
+}

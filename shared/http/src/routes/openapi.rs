@@ -1,0 +1,6 @@
+//! What this API is.
+
+use super::{Route, open};
+
+/// `GET /openapi.json`
+pub const GET_OPENAPI: Route = open("/openapi.json", "get-openapi");

@@ -1,0 +1,100 @@
+//! After the tests: says what they did not show. `check-suite LOG ANSWERS`, where LOG is what
+//! `cargo test` wrote and ANSWERS what the tests' client noted (`AWO_ANSWERS_FILE`).
+//!
+//! - Each status that the OpenAPI document tells of an operation was answered by it, and the
+//!   answer was as the document says.
+//! - Each rule of `tests/rules.md` has tests, and they ran and passed.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a check that cannot go on says so and ends"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+
+use awo_tests::contract;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, log, answers] = arguments.as_slice() else {
+        eprintln!("usage: check-suite LOG ANSWERS");
+        return ExitCode::FAILURE;
+    };
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules.md");
+    let rules = std::fs::read_to_string(rules).expect("tests/rules.md");
+    let mut faults = never_answered(&read(answers));
+    faults.extend(not_shown(&rules, &read(log)));
+    for fault in &faults {
+        eprintln!("{fault}");
+    }
+    if !faults.is_empty() {
+        eprintln!("the tests leave {} things open", faults.len());
+        return ExitCode::FAILURE;
+    }
+    let (pairs, items) = (contract::documented().len(), items(&rules).count());
+    println!(
+        "{pairs} pairs of operation and status were answered as documented; {items} rules were shown"
+    );
+    ExitCode::SUCCESS
+}
+
+/// The documented pairs of operation and status that no test saw.
+fn never_answered(answers: &str) -> Vec<String> {
+    let seen: BTreeSet<(String, u16)> = answers
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(function, status)| Some((function.to_owned(), status.parse().ok()?)))
+        .collect();
+    let documented = contract::documented();
+    let missing = documented.difference(&seen);
+    missing
+        .map(|(function, status)| {
+            format!("{function} never answered {status}, which is documented")
+        })
+        .collect()
+}
+
+/// The rules without a test that ran and passed.
+fn not_shown(rules: &str, log: &str) -> Vec<String> {
+    let passed: BTreeSet<&str> = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
+        .collect();
+    let mut faults = Vec::new();
+    for item in items(rules) {
+        let tests: Vec<&str> = tests_of(&item).collect();
+        if tests.is_empty() {
+            faults.push(format!("no test shows this rule: {item}"));
+        }
+        let open = tests.iter().filter(|test| !passed.contains(**test));
+        faults.extend(open.map(|test| format!("{test} did not run and pass; it shows: {item}")));
+    }
+    faults
+}
+
+/// The items of a Markdown list, each as one line.
+fn items(rules: &str) -> impl Iterator<Item = String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in rules.lines() {
+        match (line.strip_prefix("- "), line.strip_prefix("  ")) {
+            (Some(first), _) => items.push(first.to_owned()),
+            (None, Some(more)) if !items.is_empty() => {
+                if let Some(item) = items.last_mut() {
+                    item.push(' ');
+                    item.push_str(more.trim());
+                }
+            }
+            _ => {}
+        }
+    }
+    items.into_iter()
+}
+
+/// The names of tests in an item: what stands in backticks and has a `::`.
+fn tests_of(item: &str) -> impl Iterator<Item = &str> {
+    let quoted = item.split('`').skip(1).step_by(2);
+    quoted.filter(|text| text.contains("::"))
+}

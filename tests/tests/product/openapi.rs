@@ -1,0 +1,94 @@
+//! The OpenAPI document: what the route table and the types say, with answers that were really
+//! given as its examples.
+
+mod examples;
+mod scene;
+
+use std::path::{Path, PathBuf};
+
+use awo_openapi::document::document;
+use awo_tests::contract;
+use serde_json::Value;
+
+/// If it is set, the document and its examples are written rather than compared.
+const WRITE: &str = "AWO_WRITE_OPENAPI";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where the answer of a function with a status is kept.
+fn example_file(function: &str, status: u16) -> PathBuf {
+    let dir = repository().join("functions/openapi/examples");
+    dir.join(format!("{function}.{status}.json"))
+}
+
+fn read(path: &Path) -> Option<Value> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+/// Compares a file with what it should be, or writes it.
+fn kept(path: &Path, wanted: &Value) {
+    if std::env::var_os(WRITE).is_some() {
+        let text = serde_json::to_string_pretty(wanted).unwrap() + "\n";
+        std::fs::write(path, text).unwrap();
+    }
+    let kept = read(path).unwrap_or_default();
+    assert_eq!(
+        kept,
+        *wanted,
+        "{} is not what it should be: if it should change, run `make openapi`",
+        path.display()
+    );
+}
+
+#[test]
+fn the_document_is_what_the_route_table_and_the_types_say() {
+    let example = |function: &str, status| read(&example_file(function, status));
+    kept(&repository().join("docs/openapi.json"), &document(&example));
+}
+
+#[test]
+fn every_example_is_as_its_schema_says() {
+    let document = &*contract::DOCUMENT;
+    let mut examples = 0;
+    let mut waiting = vec![document];
+    while let Some(value) = waiting.pop() {
+        if let (Some(example), Some(schema)) = (value.get("example"), value.get("schema")) {
+            contract::conforms(schema, example, &example.to_string());
+            examples += 1;
+        }
+        match value {
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(members) => waiting.extend(members.values()),
+            _ => {}
+        }
+    }
+    assert!(examples > 20, "{examples} examples");
+}
+
+#[test]
+fn every_operation_is_described_with_an_example_of_what_it_takes_and_answers() {
+    for (path, methods) in contract::DOCUMENT["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let what = format!("{method} {path}");
+            for name in ["operationId", "summary", "description", "tags", "security"] {
+                assert!(operation.get(name).is_some(), "{what} has no {name}");
+            }
+            if let Some(body) = operation.get("requestBody") {
+                let content = &body["content"]["application/json"];
+                assert!(
+                    content.get("example").is_some(),
+                    "{what} has no example of a body"
+                );
+            }
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                let content = response.pointer("/content/application~1json");
+                let told = content.is_none_or(|content| content.get("example").is_some());
+                let is_document = path == "/openapi.json";
+                assert!(told || is_document, "{what} has no example of {status}");
+            }
+        }
+    }
+}
