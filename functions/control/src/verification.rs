@@ -79,7 +79,9 @@ fn reporter(request: &Request) -> Option<(OrgId, VerificationId, String)> {
 fn checked(report: &VerificationReport) -> Result<(), Error> {
     let (path, length, most) = match report {
         VerificationReport::Begun {} => return Ok(()),
-        VerificationReport::Refused { message } => ("/message", message.len(), MAX_REFUSAL_BYTES),
+        VerificationReport::Refused { message, .. } => {
+            ("/message", message.len(), MAX_REFUSAL_BYTES)
+        }
         VerificationReport::Finished { result } => {
             let json = serde_json::to_vec(result).map_err(Error::internal)?;
             ("/result", json.len(), MAX_RESULT_BYTES)

@@ -17,6 +17,7 @@ use awo_domain::manual::{
 };
 use awo_domain::verification::CombinedResult;
 
+use crate::confined;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::hearing::{ASK_LIMIT, Doorbell};
 use crate::layout::{Room, write_anew};
@@ -101,9 +102,9 @@ async fn work(
     };
     let (dir, frozen) = match look_at(settings, spec) {
         Ok(found) => found,
-        Err(why) => {
-            let message = last_bytes(&why, MAX_REFUSAL_BYTES);
-            return tell(VerificationReport::Refused { message }).await;
+        Err(Wrong { file, message }) => {
+            let message = last_bytes(&message, MAX_REFUSAL_BYTES);
+            return tell(VerificationReport::Refused { file, message }).await;
         }
     };
     let supervised = Supervised::new(settings, stop.clone());
@@ -121,16 +122,35 @@ async fn work(
     tell(VerificationReport::Finished { result }).await
 }
 
-/// The workspace and its plan; else what is wrong with the path that names it.
-fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<(WorkDir, FrozenPlan), String> {
+/// A path that a client gave and that cannot be followed.
+struct Wrong {
+    /// The modified file, from 0; the workspace where it is absent.
+    file: Option<u32>,
+    message: String,
+}
+
+/// The workspace and its plan, if no path leads out of it.
+fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<(WorkDir, FrozenPlan), Wrong> {
+    let workspace = |message: String| Wrong {
+        file: None,
+        message,
+    };
     let path = Path::new(&spec.work_dir);
     let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
     let dir = opened.map_err(|why| {
         tracing::info!(%why, "the workspace is refused");
-        NOT_INSIDE.to_owned()
+        workspace(NOT_INSIDE.to_owned())
     })?;
+    let files = spec.modified_files.iter().flatten();
+    for (number, file) in files.enumerate() {
+        if confined::escapes(&dir.path(), Path::new(file)) {
+            let message = "must not lead out of workDir, its links included".to_owned();
+            let file = u32::try_from(number).ok();
+            return Err(Wrong { file, message });
+        }
+    }
     let frozen = FrozenPlan::of(&dir.path())
-        .map_err(|why| format!("holds a plan that cannot be followed, {why}"))?;
+        .map_err(|why| workspace(format!("holds a plan that cannot be followed, {why}")))?;
     Ok((dir, frozen))
 }
 

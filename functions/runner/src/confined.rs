@@ -2,7 +2,7 @@
 //! place where they belong, and never more of them than a limit. A link, a FIFO or a device in
 //! their place is refused instead of followed or waited for.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -34,12 +34,29 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
 /// follows links and keeps to the folder in one step, so it does not matter who moves what
 /// meanwhile.
 pub(crate) fn read_within(root: &Path, relative: &str, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
+    read_file(open_within(root, Path::new(relative), flags)?, limit)
+}
+
+/// What `relative` below `root` is; a link at its end is what it is, too.
+pub(crate) fn metadata_within(root: &Path, relative: &Path) -> Result<Metadata, Unreadable> {
+    let file = open_within(root, relative, OFlag::O_PATH | OFlag::O_NOFOLLOW)?;
+    file.metadata().map_err(Unreadable::Io)
+}
+
+/// True if `relative` below `root`, its links followed, leads out of `root`.
+pub(crate) fn escapes(root: &Path, relative: &Path) -> bool {
+    let opened = open_within(root, relative, OFlag::O_PATH);
+    matches!(opened, Err(Unreadable::Outside))
+}
+
+fn open_within(root: &Path, relative: &Path, flags: OFlag) -> Result<File, Unreadable> {
     let dir = open_dir(root).map_err(unreadable)?;
     let how = OpenHow::new()
-        .flags(OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)
+        .flags(flags | OFlag::O_CLOEXEC)
         .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_MAGICLINKS);
     let opened = openat2(&dir, relative, how).map_err(|why| unreadable(why.into()))?;
-    read_file(File::from(opened), limit)
+    Ok(File::from(opened))
 }
 
 /// Opens a trusted folder, to stand on it.

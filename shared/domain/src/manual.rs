@@ -88,10 +88,14 @@ pub struct VerificationSpec {
     rename_all_fields = "camelCase"
 )]
 pub enum VerificationReport {
-    /// The workspace is the organization's and has a plan; the plugins begin.
+    /// The workspace is the organization's and has a plan, no file leads out of it; the plugins
+    /// begin.
     Begun {},
     /// It is not, or it has none that reads.
     Refused {
+        /// The modified file that is wrong, from 0; the workspace where it is absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u32>,
         /// What is wrong with the path, as a predicate.
         message: String,
     },

@@ -58,7 +58,7 @@ impl Verifier {
     /// the organization's and has a plan that reads.
     ///
     /// # Errors
-    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at `/workDir`, or internal; the place is free
+    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; the place is free
     /// again then.
     pub async fn begin(&self, org: &OrgId, request: Request) -> Result<Verification, Error> {
         let now = self.clock.now();
@@ -193,7 +193,13 @@ impl Verifier {
         match now_is.ok_or_else(gone)?.standing {
             Standing::Asked {} => Ok(Seen::NothingNew),
             Standing::Begun {} => Ok(Seen::Begun),
-            Standing::Refused { message } => Err(Error::invalid("/workDir", message)),
+            Standing::Refused { file, message } => {
+                let file = file.map(|file| format!("/modifiedFiles/{file}"));
+                Err(Error::invalid(
+                    file.as_deref().unwrap_or("/workDir"),
+                    message,
+                ))
+            }
             Standing::Finished { result } => Ok(Seen::Finished(Box::new(result))),
         }
     }

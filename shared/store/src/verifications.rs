@@ -41,6 +41,9 @@ pub enum Standing {
     Begun {},
     /// The workspace is not to be verified.
     Refused {
+        /// The modified file that is wrong, from 0; the workspace where it is absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u32>,
         /// What is wrong with the path.
         message: String,
     },
@@ -255,7 +258,7 @@ impl Store {
     ) -> Result<bool, Error> {
         let standing = match report {
             VerificationReport::Begun {} => Standing::Begun {},
-            VerificationReport::Refused { message } => Standing::Refused { message },
+            VerificationReport::Refused { file, message } => Standing::Refused { file, message },
             VerificationReport::Finished { result } => Standing::Finished { result },
         };
         let before = match &standing {

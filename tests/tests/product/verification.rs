@@ -157,6 +157,10 @@ async fn a_workspace_outside_the_organizations_own_folder_is_refused_before_any_
     for good in [dir.join("to-ours"), dir.join("src/../src")] {
         verified(&service, &good, &json!({})).await;
     }
+    for (bad, good) in [("to-theirs/README.md", "to-ours/a"), ("to-etc", "to-ours")] {
+        let files = json!({ "modifiedFiles": [good, "gone", bad] });
+        refused(&verify(&service, &dir, &files).await, "/modifiedFiles/2");
+    }
     std::fs::write(dir.join("verify.yaml"), "nonsense: 1\n").unwrap();
     let answer = verify(&service, &dir, &json!({})).await;
     refused(&answer, "/workDir");

@@ -18,7 +18,7 @@ pub(crate) mod subject;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
@@ -234,10 +234,6 @@ impl<'a> Verification<'a> {
     fn out_of_time(&self, before: &str) -> String {
         let ms = self.limit.as_millis();
         format!("{before}the verification's time of {ms} ms is used up")
-    }
-
-    fn path(&self, relative: &Path) -> PathBuf {
-        self.subject.dir.join(relative)
     }
 }
 

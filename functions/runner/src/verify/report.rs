@@ -15,6 +15,8 @@ const MAX_FEEDBACK: usize = 50;
 const MAX_FEEDBACK_BYTES: usize = 4_096;
 /// All messages of a result together.
 const MAX_MESSAGES_BYTES: usize = 131_072;
+/// All results as JSON, in which a message may be much longer.
+const MAX_JSON_BYTES: usize = 280_000;
 /// Longest name of a check; a command without a name is its own.
 const MAX_NAME_CHARS: usize = 120;
 /// Most checks that a summary names.
@@ -70,7 +72,7 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
         }
         None => format!("verification passed: {} checks", checks().count()),
     };
-    bound_messages(&mut results);
+    bound(&mut results);
     CombinedResult {
         overall_status,
         results,
@@ -96,9 +98,22 @@ fn named<'a>(checks: impl Iterator<Item = &'a Check>) -> Option<String> {
     }
 }
 
+/// Cuts messages until the whole is small enough for one item.
+fn bound(results: &mut [PluginResult]) {
+    let mut limit = MAX_MESSAGES_BYTES;
+    bound_messages(results, limit);
+    let is_large = |results: &[PluginResult]| {
+        serde_json::to_vec(results).is_ok_and(|json| json.len() > MAX_JSON_BYTES)
+    };
+    while limit > 0 && is_large(results) {
+        limit /= 2;
+        bound_messages(results, limit);
+    }
+}
+
 /// Cuts messages so that all of them fit, the last ones most.
-fn bound_messages(results: &mut [PluginResult]) {
-    let mut left = MAX_MESSAGES_BYTES;
+fn bound_messages(results: &mut [PluginResult], limit: usize) {
+    let mut left = limit;
     for check in results.iter_mut().flat_map(|result| &mut result.checks) {
         check.message = last_bytes(&check.message, left);
         left = left.saturating_sub(check.message.len());
@@ -131,4 +146,27 @@ fn bad(result: &CombinedResult) -> impl Iterator<Item = (Level, &Check)> {
 
 fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use awo_domain::manual::MAX_RESULT_BYTES;
+
+    use super::*;
+
+    #[test]
+    fn a_result_fits_into_an_item_whatever_commands_say() {
+        let checks = (0..900).map(|n| Check {
+            name: format!("{n:0120}"),
+            status: Status::Failed,
+            message: "\"\n".repeat(8_000),
+        });
+        let tests = Plugin::all_built_in().remove(1);
+        let result = plugin(&tests, checks.collect(), Duration::ZERO);
+        let result = combined(vec![result], Duration::ZERO);
+        let length = serde_json::to_vec(&result).unwrap().len();
+        assert!(length < MAX_RESULT_BYTES, "{length}");
+        assert_eq!(result.results[0].checks.len(), 900);
+        assert!(result.results[0].checks[0].message.len() > 1_000);
+    }
 }

@@ -43,7 +43,7 @@ impl Verification<'_> {
 
     fn large_files(&self, limit: u64) -> Check {
         let is_large = |path: &&PathBuf| {
-            let meta = std::fs::symlink_metadata(self.path(path));
+            let meta = confined::metadata_within(&self.subject.dir, path);
             meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
         };
         let large: Vec<PathBuf> = self

@@ -1,6 +1,7 @@
 //! What verification holds against an agent's work, and what does not fool it.
 
 use awo_domain::control::RunnerEvent as E;
+use awo_domain::plugin::{Plugin, PluginId};
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::{Level, Status};
 
@@ -301,4 +302,67 @@ fn verifiers_run_as_the_agents_user_and_leave_nothing_behind() {
     );
     let verify = ended.run_dir.join("verify").display().to_string();
     assert_eq!(crate::scene::alive(&verify), Vec::<String>::new());
+}
+
+fn custom(name: &str, level: Level, command: &[&str]) -> Plugin {
+    Plugin {
+        id: PluginId::parse(&format!("custom:{name}")).unwrap(),
+        name: name.to_owned(),
+        level,
+        command: Some(command.iter().map(|word| (*word).to_owned()).collect()),
+        timeout_ms: 1_000,
+        ..Plugin::all_built_in().remove(0)
+    }
+}
+
+#[test]
+fn a_custom_plugin_is_a_program_and_its_words_in_the_clean_checkout() {
+    let script = "#!/bin/sh\ntest \"$1\" = 'a b $HOME'\n";
+    let files = [("check", script), ("check.sh", script)];
+    let mut scene = Scene::new(&files, "echo x > x");
+    scene.spec.plugins = vec![
+        custom("late", Level::Custom, &["sleep", "4321"]),
+        custom("missing", Level::L0, &["no-such-program"]),
+        custom("words", Level::L0, &["sh", "check", "a b $HOME"]),
+        custom("mode", Level::L0, &["./check", "a b $HOME"]),
+        custom("own", Level::L0, &["./check.sh", "a b $HOME"]),
+    ];
+    let ended = scene.once().run();
+    ended.failed(Code::MaxIterationsReached);
+    let results = ended.results();
+    let of = |name: &str| {
+        let id = format!("custom:{name}");
+        results
+            .iter()
+            .find(|one| one.plugin_id == id)
+            .unwrap()
+            .status
+    };
+    assert_eq!((of("words"), of("own")), (Status::Passed, Status::Passed));
+    // What cannot be started stops the higher levels.
+    assert_eq!((of("missing"), of("mode")), (Status::Error, Status::Error));
+    assert_eq!(of("late"), Status::Skipped);
+    let mut scene = Scene::new(&files, "echo x > x");
+    scene.spec.plugins = vec![custom("late", Level::Custom, &["sleep", "4321"])];
+    let ended = scene.once().run();
+    let late = ended.check("late");
+    assert_eq!(late.status, Status::Error);
+    assert!(
+        late.message.contains("timed out after 1000 ms"),
+        "{}",
+        late.message
+    );
+}
+
+#[test]
+fn a_custom_plugin_comes_after_the_set_up_and_is_not_run_where_that_fails() {
+    let plan = "setup: [{name: deps, run: 'test -e x && touch made'}]\n";
+    let mut scene = Scene::new(&[("verify.yaml", plan)], "echo x > x");
+    scene.spec.plugins = vec![custom("made", Level::L1, &["test", "-e", "made"])];
+    scene.once().run().succeeded();
+    let mut scene = Scene::new(&[("verify.yaml", plan)], "echo y > y");
+    scene.spec.plugins = vec![custom("made", Level::L1, &["true"])];
+    let ended = scene.once().run();
+    assert_eq!(ended.check("setup: deps").status, Status::Failed);
+    assert_eq!(ended.check("made").status, Status::Error);
 }
