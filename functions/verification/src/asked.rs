@@ -83,7 +83,7 @@ pub fn read_request(mut body: Object, known: &Known) -> Result<Request, Error> {
         task_prompt,
         modified_files: modified_files.filter(|files| !files.is_empty()),
         levels: known.levels(levels.unwrap_or_default()),
-        plugin_ids: plugin_ids.unwrap_or_default(),
+        plugin_ids: known.chosen(plugin_ids.unwrap_or_default()),
         timeout_ms: timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
     });
     body.finish(request)
@@ -106,6 +106,17 @@ impl Known {
         let found = self.plugins.iter().find(|plugin| plugin.id.as_str() == id);
         let found = found.map(|plugin| plugin.id.clone());
         found.ok_or_else(|| "must name a plugin of your organization".to_owned())
+    }
+
+    /// The plugins that are asked for, else those of the profile; all if neither says.
+    fn chosen(&self, asked: Vec<PluginId>) -> Vec<PluginId> {
+        match &self.profile {
+            Some(profile) if asked.is_empty() => {
+                let ids = profile.verification.plugin_ids.iter();
+                ids.filter_map(|id| PluginId::parse(id).ok()).collect()
+            }
+            _ => asked,
+        }
     }
 
     /// The levels of the profile, or all; of these the ones that are asked for, if any are.

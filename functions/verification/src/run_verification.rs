@@ -10,7 +10,7 @@ use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 
 use crate::asked::{look_up, read_names, read_request};
-use crate::shape::VerificationShape;
+use crate::shape::VerificationResultShape;
 
 struct State {
     store: Store,
@@ -38,6 +38,6 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     let verification = Box::pin(state.verifier.begin(call.org(), request)).await?;
     Ok(Reply::late(async move {
         let result = state.verifier.result(&verification).await?;
-        Answer::ok(VerificationShape::from(result))
+        Answer::ok(VerificationResultShape::from(result))
     }))
 }

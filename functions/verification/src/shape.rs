@@ -65,16 +65,16 @@ pub struct SwitchShape {
 /// What a verification found.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct VerificationShape {
+pub struct VerificationResultShape {
     overall_status: Status,
     results: Vec<PluginResult>,
     summary: String,
     duration_ms: u64,
 }
 
-impl From<CombinedResult> for VerificationShape {
-    fn from(result: CombinedResult) -> VerificationShape {
-        VerificationShape {
+impl From<CombinedResult> for VerificationResultShape {
+    fn from(result: CombinedResult) -> VerificationResultShape {
+        VerificationResultShape {
             overall_status: result.overall_status,
             results: result.results,
             summary: result.summary,

@@ -160,6 +160,12 @@ impl PluginId {
     }
 }
 
+impl AsRef<str> for PluginId {
+    fn as_ref(&self) -> &str {
+        self.as_str()
+    }
+}
+
 impl fmt::Display for PluginId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -236,11 +242,15 @@ impl Plugin {
 /// Those that run, in the order in which they do: level by level, in each the built-in one first
 /// and then the custom ones as they were registered. Without `ids` all that are enabled apply.
 #[must_use]
-pub fn applicable(mut plugins: Vec<Plugin>, levels: &[Level], ids: &[PluginId]) -> Vec<Plugin> {
+pub fn applicable(
+    mut plugins: Vec<Plugin>,
+    levels: &[Level],
+    ids: &[impl AsRef<str>],
+) -> Vec<Plugin> {
     plugins.retain(|plugin| {
         plugin.enabled
             && levels.contains(&plugin.level)
-            && (ids.is_empty() || ids.contains(&plugin.id))
+            && (ids.is_empty() || ids.iter().any(|id| id.as_ref() == plugin.id.as_str()))
     });
     plugins.sort_by(|a, b| order(a).cmp(&order(b)));
     plugins
@@ -314,12 +324,15 @@ mod tests {
             "built-in:sanity",
             "custom:z",
         ];
-        assert_eq!(ids(&applicable(plugins.clone(), &all, &[])), wanted);
+        assert_eq!(
+            ids(&applicable(plugins.clone(), &all, &[] as &[&str])),
+            wanted
+        );
         let some = [PluginId::parse("custom:b").unwrap(), plugins[3].id.clone()];
         let chosen = applicable(plugins.clone(), &all, &some);
         assert_eq!(ids(&chosen), ["built-in:contracts", "custom:b"]);
         plugins[1].enabled = false;
-        let chosen = applicable(plugins.clone(), &[Level::L1], &[]);
+        let chosen = applicable(plugins.clone(), &[Level::L1], &[] as &[&str]);
         assert_eq!(ids(&chosen), ["built-in:tests", "custom:a"]);
         assert!(
             applicable(plugins, &all, &some[..1]).is_empty(),

@@ -181,6 +181,7 @@ pub struct ExecutionLimits {
 /// A profile whose gaps are filled. Its JSON is what is hashed and audited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ResolvedConfig)]
 pub struct Profile {
     /// Its name.
     pub name: String,

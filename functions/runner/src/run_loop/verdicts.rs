@@ -21,7 +21,9 @@ const NO_PULL_REQUEST: &str = "no pull request was opened: this service cannot o
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
-        let plugins = applicable(self.spec.plugins.clone(), &self.spec.profile.levels(), &[]);
+        let profile = &self.spec.profile;
+        let chosen = &profile.verification.plugin_ids;
+        let plugins = applicable(self.spec.plugins.clone(), &profile.levels(), chosen);
         let mut levels: Vec<Level> = plugins.iter().map(|plugin| plugin.level).collect();
         levels.dedup();
         let started = RunnerEvent::VerificationStarted {

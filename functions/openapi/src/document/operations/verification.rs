@@ -7,7 +7,7 @@ use awo_domain::plugin::{
 use awo_domain::verification::Level;
 use awo_domain::work_order::MAX_TASK_PROMPT;
 use awo_http::routes;
-use awo_verification::shape::{PluginShape, PluginsShape, SwitchShape, VerificationShape};
+use awo_verification::shape::{PluginShape, PluginsShape, SwitchShape, VerificationResultShape};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
@@ -126,7 +126,7 @@ fn run(schemas: &mut Schemas) -> Operation {
     )
     .body(body, example())
     .late()
-    .answers(Success::of::<VerificationShape>(
+    .answers(Success::of::<VerificationResultShape>(
         schemas,
         200,
         "What was found.",
