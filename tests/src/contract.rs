@@ -106,6 +106,12 @@ pub fn conforms(schema: &Value, value: &Value, what: &str) {
     holds(&validator(schema), value, what);
 }
 
+/// Whether a schema of the document allows a value.
+#[must_use]
+pub fn allows(schema: &Value, value: &Value) -> bool {
+    validator(schema).is_valid(value)
+}
+
 fn validator(schema: &Value) -> Validator {
     let whole = json!({ "allOf": [schema], "components": STRICT["components"] });
     jsonschema::validator_for(&whole).expect("a schema")

@@ -53,25 +53,26 @@ impl Things {
         let order = service.client.post("/v1/work-orders", &body).await;
         assert_eq!(order.status, 201, "{}", order.text);
         let id = |name: &str| order.body[name].as_str().unwrap().to_owned();
-        let name = new_name();
-        let made = service.client.post("/v1/templates", &template(&name)).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-        let plugin = plugin(&format!("custom:{name}"));
-        let path = "/api/v1/verification/plugins";
-        let made = service.client.post(path, &plugin).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-        let profile = new_name();
-        let made = json!({ "name": profile });
-        let made = service.client.post("/api/v1/profiles", &made).await;
-        assert_eq!(made.status, 201, "{}", made.text);
+        // One of each, made anew if a sample has deleted it: an organization may have few.
+        for (path, body) in [
+            ("/v1/templates", template(THING)),
+            ("/api/v1/profiles", json!({ "name": THING })),
+            (
+                "/api/v1/verification/plugins",
+                plugin(&format!("custom:{THING}")),
+            ),
+        ] {
+            let made = service.client.post(path, &body).await;
+            assert!([201, 409].contains(&made.status), "{}", made.text);
+        }
         Things {
-            profile,
+            profile: THING.to_owned(),
             org: service.org.clone(),
             work_order: id("id"),
             run: id("runId"),
             tenant,
-            plugin: format!("custom:{name}"),
-            template: name,
+            plugin: format!("custom:{THING}"),
+            template: THING.to_owned(),
             work_dir: work_dir(service),
         }
     }
@@ -116,6 +117,9 @@ pub fn keyed() -> Vec<Sample> {
     let keyed = |sample: &Sample| matches!(sample.route.access, Access::Key(_));
     all().into_iter().filter(keyed).collect()
 }
+
+/// The name of what an organization has.
+const THING: &str = "thing";
 
 /// A name that nothing has.
 fn new_name() -> String {
