@@ -53,6 +53,7 @@ bench: programs ## Measure what a client waits for, and what idling costs
 	@cargo build --locked -p awo-tests --bins
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
+	@'$(BIN_DIR)/measure-reads'
 
 include infra/deploy.mk
 

@@ -288,5 +288,7 @@ pub struct Transaction {
     pub amount: f64,
     #[serde(default)]
     pub run_id: Option<String>,
+    #[serde(default)]
+    pub tenant_id: Option<String>,
     pub created_at: String,
 }

@@ -335,6 +335,7 @@ pub struct Credits {
 pub enum By {
     Model,
     Day,
+    Tenant,
 }
 
 impl By {
@@ -342,6 +343,7 @@ impl By {
         match self {
             By::Model => "model",
             By::Day => "day",
+            By::Tenant => "tenant",
         }
     }
 }

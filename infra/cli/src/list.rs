@@ -140,7 +140,7 @@ fn signed(kind: &str, amount: f64) -> String {
 }
 
 /// One page as it came, or all pages as one list.
-async fn pages(
+pub async fn pages(
     client: &Client,
     path: &str,
     plural: &str,

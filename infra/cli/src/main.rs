@@ -28,6 +28,7 @@ mod screen;
 mod sse;
 mod start;
 mod submit;
+mod tenants;
 mod usage;
 
 use std::process::ExitCode;

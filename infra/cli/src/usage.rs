@@ -1,8 +1,8 @@
-//! `awo usage`: what finished runs used, as a table and a bar chart, by model or by day.
+//! `awo usage`: what finished runs used, as a table and a bar chart, by model, by day or by tenant.
 
 use std::collections::BTreeMap;
 
-use comfy_table::Color;
+use comfy_table::{Cell, Color};
 use serde::Deserialize;
 
 use crate::answers;
@@ -13,6 +13,7 @@ use crate::list::{number_cell, table};
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
+use crate::tenants;
 
 const PATH: &str = "/api/v1/usage/summary";
 /// Cells of the longest bar.
@@ -49,6 +50,11 @@ struct Row {
 
 /// Shows usage.
 pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
+    let by_day = match wanted.by {
+        By::Tenant => return tenants::run(client, wanted, output).await,
+        By::Day => true,
+        By::Model => false,
+    };
     let query: Vec<(&str, String)> = [
         ("startDate", &wanted.from),
         ("endDate", &wanted.to),
@@ -68,9 +74,9 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         return output.line(&text);
     }
     let summary: Summary = answers::data(&text)?;
-    let rows = match wanted.by {
-        By::Model => summary.by_model.clone(),
-        By::Day => by_day(&client.get_as(PATH, &query, "text/csv").await?)?,
+    let rows = match by_day {
+        false => summary.by_model.clone(),
+        true => days(&client.get_as(PATH, &query, "text/csv").await?)?,
     };
     show_rows(wanted.by, &rows, output)?;
     show_totals(&summary, output)
@@ -84,19 +90,13 @@ fn show_rows(by: By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<()
     let most = rows.values().map(of).fold(0.0, f64::max);
     let mut table = table(&[by.name(), "executions", "input", "output", "USD", header]);
     for (name, row) in rows {
-        let bar = comfy_table::Cell::new(bar(of(row), most));
-        let bar = if output.paint.is_on() {
-            bar.fg(Color::Cyan)
-        } else {
-            bar
-        };
         table.add_row(vec![
-            comfy_table::Cell::new(clean_line(name)),
+            Cell::new(clean_line(name)),
             number_cell(row.execution_count),
             number_cell(row.input_tokens),
             number_cell(row.output_tokens),
             number_cell(format!("{:.4}", row.cost_usd)),
-            bar,
+            painted(bar(of(row), most), output),
         ]);
     }
     output.line(&table.to_string())?;
@@ -148,8 +148,17 @@ fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
     }
 }
 
+/// A cell with a bar.
+pub fn painted(bar: String, output: &Output) -> Cell {
+    let bar = Cell::new(bar);
+    match output.paint.is_on() {
+        true => bar.fg(Color::Cyan),
+        false => bar,
+    }
+}
+
 /// A bar as long as its part of the longest one, in eighths of a cell.
-fn bar(part: f64, most: f64) -> String {
+pub fn bar(part: f64, most: f64) -> String {
     let share = if most > 0.0 { part / most } else { 0.0 };
     #[expect(
         clippy::cast_possible_truncation,
@@ -162,7 +171,7 @@ fn bar(part: f64, most: f64) -> String {
 }
 
 /// The days of the API's table: executions of their own rows, all else of their models'.
-fn by_day(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
+fn days(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
     let broken = || Failure::Broken("the service's CSV does not read".to_owned());
     let mut lines = csv.lines();
     let header = cells(lines.next().unwrap_or_default());
@@ -229,10 +238,7 @@ mod tests {
             output_tokens: 7,
             cost_usd: 0.75,
         };
-        assert_eq!(
-            by_day(csv).unwrap(),
-            [("2026-11-20".to_owned(), row)].into()
-        );
-        assert!(by_day("day\r\n2026-11-20\r\n").is_err());
+        assert_eq!(days(csv).unwrap(), [("2026-11-20".to_owned(), row)].into());
+        assert!(days("day\r\n2026-11-20\r\n").is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_http::routes::{FALLBACK, ROUTES, Route};
+use awo_http::{HttpFunction, StreamingFunction};
 
 use crate::function::{Registry, event_function, http_function, streaming_http_function};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
@@ -38,157 +39,111 @@ pub fn routes() -> Vec<GatewayRoute> {
     known.chain(other_methods).chain(other_paths).collect()
 }
 
+/// Makes a function of kind `F`.
+type Make<F> = fn(&Cloud) -> Result<F, SetupError>;
+
+/// The functions whose answers are whole.
+const HTTP: &[(&str, Make<HttpFunction>)] = &[
+    (
+        "create-work-order",
+        awo_work_orders::create_work_order::function,
+    ),
+    (
+        "list-work-orders",
+        awo_work_orders::list_work_orders::function,
+    ),
+    ("get-work-order", awo_work_orders::get_work_order::function),
+    (
+        "cancel-work-order",
+        awo_work_orders::cancel_work_order::function,
+    ),
+    ("start-run", awo_work_orders::start_run::function),
+    ("cancel-run", awo_runs::cancel_run::function),
+    ("list-runs", awo_runs::list_runs::function),
+    ("get-run", awo_runs::get_run::function),
+    ("get-run-logs", awo_runs::get_run_logs::function),
+    ("get-run-diff", awo_runs::get_run_diff::function),
+    (
+        "get-queue-position",
+        awo_queue::get_queue_position::function,
+    ),
+    ("get-queue-health", awo_queue::get_queue_health::function),
+    ("get-credits", awo_credits::get_credits::function),
+    (
+        "list-credit-transactions",
+        awo_credits::list_credit_transactions::function,
+    ),
+    ("get-usage-summary", awo_usage::get_usage_summary::function),
+    ("list-templates", awo_templates::list_templates::function),
+    ("create-template", awo_templates::create_template::function),
+    ("get-template", awo_templates::get_template::function),
+    ("update-template", awo_templates::update_template::function),
+    ("delete-template", awo_templates::delete_template::function),
+    ("get-openapi", awo_openapi::get_openapi::function),
+    ("list-plugins", awo_verification::list_plugins::function),
+    (
+        "register-plugin",
+        awo_verification::register_plugin::function,
+    ),
+    ("get-plugin", awo_verification::get_plugin::function),
+    ("delete-plugin", awo_verification::delete_plugin::function),
+    ("enable-plugin", awo_verification::enable_plugin::function),
+    ("disable-plugin", awo_verification::disable_plugin::function),
+    ("list-profiles", awo_profiles::list_profiles::function),
+    ("create-profile", awo_profiles::create_profile::function),
+    ("get-profile", awo_profiles::get_profile::function),
+    ("update-profile", awo_profiles::update_profile::function),
+    ("delete-profile", awo_profiles::delete_profile::function),
+    ("validate-profile", awo_profiles::validate_profile::function),
+    (
+        "get-work-order-audit",
+        awo_audit::get_work_order_audit::function,
+    ),
+    ("get-run-audit", awo_audit::get_run_audit::function),
+    (
+        "list-config-changes",
+        awo_audit::list_config_changes::function,
+    ),
+    (
+        "list-config-snapshots",
+        awo_audit::list_config_snapshots::function,
+    ),
+    (
+        "get-run-audit-summary",
+        awo_audit::get_run_audit_summary::function,
+    ),
+    ("control", awo_control::function),
+    (FALLBACK, awo_fallback::function),
+];
+
+/// Those whose answers may come in pieces.
+const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
+    ("list-run-events", awo_runs::list_run_events::function),
+    (
+        "kill-work-order",
+        awo_work_orders::kill_work_order::function,
+    ),
+    (
+        "run-verification",
+        awo_verification::run_verification::function,
+    ),
+    (
+        "purge-work-orders",
+        awo_work_orders::purge_work_orders::function,
+    ),
+];
+
 /// Every function under its name.
 ///
 /// # Errors
 /// When a setting is missing.
 pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
-    let http = [
-        (
-            "create-work-order",
-            awo_work_orders::create_work_order::function(cloud)?,
-        ),
-        (
-            "list-work-orders",
-            awo_work_orders::list_work_orders::function(cloud)?,
-        ),
-        (
-            "get-work-order",
-            awo_work_orders::get_work_order::function(cloud)?,
-        ),
-        (
-            "cancel-work-order",
-            awo_work_orders::cancel_work_order::function(cloud)?,
-        ),
-        ("start-run", awo_work_orders::start_run::function(cloud)?),
-        ("cancel-run", awo_runs::cancel_run::function(cloud)?),
-        ("list-runs", awo_runs::list_runs::function(cloud)?),
-        ("get-run", awo_runs::get_run::function(cloud)?),
-        ("get-run-logs", awo_runs::get_run_logs::function(cloud)?),
-        ("get-run-diff", awo_runs::get_run_diff::function(cloud)?),
-        (
-            "get-queue-position",
-            awo_queue::get_queue_position::function(cloud)?,
-        ),
-        (
-            "get-queue-health",
-            awo_queue::get_queue_health::function(cloud)?,
-        ),
-        ("get-credits", awo_credits::get_credits::function(cloud)?),
-        (
-            "list-credit-transactions",
-            awo_credits::list_credit_transactions::function(cloud)?,
-        ),
-        (
-            "get-usage-summary",
-            awo_usage::get_usage_summary::function(cloud)?,
-        ),
-        (
-            "list-templates",
-            awo_templates::list_templates::function(cloud)?,
-        ),
-        (
-            "create-template",
-            awo_templates::create_template::function(cloud)?,
-        ),
-        (
-            "get-template",
-            awo_templates::get_template::function(cloud)?,
-        ),
-        (
-            "update-template",
-            awo_templates::update_template::function(cloud)?,
-        ),
-        (
-            "delete-template",
-            awo_templates::delete_template::function(cloud)?,
-        ),
-        ("get-openapi", awo_openapi::get_openapi::function(cloud)?),
-        (
-            "list-plugins",
-            awo_verification::list_plugins::function(cloud)?,
-        ),
-        (
-            "register-plugin",
-            awo_verification::register_plugin::function(cloud)?,
-        ),
-        ("get-plugin", awo_verification::get_plugin::function(cloud)?),
-        (
-            "delete-plugin",
-            awo_verification::delete_plugin::function(cloud)?,
-        ),
-        (
-            "enable-plugin",
-            awo_verification::enable_plugin::function(cloud)?,
-        ),
-        (
-            "disable-plugin",
-            awo_verification::disable_plugin::function(cloud)?,
-        ),
-        (
-            "list-profiles",
-            awo_profiles::list_profiles::function(cloud)?,
-        ),
-        (
-            "create-profile",
-            awo_profiles::create_profile::function(cloud)?,
-        ),
-        ("get-profile", awo_profiles::get_profile::function(cloud)?),
-        (
-            "update-profile",
-            awo_profiles::update_profile::function(cloud)?,
-        ),
-        (
-            "delete-profile",
-            awo_profiles::delete_profile::function(cloud)?,
-        ),
-        (
-            "validate-profile",
-            awo_profiles::validate_profile::function(cloud)?,
-        ),
-        (
-            "get-work-order-audit",
-            awo_audit::get_work_order_audit::function(cloud)?,
-        ),
-        ("get-run-audit", awo_audit::get_run_audit::function(cloud)?),
-        (
-            "list-config-changes",
-            awo_audit::list_config_changes::function(cloud)?,
-        ),
-        (
-            "list-config-snapshots",
-            awo_audit::list_config_snapshots::function(cloud)?,
-        ),
-        (
-            "get-run-audit-summary",
-            awo_audit::get_run_audit_summary::function(cloud)?,
-        ),
-        ("control", awo_control::function(cloud)?),
-        (FALLBACK, awo_fallback::function(cloud)?),
-    ];
-    for (name, function) in http {
-        registry.register(name, http_function(function), HTTP_TIMEOUT);
+    for (name, make) in HTTP {
+        registry.register(name, http_function(make(cloud)?), HTTP_TIMEOUT);
     }
-    let streaming = [
-        (
-            "list-run-events",
-            awo_runs::list_run_events::function(cloud)?,
-        ),
-        (
-            "kill-work-order",
-            awo_work_orders::kill_work_order::function(cloud)?,
-        ),
-        (
-            "run-verification",
-            awo_verification::run_verification::function(cloud)?,
-        ),
-        (
-            "purge-work-orders",
-            awo_work_orders::purge_work_orders::function(cloud)?,
-        ),
-    ];
-    for (name, function) in streaming {
-        registry.register_streaming(name, streaming_http_function(function), STREAM_TIMEOUT);
+    for (name, make) in STREAMING {
+        let function = streaming_http_function(make(cloud)?);
+        registry.register_streaming(name, function, STREAM_TIMEOUT);
     }
     let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
     let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
