@@ -1,6 +1,8 @@
 //! What a good call of each route looks like. A route that is not here fails the tests of
 //! [`super`]: say here how it is called, and they cover it.
 
+mod ways;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use awo_domain::{OrgId, RunId, WorkOrderId};
@@ -109,7 +111,7 @@ pub struct Sample {
 
 /// Every way in which every route is called.
 pub fn all() -> Vec<Sample> {
-    ROUTES.iter().flat_map(of).collect()
+    ROUTES.iter().flat_map(ways::of).collect()
 }
 
 /// Those whose callers have keys.
@@ -161,133 +163,6 @@ const ONCE: (&str, &str) = ("idempotency-key", "one-key");
 const LIVE: (&str, &str) = ("accept", "text/event-stream");
 /// The gzip of nothing, in Base64.
 pub const EMPTY_GZIP: &str = "H4sIAAAAAAACAwMAAAAAAAAAAAA=";
-
-/// The ways in which a route is called.
-fn of(route: &'static Route) -> Vec<Sample> {
-    let call = || Sample::of(route);
-    let failed = json!({ "type": "failed", "code": "AGENT_FAILED", "message": "it failed" });
-    match (route.method, route.path) {
-        ("POST", "/v1/work-orders") => {
-            let create = call().body(order());
-            vec![create.clone(), create.header(ONCE)]
-        }
-        ("GET", "/v1/work-orders") => vec![
-            call(),
-            call().query("status=queued&limit=100"),
-            call().query("tenantId={tenant}"),
-        ],
-        ("GET", "/v1/runs") => vec![
-            call(),
-            call().query("workOrderId={workOrder}"),
-            call().query("status=queued&tenantId={tenant}"),
-        ],
-        ("GET", "/v1/runs/{id}/events") => vec![call(), call().header(LIVE)],
-        ("GET", "/v1/credits/usage") => vec![
-            call(),
-            call().query("limit=5"),
-            call().query("type=deduction&tenantId={tenant}"),
-        ],
-        ("GET", "/api/v1/usage/summary") => vec![
-            call(),
-            call().query("workOrderId={workOrder}"),
-            call().query("runId={run}"),
-        ],
-        ("POST", "/v1/templates") => {
-            let once = call().body(template("once")).header(ONCE);
-            vec![call().body(template("{new}")), once]
-        }
-        ("POST", "/api/v1/profiles") => {
-            let profile = |name| json!({ "name": name, "extends": "ci-focused" });
-            let once = call().body(profile("once")).header(ONCE);
-            vec![call().body(profile("{new}")), once]
-        }
-        ("GET", "/api/v1/profiles/{name}") => vec![call(), call().query("resolve=true")],
-        ("POST", "/api/v1/profiles/{name}/validate") => {
-            vec![call(), call().body(json!({ "extends": "nobody" }))]
-        }
-        ("PUT", "/api/v1/profiles/{name}") => vec![call().body(json!({ "description": "x" }))],
-        ("PUT", "/v1/templates/{id}") => vec![call().body(json!({ "name": "New" }))],
-        ("POST", "/api/v1/work-orders/{id}/runs") => vec![call(), call().header(ONCE)],
-        ("POST", "/api/v1/work-orders/{id}/kill") => vec![
-            call(),
-            call().body(json!({ "immediate": true, "reason": "enough" })),
-        ],
-        // A dry run: a real one would take from the other samples what they are about.
-        ("POST", "/api/v1/work-orders/purge") => {
-            vec![call().body(json!({ "dryRun": true, "olderThanDays": 1 }))]
-        }
-        ("POST", "/v1/runs/{id}/cancel") => {
-            vec![call(), call().body(json!({ "reason": "enough" }))]
-        }
-        (
-            "GET",
-            "/v1/work-orders/{id}"
-            | "/v1/runs/{id}"
-            | "/v1/runs/{id}/logs"
-            | "/v1/runs/{id}/diff"
-            | "/api/v1/queue/position/{workOrderId}"
-            | "/api/v1/queue/health"
-            | "/v1/credits"
-            | "/api/v1/profiles"
-            | "/api/v1/work-orders/{id}/audit"
-            | "/api/v1/audit/runs/{runId}"
-            | "/api/v1/audit/runs/{runId}/changes"
-            | "/api/v1/audit/runs/{runId}/snapshots"
-            | "/api/v1/audit/runs/{runId}/summary"
-            | "/v1/templates"
-            | "/v1/templates/{id}"
-            | "/openapi.json",
-        )
-        | (
-            "DELETE",
-            "/api/v1/work-orders/{id}" | "/v1/templates/{id}" | "/api/v1/profiles/{name}",
-        ) => vec![call()],
-        ("POST", "/api/v1/verification/plugins") => {
-            let once = call().body(plugin("custom:once")).header(ONCE);
-            vec![call().body(plugin("custom:{new}")), once]
-        }
-        ("POST", "/api/v1/verification/run") => {
-            vec![call().body(json!({ "workDir": "{workDir}" }))]
-        }
-        ("GET", "/api/v1/verification/plugins" | "/api/v1/verification/plugins/{id}")
-        | ("DELETE", "/api/v1/verification/plugins/{id}")
-        | (
-            "POST",
-            "/api/v1/verification/plugins/{id}/enable"
-            | "/api/v1/verification/plugins/{id}/disable",
-        ) => vec![call()],
-        ("POST", "/control/verifications/claim") => {
-            let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
-            vec![call().body(json!({ "nonce": nonce, "token": "0".repeat(64) }))]
-        }
-        ("POST", "/control/{orgId}/verifications/{verificationId}/report") => {
-            vec![call().body(json!({ "type": "begun" }))]
-        }
-        ("POST", "/control/claim") => {
-            vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
-        }
-        ("POST", "/control/{orgId}/runs/{runId}/report") => {
-            let at = "2026-11-20T08:00:00.000Z";
-            let event = json!({ "type": "iterationStarted", "iteration": 1 });
-            let events = json!([{ "number": 1, "at": at, "event": event }]);
-            let heartbeat = call().body(json!({ "events": [] }));
-            vec![heartbeat, call().body(json!({ "events": events }))]
-        }
-        ("POST", "/control/{orgId}/runs/{runId}/finish") => vec![
-            call().body(json!({ "events": [], "outcome": failed, "iterations": 1, "usage": [] })),
-        ],
-        ("POST", "/control/{orgId}/runs/{runId}/logs") => {
-            vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
-        }
-        ("POST", "/control/{orgId}/runs/{runId}/diff") => {
-            let diff = json!({
-                "iteration": 1, "baseCommit": "c0", "commit": "c1", "diff": EMPTY_GZIP, "bytes": 0,
-            });
-            vec![call().body(diff)]
-        }
-        (method, path) => panic!("say in {} how {method} {path} is called", file!()),
-    }
-}
 
 impl Sample {
     fn of(route: &'static Route) -> Sample {

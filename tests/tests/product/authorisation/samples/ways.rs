@@ -1,0 +1,152 @@
+//! The ways in which each route is called, by its function.
+
+use awo_http::routes::Route;
+use serde_json::json;
+
+use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, plugin, template};
+use crate::http_api::order;
+
+/// The ways in which a route is called.
+///
+/// # Panics
+/// If nobody has said how.
+pub fn of(route: &'static Route) -> Vec<Sample> {
+    let ways = reads(route)
+        .or_else(|| changes(route))
+        .or_else(|| settings(route))
+        .or_else(|| of_runners(route));
+    let Route { method, path, .. } = route;
+    ways.unwrap_or_else(|| panic!("say in {} how {method} {path} is called", file!()))
+}
+
+fn reads(route: &'static Route) -> Option<Vec<Sample>> {
+    let call = || Sample::of(route);
+    Some(match route.function {
+        "list-work-orders" => vec![
+            call(),
+            call().query("status=queued&limit=100"),
+            call().query("tenantId={tenant}"),
+        ],
+        "list-runs" => vec![
+            call(),
+            call().query("workOrderId={workOrder}"),
+            call().query("status=queued&tenantId={tenant}"),
+        ],
+        "list-run-events" => vec![call(), call().header(LIVE)],
+        "list-credit-transactions" => vec![
+            call(),
+            call().query("limit=5"),
+            call().query("type=deduction&tenantId={tenant}"),
+        ],
+        "get-usage-summary" => vec![
+            call(),
+            call().query("workOrderId={workOrder}"),
+            call().query("runId={run}"),
+        ],
+        "get-profile" => vec![call(), call().query("resolve=true")],
+        "get-work-order"
+        | "get-run"
+        | "get-run-logs"
+        | "get-run-diff"
+        | "get-queue-position"
+        | "get-queue-health"
+        | "get-credits"
+        | "get-work-order-audit"
+        | "get-run-audit"
+        | "list-config-changes"
+        | "list-config-snapshots"
+        | "get-run-audit-summary"
+        | "list-profiles"
+        | "list-templates"
+        | "get-template"
+        | "list-plugins"
+        | "get-plugin"
+        | "get-openapi" => vec![call()],
+        _ => return None,
+    })
+}
+
+/// Of work orders, runs and workspaces.
+fn changes(route: &'static Route) -> Option<Vec<Sample>> {
+    let call = || Sample::of(route);
+    Some(match route.function {
+        "create-work-order" => {
+            let create = call().body(order());
+            vec![create.clone(), create.header(ONCE)]
+        }
+        "start-run" => vec![call(), call().header(ONCE)],
+        "kill-work-order" => vec![
+            call(),
+            call().body(json!({ "immediate": true, "reason": "enough" })),
+        ],
+        // A dry run: a real one would take from the other samples what they are about.
+        "purge-work-orders" => vec![call().body(json!({ "dryRun": true, "olderThanDays": 1 }))],
+        "cancel-run" => vec![call(), call().body(json!({ "reason": "enough" }))],
+        "cancel-work-order" => vec![call()],
+        "run-verification" => vec![call().body(json!({ "workDir": "{workDir}" }))],
+        _ => return None,
+    })
+}
+
+fn settings(route: &'static Route) -> Option<Vec<Sample>> {
+    let call = || Sample::of(route);
+    Some(match route.function {
+        "create-template" => {
+            let once = call().body(template("once")).header(ONCE);
+            vec![call().body(template("{new}")), once]
+        }
+        "update-template" => vec![call().body(json!({ "name": "New" }))],
+        "create-profile" => {
+            let profile = |name| json!({ "name": name, "extends": "ci-focused" });
+            let once = call().body(profile("once")).header(ONCE);
+            vec![call().body(profile("{new}")), once]
+        }
+        "validate-profile" => vec![call(), call().body(json!({ "extends": "nobody" }))],
+        "update-profile" => vec![call().body(json!({ "description": "x" }))],
+        "register-plugin" => {
+            let once = call().body(plugin("custom:once")).header(ONCE);
+            vec![call().body(plugin("custom:{new}")), once]
+        }
+        "delete-template" | "delete-profile" | "delete-plugin" | "enable-plugin"
+        | "disable-plugin" => vec![call()],
+        _ => return None,
+    })
+}
+
+/// Of the runners' own API, which is one function.
+fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
+    let call = || Sample::of(route);
+    let failed = json!({ "type": "failed", "code": "AGENT_FAILED", "message": "it failed" });
+    Some(match route.path {
+        "/control/claim" => {
+            vec![call().body(json!({ "nonce": "{nonce}", "token": "0".repeat(64) }))]
+        }
+        "/control/{orgId}/runs/{runId}/report" => {
+            let at = "2026-11-20T08:00:00.000Z";
+            let event = json!({ "type": "iterationStarted", "iteration": 1 });
+            let events = json!([{ "number": 1, "at": at, "event": event }]);
+            let heartbeat = call().body(json!({ "events": [] }));
+            vec![heartbeat, call().body(json!({ "events": events }))]
+        }
+        "/control/{orgId}/runs/{runId}/finish" => vec![
+            call().body(json!({ "events": [], "outcome": failed, "iterations": 1, "usage": [] })),
+        ],
+        "/control/{orgId}/runs/{runId}/logs" => {
+            vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
+        }
+        "/control/{orgId}/runs/{runId}/diff" => {
+            let diff = json!({
+                "iteration": 1, "baseCommit": "c0", "commit": "c1", "diff": EMPTY_GZIP, "bytes": 0,
+            });
+            vec![call().body(diff)]
+        }
+        "/control/verifications/claim" => {
+            let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
+            vec![call().body(json!({ "nonce": nonce, "token": "0".repeat(64) }))]
+        }
+        "/control/{orgId}/verifications/{verificationId}/report" => {
+            vec![call().body(json!({ "type": "begun" }))]
+        }
+        _ => return None,
+    })
+}
