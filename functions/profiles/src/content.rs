@@ -3,12 +3,13 @@
 
 use awo_domain::Error;
 use awo_domain::money::MicroCredits;
+use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
     BONUS_ITERATIONS, Content, DISK_MB, DURATION_MS, ExecutionLimits, GitOps, Groups, ITERATIONS,
     LoopStrategy, MAX_COMMIT_PREFIX, MAX_DESCRIPTION, MAX_LABEL, MAX_LABELS, MAX_LEVELS,
-    MAX_PLUGIN_ID, MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS, MAX_SIGNAL, MAX_SIGNALS,
-    MAX_STRATEGY_NAME, MEMORY_MB, PROCESSES, RETRIES, TOKENS, VERIFICATION_MS, Verification,
-    WINDOW, check_branch_prefix, check_line, check_params,
+    MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS, MAX_SIGNAL, MAX_SIGNALS, MAX_STRATEGY_NAME,
+    MEMORY_MB, PROCESSES, RETRIES, TOKENS, VERIFICATION_MS, Verification, WINDOW,
+    check_branch_prefix, check_line, check_params,
 };
 use awo_domain::profile::{GitMode, ProfileName, StrategyType};
 use awo_domain::source::Branch;
@@ -86,7 +87,9 @@ fn verification(value: Value) -> Option<Verification> {
         Some(Verification {
             levels: levels(o, "levels"),
             skip_levels: levels(o, "skipLevels"),
-            plugin_ids: lines(o, "pluginIds", MAX_PLUGINS, MAX_PLUGIN_ID),
+            plugin_ids: o.optional("pluginIds", |v| {
+                v.list(0..=MAX_PLUGINS, |v| v.parsed(plugin_id))
+            }),
             timeout_ms: o.optional("timeoutMs", |v| v.whole(VERIFICATION_MS)),
             retry_flaky: small(o, "retryFlaky", RETRIES),
         })
@@ -157,6 +160,11 @@ fn levels(o: &mut Object, name: &str) -> Option<Vec<Level>> {
             .map_err(|_| "must be one of L0, L1, L2, L3, custom".to_owned())
     };
     o.optional(name, |v| v.list(0..=MAX_LEVELS, |v| v.parsed(level)))
+}
+
+/// A plugin need not be there yet; what is no id would never be.
+fn plugin_id(text: &str) -> Result<String, String> {
+    PluginId::parse(text).map(|_| text.to_owned())
 }
 
 fn share(number: f64) -> Result<f64, String> {

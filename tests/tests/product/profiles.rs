@@ -179,7 +179,7 @@ async fn every_fault_of_a_profile_is_told_with_its_path() {
         "name": "no name", "description": 1, "more": 1,
         "loopStrategy": { "type": "magic", "baseIterations": 0, "convergenceThreshold": 1.5, "windowSize": 1,
             "completionSignals": ["a\nb"], "params": { "a b": 1 }, "unknown": 1 },
-        "verification": { "levels": ["L9"], "timeoutMs": 1, "retryFlaky": 4 },
+        "verification": { "levels": ["L9"], "pluginIds": ["unit tests"], "timeoutMs": 1, "retryFlaky": 4 },
         "gitOps": { "mode": "fax", "branchPrefix": "a..", "targetBranch": "-x", "draft": "yes" },
         "executionLimits": { "maxIterations": 101, "maxCredits": 0, "maxMemoryMb": 1.5, "maxTotalTokens": null },
     });
@@ -203,6 +203,7 @@ async fn every_fault_of_a_profile_is_told_with_its_path() {
         "/more",
         "/name",
         "/verification/levels/0",
+        "/verification/pluginIds/0",
         "/verification/retryFlaky",
         "/verification/timeoutMs",
     ];

@@ -120,3 +120,16 @@ fn a_pull_request_that_is_not_opened_is_told_and_the_branch_is_pushed() {
     };
     assert!(reason.starts_with("no pull request was opened"), "{reason}");
 }
+
+#[test]
+fn only_the_plugins_that_the_profile_names_run() {
+    let plan = "tests: [{name: unit, run: 'false'}]\ncontracts: {requiredFiles: [README.md]}\n";
+    let mut scene = Scene::new(&[("verify.yaml", plan), ("README.md", "x\n")], "date > x");
+    scene.spec.profile.verification.plugin_ids = vec!["built-in:contracts".to_owned()];
+    let ended = scene.run();
+    ended.succeeded();
+    let ran: Vec<String> = (ended.results().iter())
+        .map(|result| result.plugin_id.to_string())
+        .collect();
+    assert_eq!(ran, ["built-in:contracts"]);
+}

@@ -40,8 +40,6 @@ pub const MAX_PARAM_NAME: usize = 64;
 pub const MAX_LEVELS: usize = 5;
 /// Most plugins that a profile names.
 pub const MAX_PLUGINS: usize = 20;
-/// Longest id of a plugin, in characters.
-pub const MAX_PLUGIN_ID: usize = 100;
 /// Milliseconds of one verification.
 pub const VERIFICATION_MS: RangeInclusive<u64> = 1_000..=3_600_000;
 /// How often a check may be tried again.
