@@ -7,6 +7,7 @@ mod address;
 mod admin;
 mod answers;
 mod arguments;
+mod bars;
 mod cancel;
 mod client;
 mod diff;

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answers::{self, Transactions};
 use crate::arguments::{Part, Usage};
+use crate::bars::{bar, painted};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::list::{number_cell, pages, table};
@@ -14,7 +15,6 @@ use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
 use crate::screen::Screen;
-use crate::usage::{bar, painted};
 
 const PATH: &str = "/v1/credits/usage";
 const EVERYTHING: Part = Part {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{Cell, Color};
+use comfy_table::Cell;
 use serde::Deserialize;
 
 use crate::answers;
 use crate::arguments::{By, Usage};
+use crate::bars::{bar, painted};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::list::{number_cell, table};
@@ -16,11 +17,6 @@ use crate::read::field;
 use crate::tenants;
 
 const PATH: &str = "/api/v1/usage/summary";
-/// Cells of the longest bar.
-const BAR: usize = 24;
-/// A cell of a bar by eighths.
-const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
@@ -148,28 +144,6 @@ fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
     }
 }
 
-/// A cell with a bar.
-pub fn painted(bar: String, output: &Output) -> Cell {
-    let bar = Cell::new(bar);
-    match output.paint.is_on() {
-        true => bar.fg(Color::Cyan),
-        false => bar,
-    }
-}
-
-/// A bar as long as its part of the longest one, in eighths of a cell.
-pub fn bar(part: f64, most: f64) -> String {
-    let share = if most > 0.0 { part / most } else { 0.0 };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "the share is between 0 and 1, so there are between 0 and 8 × BAR eighths"
-    )]
-    let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
-    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-}
-
 /// The days of the API's table: executions of their own rows, all else of their models'.
 fn days(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
     let broken = || Failure::Broken("the service's CSV does not read".to_owned());
@@ -217,14 +191,6 @@ fn cells(line: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bar_is_as_long_as_its_part_of_the_longest() {
-        for (part, most, cells) in [(0.0, 0.0, 0), (1.0, 1.0, BAR), (1.0, 2.0, BAR / 2)] {
-            assert_eq!(bar(part, most).chars().count(), cells, "{part} of {most}");
-        }
-        assert_eq!(bar(1.0, 192.0), "▏");
-    }
 
     #[test]
     fn days_are_added_up_from_the_rows_of_their_models() {
