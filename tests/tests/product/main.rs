@@ -29,6 +29,7 @@ mod profiles;
 mod purge;
 mod queue;
 mod restart;
+mod rivals;
 mod shares;
 mod stopped_runners;
 mod stops;

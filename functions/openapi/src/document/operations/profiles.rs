@@ -82,7 +82,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_PROFILE,
         "Replace a profile",
-        "Whole: what the body does not say is gone. Runs go by it from their next iteration on.",
+        "Whole: what the body does not say is gone. Runs go by it from their next iteration on. 409 means that others kept changing profiles.",
     )
     .body(body, example())
     .fails(&[Failure::Conflict])

@@ -67,9 +67,10 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_TEMPLATE,
         "Update a template",
-        "The fields that are given replace those that are there; the result is checked as a whole. Built-in ones are 403.",
+        "The fields that are given replace those that are there; the result is checked as a whole. Built-in ones are 403; 409 means that others kept changing it.",
     )
     .body(object(content(["name", "source"])), json!({ "description": "Where our services live", "tags": [] }))
+    .fails(&[Failure::Conflict])
     .answers(Success::of::<TemplateShape>(schemas, 200, "The template."))
 }
 

@@ -156,11 +156,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     )
     .body(body, example)
     .idempotent()
-    .fails(&[
-        Failure::Conflict,
-        Failure::InsufficientCredits,
-        Failure::QueueFull,
-    ])
+    .fails(&[Failure::InsufficientCredits, Failure::QueueFull])
     .answers(Success::of::<WorkOrderShape>(
         schemas,
         201,

@@ -1,0 +1,53 @@
+//! Many who change the same thing at once.
+
+use std::collections::BTreeSet;
+
+use awo_tests::client::Client;
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::http_api::quiet_service;
+
+/// More than an update gives way to before it gives up.
+const RIVALS: u32 = 48;
+/// How often they meet before it counts as luck that nobody gave up.
+const ROUNDS: u32 = 10;
+
+async fn put(client: &Client, path: &str, description: String) -> (u16, String) {
+    let body = json!({ "description": description }).to_string();
+    let headers = [("content-type", "application/json")];
+    let answer = client.send("PUT", path, &headers, body.into_bytes()).await;
+    (answer.status, description)
+}
+
+/// Lets rivals change a thing until one was told to try again. Whoever was not is in what there is
+/// now, or was followed by another.
+async fn rival(client: &Client, path: &str, thing: fn(&Value) -> &Value) {
+    for round in 0..ROUNDS {
+        let rivals = (0..RIVALS).map(|n| put(client, path, format!("round {round}, rival {n}")));
+        let answers = join_all(rivals).await;
+        let statuses: BTreeSet<u16> = answers.iter().map(|(status, _)| *status).collect();
+        assert!(statuses.is_subset(&[200, 409].into()), "{statuses:?}");
+        let read = client.get(path).await.body;
+        let last = thing(&read)["description"].clone();
+        let heard = answers.iter().find(|(_, description)| last == *description);
+        assert_eq!(heard.map(|(status, _)| *status), Some(200), "{last}");
+        if statuses.contains(&409) {
+            return;
+        }
+    }
+    panic!("{RIVALS} rivals of {path} never made one give up");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_cannot_change_what_all_others_change_is_told_to_try_again() {
+    let service = quiet_service().await;
+    let client = &service.client;
+    let source = json!({ "type": "git", "repository": "https://git.invalid/a.git" });
+    let template = json!({ "id": "ours", "name": "Ours", "source": source });
+    assert_eq!(client.post("/v1/templates", &template).await.status, 201);
+    let profile = json!({ "name": "ours" });
+    assert_eq!(client.post("/api/v1/profiles", &profile).await.status, 201);
+    rival(client, "/v1/templates/ours", |body| body).await;
+    rival(client, "/api/v1/profiles/ours", |body| &body["data"]).await;
+}
