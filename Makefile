@@ -35,10 +35,10 @@ test-model: ## Compare N random sequences of everything with the model (N=10000;
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
-openapi: ## Write docs/openapi.json and its examples anew, from the code and its answers
-	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::the_document
-	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::examples
-	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product openapi::
+openapi: programs ## Write docs/openapi.json and its examples anew, from the code and its answers
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::the_document
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
+	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::
 
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check

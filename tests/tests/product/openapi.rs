@@ -1,8 +1,10 @@
 //! The OpenAPI document: what the route table and the types say, with answers that were really
 //! given as its examples.
 
+mod errors;
 mod examples;
 mod scene;
+mod timeless;
 
 use std::path::{Path, PathBuf};
 

@@ -20,7 +20,6 @@ pub struct Scene {
     pub service: TestService,
     /// A work order that waits.
     pub waiting: String,
-    pub waiting_run: String,
     /// A work order whose run was verified and succeeded.
     pub done: String,
     pub done_run: String,
@@ -65,7 +64,6 @@ impl Scene {
         let id = |answer: &Answer, name: &str| answer.body[name].as_str().unwrap().to_owned();
         Scene {
             waiting: id(&waiting, "id"),
-            waiting_run: id(&waiting, "runId"),
             done: id(&done, "id"),
             done_run: id(&done, "runId"),
             running: id(&running, "id"),
