@@ -14,3 +14,4 @@ mod errors;
 mod events;
 mod follow;
 mod orders;
+mod usage;
