@@ -52,7 +52,7 @@ fn the_document_is_what_the_route_table_and_the_types_say() {
 }
 
 #[test]
-fn every_example_is_as_its_schema_says() {
+fn every_example_and_every_default_is_as_its_schema_says() {
     let document = &*contract::DOCUMENT;
     let mut examples = 0;
     let mut waiting = vec![document];
@@ -60,6 +60,9 @@ fn every_example_is_as_its_schema_says() {
         if let (Some(example), Some(schema)) = (value.get("example"), value.get("schema")) {
             contract::conforms(schema, example, &example.to_string());
             examples += 1;
+        }
+        if let (Some(default), true) = (value.get("default"), value.get("type").is_some()) {
+            contract::conforms(value, default, &value.to_string());
         }
         match value {
             Value::Array(items) => waiting.extend(items),

@@ -61,6 +61,9 @@ fn tidy(schema: &mut Value) {
             {
                 *to = short.to_owned();
             }
+            if members.get("default") == Some(&Value::Null) {
+                members.remove("default");
+            }
             let required = members.get("required").cloned().unwrap_or(json!([]));
             let is_required = |name: &str| {
                 required
