@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
+import operations  # noqa: E402
 import spine  # noqa: E402
 import stops  # noqa: E402
 from processes import tail  # noqa: E402
@@ -142,6 +143,8 @@ def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> 
             spine.fails_alone(client)
         with step("stopping and starting again"):
             stops.stops(client, origin, stack, door)
+        with step("every other operation"):
+            operations.answer(client)
         with step("one whose messages are lost"):
             spine.heals(client, origin, stack, door)
         with step("the roles"):

@@ -145,7 +145,7 @@ def refuses_what_it_must(client: Client) -> None:
         enveloped = "success" in answer.json()
         expect(enveloped == path.startswith("/api/"), f"{path} answers in the wrong style")
     allow = client.call("PATCH", "/v1/work-orders").headers.get("allow")
-    expect(allow == "POST, GET", f"Allow: {allow}")
+    expect(allow == "POST, GET, HEAD, OPTIONS", f"Allow: {allow}")
     # Only a gateway that treats bodies as binary lets the function see the broken byte; any other
     # would replace it, and the order would be taken.
     body = order("https://127.0.0.1:1/nothing.git").replace(b"greeting", b"\xff")
@@ -307,6 +307,7 @@ def roles_hold(client: Client, stack: Stack) -> None:
     ours = f"arn:aws:ecs:{REGION}:000000000000:task/{stack.outputs['Cluster']}/0123"
     others = f"arn:aws:ecs:{REGION}:000000000000:task/other/0123"
     ledger = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['LedgerTable']}"
+    work = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['WorkTable']}"
     secret = f"arn:aws:secretsmanager:{REGION}:000000000000:secret:"
     in_cluster = {"ecs:cluster": f"arn:aws:ecs:{REGION}:000000000000:cluster/{stack.outputs['Cluster']}"}
     for may, program, action, resource, context in [
@@ -316,6 +317,7 @@ def roles_hold(client: Client, stack: Stack) -> None:
         (False, "sweep", "ecs:ListTasks", "*", {"ecs:cluster": "arn:aws:ecs:us-east-1:000000000000:cluster/other"}),
         (False, "dispatch-runs", "iam:PassRole", "arn:aws:iam::000000000000:role/admin", {}),
         (True, "sweep", "dynamodb:PutItem", ledger, {}),
+        (True, "sweep", "dynamodb:BatchWriteItem", work, {}),
         (False, "sweep", "dynamodb:DeleteItem", ledger, {}),
         (False, "get-run", "dynamodb:GetItem", ledger, {}),
         (True, "control", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),

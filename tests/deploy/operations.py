@@ -1,0 +1,79 @@
+"""Every operation that the other steps do not call, called once: that its function is there, that
+its role allows what its code does, and that it answers with a status that it is documented with.
+
+Bodies are the examples of docs/openapi.json."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from progress import expect, say
+from spine import Client
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/openapi.json"
+
+# Method, path and status; names stand for what the work order before has left.
+CALLS = """
+GET /openapi.json 200
+GET /v1/credits 200
+GET /api/v1/usage/summary 200
+GET /api/v1/usage/summary?workOrderId={workOrder} 200
+GET /v1/runs/{run}/diff 200
+GET /api/v1/work-orders/{workOrder}/audit 200
+GET /api/v1/audit/runs/{run} 200
+GET /api/v1/audit/runs/{run}/changes 200
+GET /api/v1/audit/runs/{run}/snapshots 200
+GET /api/v1/audit/runs/{run}/summary 200
+POST /v1/templates 201
+GET /v1/templates 200
+PUT /v1/templates/services 200
+GET /v1/templates/services 200
+DELETE /v1/templates/services 204
+POST /api/v1/profiles 201
+GET /api/v1/profiles 200
+PUT /api/v1/profiles/careful 200
+GET /api/v1/profiles/careful?resolve=true 200
+POST /api/v1/profiles/careful/validate 200
+DELETE /api/v1/profiles/careful 204
+POST /api/v1/verification/plugins 201
+GET /api/v1/verification/plugins 200
+GET /api/v1/verification/plugins/custom:licences 200
+POST /api/v1/verification/plugins/custom:licences/disable 200
+POST /api/v1/verification/plugins/custom:licences/enable 200
+DELETE /api/v1/verification/plugins/custom:licences 204
+POST /api/v1/verification/run 400
+POST /api/v1/work-orders/purge 200
+"""
+
+
+def operation(document: dict, method: str, path: str) -> dict:
+    """What the document tells of a call."""
+    parts = path.split("?")[0].split("/")
+    for template, methods in document["paths"].items():
+        wanted = template.split("/")
+        fits = len(wanted) == len(parts) and all(w == p or w.startswith("{") for w, p in zip(wanted, parts))
+        if fits and method.lower() in methods and ("{" not in template or path.split("?")[0] not in document["paths"]):
+            return methods[method.lower()]
+    raise AssertionError(f"{method} {path} is not documented")
+
+
+def answer(client: Client) -> None:
+    document = json.loads(DOCUMENT.read_text())
+    done = client.get("/v1/runs?status=succeeded&limit=1")["runs"][0]
+    called = 0
+    for line in CALLS.split("\n"):
+        if not line:
+            continue
+        method, path, status = line.split(" ")
+        path = path.replace("{workOrder}", done["workOrderId"]).replace("{run}", done["runId"])
+        told = operation(document, method, path)
+        content = told.get("requestBody", {}).get("content", {}).get("application/json", {})
+        body = json.dumps(content["example"]).encode() if content else None
+        found = client.call(method, path, body)
+        expect(found.status == int(status), f"{method} {path}: {found.status} {found.body[:500]!r}")
+        expect(status in told["responses"], f"{method} {path}: {status} is not documented")
+        called += 1
+    purged = client.call("POST", "/api/v1/work-orders/purge", json.dumps({"statuses": ["failed"]}).encode())
+    expect(purged.json().get("data", {}).get("deletedCount", 0) > 0, f"purge: {purged.status} {purged.body[:500]!r}")
+    say(f"  {called + 1} calls answered as documented")
