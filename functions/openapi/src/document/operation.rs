@@ -140,6 +140,13 @@ impl Operation {
         self
     }
 
+    /// A list that tenants and their users narrow.
+    pub fn tenants(self) -> Operation {
+        let text = json!({ "type": "string" });
+        self.query("tenantId", text.clone(), "Those of this tenant.")
+            .query("tenantUserId", text, "Those of this user of a tenant.")
+    }
+
     /// A list in pages.
     pub fn pages(self, limit: u32) -> Operation {
         let limit = default(whole(1..=u64::from(MAX_LIMIT)), limit);

@@ -67,16 +67,7 @@ fn transactions(schemas: &mut Schemas) -> Operation {
     )
     .query("startDate", bound(), FROM)
     .query("endDate", bound(), UNTIL)
-    .query(
-        "tenantId",
-        json!({ "type": "string" }),
-        "Those of this tenant.",
-    )
-    .query(
-        "tenantUserId",
-        json!({ "type": "string" }),
-        "Those of this user of a tenant.",
-    )
+    .tenants()
     .query(
         "type",
         schemas.of::<TransactionType>(),

@@ -33,16 +33,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         schemas.of::<WorkOrderStatus>(),
         "Those of this status.",
     )
-    .query(
-        "tenantId",
-        json!({ "type": "string" }),
-        "Those of this tenant.",
-    )
-    .query(
-        "tenantUserId",
-        json!({ "type": "string" }),
-        "Those of this user of a tenant.",
-    )
+    .tenants()
     .query(
         "parentId",
         schemas.of::<WorkOrderId>(),
