@@ -15,6 +15,7 @@ mod hooks;
 mod hostile;
 mod logs;
 mod protocol;
+mod reports;
 mod runs;
 mod scene;
 mod stopping;
