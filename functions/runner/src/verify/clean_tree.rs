@@ -34,11 +34,8 @@ impl Verification<'_> {
             return Ok(None);
         };
         let dir = &self.subject.dir;
-        match tree
-            .repository
-            .differing(dir, &tree.index, LOOK_LIMIT)
-            .await
-        {
+        let limit = LOOK_LIMIT.min(self.left());
+        match tree.repository.differing(dir, &tree.index, limit).await {
             Ok(paths) => Ok(Some(Ok(paths.into_iter().collect()))),
             Err(GitError::Stopped) => Err(Stopped::default()),
             Err(why) => Ok(Some(Err(why.to_string()))),

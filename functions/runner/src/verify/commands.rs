@@ -79,7 +79,10 @@ impl Verification<'_> {
     async fn command(&self, command: &Command) -> Result<Vec<Check>, Stopped> {
         let dir = &self.subject.dir;
         let report = command.report.as_ref();
-        let before = report.map(|report| Stamp::of(dir, report.path.as_str()));
+        let before = match report {
+            Some(report) => Some(Stamp::before(dir, report.path.as_str()).await),
+            None => None,
+        };
         let finished = match self.shell(command).await? {
             Ok(finished) => finished,
             Err(check) => return Ok(vec![check]),

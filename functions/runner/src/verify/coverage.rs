@@ -19,9 +19,9 @@ const NAME: &str = "coverage";
 
 impl Verification<'_> {
     /// What stands where the report will be.
-    pub(super) fn coverage_stamp(&self) -> Option<Stamp> {
+    pub(super) async fn coverage_stamp(&self) -> Option<Stamp> {
         let coverage = self.plan.sanity.coverage.as_ref()?;
-        Some(Stamp::of(&self.subject.dir, coverage.path.as_str()))
+        Some(Stamp::before(&self.subject.dir, coverage.path.as_str()).await)
     }
 
     pub(super) fn coverage(&self, coverage: &Coverage) -> Check {

@@ -133,7 +133,7 @@ impl<'a> Verification<'a> {
     pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<CombinedResult, Stopped> {
         let began = Instant::now();
         self.differed_before = self.differing().await?;
-        self.coverage_before = self.coverage_stamp();
+        self.coverage_before = self.coverage_stamp().await;
         let mut results: Vec<PluginResult> = Vec::new();
         for plugin in plugins {
             let closes =

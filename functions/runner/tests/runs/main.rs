@@ -10,6 +10,7 @@ mod by_hand;
 mod control_double;
 mod delivery;
 mod diffs;
+mod documented;
 mod hearing;
 mod hooks;
 mod hostile;
