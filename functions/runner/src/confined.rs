@@ -44,6 +44,12 @@ pub(crate) fn metadata_within(root: &Path, relative: &Path) -> Result<Metadata, 
     file.metadata().map_err(Unreadable::Io)
 }
 
+/// What `relative` below `root`, its links followed, leads to.
+pub(crate) fn metadata_of_target(root: &Path, relative: &Path) -> Result<Metadata, Unreadable> {
+    let file = open_within(root, relative, OFlag::O_PATH)?;
+    file.metadata().map_err(Unreadable::Io)
+}
+
 /// True if `relative` below `root`, its links followed, leads out of `root`.
 pub(crate) fn escapes(root: &Path, relative: &Path) -> bool {
     let opened = open_within(root, relative, OFlag::O_PATH);

@@ -78,7 +78,7 @@ fn is_continuation(byte: u8) -> bool {
 }
 
 /// Text without what would steer a terminal: escape sequences and control characters.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

@@ -218,6 +218,39 @@ impl Repository {
         self.git.call(call).await.map(drop)
     }
 
+    /// Files of `dir` that are not what its index says: changed ones, those that are gone, and
+    /// those that git neither knows nor ignores.
+    pub(crate) async fn differing(
+        &self,
+        dir: &Path,
+        index: &Path,
+        limit: Duration,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        // Its owner was changed, and with it the time that git would look at.
+        let by_content = [
+            "-c",
+            "core.checkStat=minimal",
+            "-c",
+            "core.trustctime=false",
+        ];
+        let args = ["ls-files", "-z", "--modified", "--deleted", "--others"];
+        let args = by_content
+            .into_iter()
+            .chain(args)
+            .chain(["--exclude-standard"]);
+        let mut call = self.here(Call::new(args));
+        call.work_tree = Some(dir);
+        call.index = Some(index);
+        call.limit = Some(limit);
+        let bytes = self.git.call(call).await?;
+        let paths = bytes
+            .split(|byte| *byte == 0)
+            .filter(|path| !path.is_empty());
+        Ok(paths
+            .map(|path| OsString::from_vec(path.to_vec()).into())
+            .collect())
+    }
+
     /// Pushes a commit as a branch; the answer says what became of it.
     pub(crate) async fn push(
         &self,

@@ -96,7 +96,7 @@ impl BuiltIn {
             ),
             BuiltIn::Sanity => (
                 "Sanity",
-                "Large files, debug leftovers and the coverage of the tests.",
+                "Large files, debug leftovers, a clean tree and the coverage of the tests.",
             ),
         }
     }

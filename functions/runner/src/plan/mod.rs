@@ -17,7 +17,8 @@ use crate::confined::{self, Unreadable};
 
 pub(crate) use detected::{Manifest, is_test_file};
 pub(crate) use types::{
-    Blackbox, Command, Coverage, CoverageFormat, Expect, Plan, Schema, SchemaCheck,
+    Blackbox, Command, Coverage, CoverageFormat, Expect, Plan, Schema, SchemaCheck, TestReport,
+    TestReportFormat,
 };
 pub(crate) use values::{Glob, glob_set};
 

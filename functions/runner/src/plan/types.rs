@@ -43,35 +43,22 @@ pub(crate) struct Command {
     pub(crate) run: Text,
     #[serde(default)]
     timeout_ms: TimeoutMs,
-    /// A structured report that the command writes. It is parsed and held to be valid, but
-    /// until reports are read the exit code alone decides.
+    /// A structured report that the command writes.
     #[serde(default)]
-    #[expect(
-        dead_code,
-        reason = "read for its validity; the exit code decides for now"
-    )]
-    report: Option<TestReport>,
+    pub(crate) report: Option<TestReport>,
 }
 
 /// Where a command writes a structured report.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct TestReport {
-    #[expect(
-        dead_code,
-        reason = "read for its validity; the exit code decides for now"
-    )]
-    format: TestReportFormat,
-    #[expect(
-        dead_code,
-        reason = "read for its validity; the exit code decides for now"
-    )]
-    path: RelativePath,
+pub(crate) struct TestReport {
+    pub(crate) format: TestReportFormat,
+    pub(crate) path: RelativePath,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum TestReportFormat {
+pub(crate) enum TestReportFormat {
     Junit,
     Tap,
     Sarif,
@@ -202,6 +189,21 @@ impl Plan {
             Some((name, _)) => Err(format!("{name} has more than {MAX_ENTRIES} entries")),
             None => Ok(()),
         }
+    }
+
+    /// Whether verification runs anything but custom plugins.
+    pub(crate) fn has_commands(&self) -> bool {
+        let lists = [&self.setup, &self.contracts.commands, &self.tests];
+        lists.iter().any(|list| !list.is_empty()) || !self.blackbox.is_empty()
+    }
+
+    /// The paths of all reports that its commands write.
+    pub(crate) fn reports(&self) -> impl Iterator<Item = &str> {
+        let lists = [&self.setup, &self.contracts.commands, &self.tests];
+        let reports = lists.into_iter().flatten();
+        let reports = reports.filter_map(|command| Some(&command.report.as_ref()?.path));
+        let coverage = self.sanity.coverage.iter().map(|coverage| &coverage.path);
+        reports.chain(coverage).map(RelativePath::as_str)
     }
 
     /// What is put back to its base content.

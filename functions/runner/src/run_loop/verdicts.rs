@@ -12,7 +12,7 @@ use super::{Abort, Tally, Verdict, Work, fail};
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
 use crate::stop::Stopped;
-use crate::verify::{self, Verification, subject};
+use crate::verify::{self, Tree, Verification, subject};
 
 /// What a run is told whose profile wants a pull request.
 const NO_PULL_REQUEST: &str = "no pull request was opened: this service cannot open any yet; the \
@@ -77,7 +77,13 @@ impl Work<'_> {
         let limit = Duration::from_millis(self.spec.profile.verification.timeout_ms);
         let limit = limit.min(self.left());
         let plan = &self.frozen.plan;
-        let verification = Verification::new(self.supervised, plan, &subject, limit);
+        let tree = Tree {
+            repository: self.repository,
+            index: subject::index(self.layout, number),
+        };
+        let verification = Verification::new(self.supervised, plan, &subject, limit)
+            .of_commit(tree)
+            .retrying(self.spec.profile.verification.retry_flaky);
         let result = verification.run(plugins).await;
         let layout = self.layout.clone();
         // Nobody waits for it: the next one has a folder of its own.

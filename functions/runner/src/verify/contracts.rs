@@ -35,7 +35,7 @@ impl Verification<'_> {
         for schema in schemas.filter(|schema| self.looks_at(Path::new(schema.file.as_str()))) {
             checks.push(self.schema(schema));
         }
-        let commands = self.commands(&contracts.commands).await?;
+        let commands = self.commands(&contracts.commands, 0).await?;
         checks.extend(commands);
         Ok(checks)
     }

@@ -5,13 +5,20 @@
 //! check that cannot be judged (it ran out of time, its tool broke, it is not supported) is an
 //! `error`; nothing passes because nobody looked.
 //!
+//! A test command that fails may be run again, if the profile says so; what passes then is a
+//! warning, and so is what the commands leave behind in the checkout.
+//!
 //! Set-up commands run once, before the first level that runs any command, and count as checks
 //! of that level.
 
 mod blackbox;
+mod clean_tree;
+mod commands;
 mod contracts;
+mod coverage;
 mod custom;
 mod files;
+mod findings;
 mod report;
 mod sanity;
 pub(crate) mod subject;
@@ -30,6 +37,10 @@ use crate::plan::{Command, Plan};
 use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
+use clean_tree::Differing;
+use findings::Stamp;
+
+pub(crate) use clean_tree::Tree;
 pub(crate) use files::list as every_file;
 pub(crate) use report::{failing, feedback};
 
@@ -72,6 +83,16 @@ pub(crate) struct Verification<'a> {
     limit: Duration,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
+    /// How often a test command that fails is tried again.
+    retries: u32,
+    /// The commit that is verified; absent where a workspace is verified in place.
+    tree: Option<Tree<'a>>,
+    /// What differed from it before the first command.
+    differed_before: Option<Differing>,
+    /// What stood in the place of the coverage report before the first command.
+    coverage_before: Option<Stamp>,
+    /// Findings that are checks of their own so far.
+    named: usize,
 }
 
 impl<'a> Verification<'a> {
@@ -89,7 +110,23 @@ impl<'a> Verification<'a> {
             deadline: Instant::now() + limit,
             limit,
             set_up: None,
+            retries: 0,
+            tree: None,
+            differed_before: None,
+            coverage_before: None,
+            named: 0,
         }
+    }
+
+    /// Tries a test command that fails again, up to so many times.
+    pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
+        Verification { retries, ..self }
+    }
+
+    /// Says that the subject is the clean checkout of a commit.
+    pub(crate) fn of_commit(self, tree: Tree<'a>) -> Verification<'a> {
+        let tree = Some(tree);
+        Verification { tree, ..self }
     }
 
     /// Runs these plugins, which are in order.
@@ -98,6 +135,11 @@ impl<'a> Verification<'a> {
     /// When everything is to stop.
     pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<CombinedResult, Stopped> {
         let began = Instant::now();
+        let is_sanity = |plugin: &Plugin| plugin.id == PluginId::BuiltIn(BuiltIn::Sanity);
+        if plugins.iter().any(is_sanity) {
+            self.differed_before = self.differing().await?;
+            self.coverage_before = self.coverage_stamp().await;
+        }
         let mut results: Vec<PluginResult> = Vec::new();
         for plugin in plugins {
             let closes =
@@ -121,51 +163,14 @@ impl<'a> Verification<'a> {
         }
         match plugin.id {
             PluginId::BuiltIn(BuiltIn::Contracts) => self.contracts().await,
-            PluginId::BuiltIn(BuiltIn::Tests) => self.commands(&self.plan.tests).await,
+            PluginId::BuiltIn(BuiltIn::Tests) => {
+                let retries = self.retries;
+                self.commands(&self.plan.tests, retries).await
+            }
             PluginId::BuiltIn(BuiltIn::Blackbox) => self.blackbox().await,
-            PluginId::BuiltIn(BuiltIn::Sanity) => Ok(self.sanity()),
+            PluginId::BuiltIn(BuiltIn::Sanity) => self.sanity().await,
             PluginId::Custom(_) => self.custom(plugin).await,
         }
-    }
-
-    /// Runs the set-up commands if they were not; false if there is no use in going on.
-    async fn set_up(&mut self, checks: &mut Vec<Check>) -> Result<bool, Stopped> {
-        if let Some(done) = self.set_up {
-            return Ok(done);
-        }
-        for command in &self.plan.setup {
-            let mut check = self.command(command).await?;
-            check.name = format!("setup: {}", check.name);
-            let passed = check.status.passes();
-            checks.push(check);
-            if !passed {
-                self.set_up = Some(false);
-                return Ok(false);
-            }
-        }
-        self.set_up = Some(true);
-        Ok(true)
-    }
-
-    /// Set-up, then commands that are judged by their exit codes; all of them, so that an agent
-    /// learns of all that is wrong.
-    async fn commands(&mut self, commands: &[Command]) -> Result<Vec<Check>, Stopped> {
-        let mut checks = Vec::new();
-        if commands.is_empty() || !self.set_up(&mut checks).await? {
-            return Ok(checks);
-        }
-        for command in commands {
-            checks.push(self.command(command).await?);
-        }
-        Ok(checks)
-    }
-
-    async fn command(&self, command: &Command) -> Result<Check, Stopped> {
-        let finished = match self.shell(command).await? {
-            Ok(finished) => finished,
-            Err(check) => return Ok(check),
-        };
-        Ok(self.judged(command.name(), command.limit(), &finished))
     }
 
     /// Runs a command; a check where there is no time for it.

@@ -19,6 +19,8 @@ const MAX_MESSAGES_BYTES: usize = 131_072;
 const MAX_JSON_BYTES: usize = 280_000;
 /// Longest name of a check; a command without a name is its own.
 const MAX_NAME_CHARS: usize = 120;
+/// Checks of each plugin that stay where even their names are too much.
+const MAX_CHECKS: usize = 200;
 /// Most checks that a summary names.
 const MAX_NAMED: usize = 5;
 
@@ -109,6 +111,21 @@ fn bound(results: &mut [PluginResult]) {
         limit /= 2;
         bound_messages(results, limit);
     }
+    let mut most = MAX_CHECKS;
+    while most > 0 && is_large(results) {
+        for result in results.iter_mut() {
+            cut(&mut result.checks, most);
+        }
+        most /= 2;
+    }
+}
+
+/// Keeps so many checks, and of these rather those that do not pass; the summary counts them all.
+fn cut(checks: &mut Vec<Check>, most: usize) {
+    if checks.len() > most {
+        checks.sort_by_key(|check| check.status.passes());
+        checks.truncate(most);
+    }
 }
 
 /// Cuts messages so that all of them fit, the last ones most.
@@ -168,5 +185,28 @@ mod tests {
         assert!(length < MAX_RESULT_BYTES, "{length}");
         assert_eq!(result.results[0].checks.len(), 900);
         assert!(result.results[0].checks[0].message.len() > 1_000);
+    }
+
+    #[test]
+    fn names_that_are_too_much_together_are_cut_to_those_that_do_not_pass() {
+        let checks = (0..3_000).map(|n| Check {
+            name: format!("{n}{}", "\"".repeat(120)),
+            status: if n == 2_999 {
+                Status::Failed
+            } else {
+                Status::Passed
+            },
+            message: String::new(),
+        });
+        let tests = Plugin::all_built_in().remove(1);
+        let result = plugin(&tests, checks.collect(), Duration::ZERO);
+        let result = combined(vec![result], Duration::ZERO);
+        assert!(serde_json::to_vec(&result).unwrap().len() < MAX_RESULT_BYTES);
+        assert_eq!(result.results[0].checks[0].status, Status::Failed);
+        assert!(
+            result.results[0]
+                .summary
+                .starts_with("2999 of 3000 checks passed")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! L3, sanity: what the changed files look like, and how much the tests cover.
+//! L3, sanity: what the changed files look like, what the commands left behind, and how
+//! much the tests cover.
 //!
 //! Leftovers are, in changed text files, at the start of a line but for white space (conflict
 //! marks: at its very start):
@@ -8,25 +9,22 @@
 //!
 //! Output for people (`console.log`, `print`) is not a leftover: many programs are about it.
 
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use awo_domain::verification::Check;
 
 use super::contracts::list_some;
 use super::{Verification, error, failed, passed};
-use crate::confined::{self, Unreadable};
-use crate::plan::{Coverage, CoverageFormat};
+use crate::confined;
+use crate::stop::Stopped;
 
 /// Largest file that is searched for leftovers.
 const MAX_SEARCHED_BYTES: u64 = 2 * 1_024 * 1_024;
-/// Largest coverage report.
-const MAX_COVERAGE_BYTES: u64 = 64 * 1_024 * 1_024;
 /// Most leftovers that are named.
 const MAX_LEFTOVERS: usize = 20;
 
 impl Verification<'_> {
-    pub(super) fn sanity(&self) -> Vec<Check> {
+    pub(super) async fn sanity(&self) -> Result<Vec<Check>, Stopped> {
         let sanity = &self.plan.sanity;
         let mut checks = Vec::new();
         if let Some(limit) = sanity.max_file_bytes {
@@ -35,10 +33,11 @@ impl Verification<'_> {
         if sanity.forbid_debug_leftovers {
             checks.push(self.leftovers());
         }
+        checks.extend(self.clean_tree().await?);
         if let Some(coverage) = &sanity.coverage {
             checks.push(self.coverage(coverage));
         }
-        checks
+        Ok(checks)
     }
 
     fn large_files(&self, limit: u64) -> Check {
@@ -87,56 +86,6 @@ impl Verification<'_> {
             false => failed("debug leftovers", &format!("remove\n{}", found.join("\n"))),
         }
     }
-
-    fn coverage(&self, coverage: &Coverage) -> Check {
-        const NAME: &str = "coverage";
-        let path = coverage.path.as_str();
-        if coverage.format == CoverageFormat::Cobertura {
-            return error(NAME, "the format cobertura is not supported yet: use lcov");
-        }
-        let bytes = match confined::read_within(&self.subject.dir, path, MAX_COVERAGE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(Unreadable::Missing) => {
-                return failed(NAME, &format!("{path} was not written by the tests"));
-            }
-            Err(why) => return error(NAME, &format!("{path} {why}")),
-        };
-        match covered(&bytes) {
-            Err(why) => error(NAME, &format!("{path} is not an LCOV report: {why}")),
-            Ok((_, 0)) => error(NAME, &format!("{path} names no lines")),
-            Ok((hit, all)) => judge(hit, all, coverage.minimum.0),
-        }
-    }
-}
-
-/// Lines that were run, and all lines.
-fn covered(bytes: &[u8]) -> Result<(u64, u64), String> {
-    let (mut hit, mut all) = (0, 0);
-    for record in lcov::Reader::new(BufReader::new(bytes)) {
-        if let lcov::Record::LineData { count, .. } = record.map_err(|why| why.to_string())? {
-            all += 1;
-            hit += u64::from(count > 0);
-        }
-    }
-    Ok((hit, all))
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "no report has more lines than a double counts exactly"
-)]
-fn judge(hit: u64, all: u64, minimum: f64) -> Check {
-    let part = hit as f64 / all as f64;
-    let message = format!(
-        "{hit} of {all} lines are covered, {:.1} %; at least {:.1} % are wanted",
-        part * 100.0,
-        minimum * 100.0
-    );
-    if part >= minimum {
-        passed("coverage", &message)
-    } else {
-        failed("coverage", &message)
-    }
 }
 
 fn marks_of(path: &Path) -> &'static [&'static str] {
@@ -158,14 +107,6 @@ fn is_leftover(line: &str, marks: &[&str]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn covered_lines_are_counted_over_all_files() {
-        let report =
-            b"TN:\nSF:a\nDA:1,2\nDA:2,0\nLF:2\nLH:1\nend_of_record\nSF:b\nDA:1,1\nend_of_record\n";
-        assert_eq!(covered(report), Ok((2, 3)));
-        assert!(covered(b"nonsense\n").is_err());
-    }
 
     #[test]
     fn leftovers_stand_at_the_start_of_a_line() {

@@ -24,7 +24,7 @@ pub(crate) async fn prepare(
     number: u32,
 ) -> Result<Subject, GitError> {
     let room = layout.verify_root().join(number.to_string());
-    let index = layout.verify_root().join(format!("{number}.index"));
+    let index = index(layout, number);
     let broken = |why: io::Error| GitError::Failed(format!("the checkout failed: {why}"));
     std::fs::create_dir(&room).map_err(broken)?;
     // Fresh ones for each verification: what the agent or an earlier test left in its home could
@@ -65,13 +65,15 @@ pub(crate) async fn prepare(
     })
 }
 
+/// Git's index of the checkout for verification number `number`.
+pub(crate) fn index(layout: &Layout, number: u32) -> PathBuf {
+    layout.verify_root().join(format!("{number}.index"))
+}
+
 /// Removes a checkout; what cannot be removed costs space and nothing else.
 pub(crate) fn remove(layout: &Layout, number: u32) {
     let root = layout.verify_root();
-    for path in [
-        root.join(number.to_string()),
-        root.join(format!("{number}.index")),
-    ] {
+    for path in [root.join(number.to_string()), index(layout, number)] {
         if let Err(why) = layout::clear(&path) {
             tracing::warn!(path = %path.display(), %why, "a checkout stays behind");
         }

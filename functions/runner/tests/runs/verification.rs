@@ -228,14 +228,6 @@ fn sanity_looks_at_what_was_changed() {
 }
 
 #[test]
-fn a_coverage_format_that_is_not_read_does_not_pass() {
-    let plan = "sanity: {coverage: {format: cobertura, path: c.xml, minimum: 0}}\n";
-    let ended = once(&[("verify.yaml", plan)], "echo x > x");
-    assert_eq!(ended.check("coverage").status, Status::Error);
-    ended.failed(Code::MaxIterationsReached);
-}
-
-#[test]
 fn set_up_comes_before_the_first_command_of_any_level() {
     let plan = "setup: [{name: deps, run: 'touch deps'}]\n\
                 contracts: {commands: [{name: lint, run: 'test -e deps'}]}\ntests: [{name: unit, run: 'test -e deps'}]\n";

@@ -34,10 +34,6 @@ impl Profile {
             let message = "pushes the branch: pull requests cannot be opened yet";
             warn("/gitOps/mode", message.to_owned());
         }
-        if self.verification.retry_flaky > 0 {
-            let message = "is kept and audited, and no check is tried again yet";
-            warn("/verification/retryFlaky", message.to_owned());
-        }
         let limits = &self.execution_limits;
         for (name, limit) in [
             ("maxMemoryMb", limits.max_memory_mb),

@@ -1,0 +1,75 @@
+//! Whether the commands of a verification left something behind: what git does not ignore and did
+//! not know before. Reports that the plan names are meant to be left.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use awo_domain::verification::{Check, Status};
+
+use super::contracts::list_some;
+use super::{Verification, check, passed};
+use crate::git::GitError;
+use crate::plan::Plan;
+use crate::repository::Repository;
+use crate::stop::Stopped;
+
+const NAME: &str = "clean tree";
+/// A command can put things into git's way that keep it waiting.
+const LOOK_LIMIT: Duration = Duration::from_secs(20);
+
+/// The clean checkout of a commit, as git sees it.
+pub(crate) struct Tree<'a> {
+    pub(crate) repository: &'a Repository,
+    pub(crate) index: PathBuf,
+}
+
+/// What differs from the commit; a sentence where it is not known.
+pub(super) type Differing = Result<BTreeSet<PathBuf>, String>;
+
+impl Verification<'_> {
+    /// What differs from the commit now; nothing where it does not matter.
+    pub(super) async fn differing(&self) -> Result<Option<Differing>, Stopped> {
+        let Some(tree) = self.tree.as_ref().filter(|_| self.plan.has_commands()) else {
+            return Ok(None);
+        };
+        let dir = &self.subject.dir;
+        let limit = LOOK_LIMIT.min(self.left());
+        match tree.repository.differing(dir, &tree.index, limit).await {
+            Ok(paths) => Ok(Some(Ok(paths.into_iter().collect()))),
+            Err(GitError::Stopped) => Err(Stopped::default()),
+            Err(why) => Ok(Some(Err(why.to_string()))),
+        }
+    }
+
+    /// Compares with what differed before the first command.
+    pub(super) async fn clean_tree(&self) -> Result<Option<Check>, Stopped> {
+        let (Some(before), Some(now)) = (&self.differed_before, self.differing().await?) else {
+            return Ok(None);
+        };
+        Ok(Some(match (before, now) {
+            (Ok(before), Ok(now)) => judge(self.plan, before, &now),
+            (Err(why), _) => unknown(why),
+            (_, Err(why)) => unknown(&why),
+        }))
+    }
+}
+
+fn unknown(why: &str) -> Check {
+    check(NAME, Status::Warning, &format!("git could not tell: {why}"))
+}
+
+fn judge(plan: &Plan, before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Check {
+    let reports: BTreeSet<&Path> = plan.reports().map(Path::new).collect();
+    let left: Vec<PathBuf> = now
+        .difference(before)
+        .filter(|path| !reports.contains(path.as_path()))
+        .cloned()
+        .collect();
+    if left.is_empty() {
+        return passed(NAME, "the commands left nothing behind");
+    }
+    let left = list_some(&left);
+    let message = format!("the commands left behind or changed {left}: have git ignore it");
+    check(NAME, Status::Warning, &message)
+}

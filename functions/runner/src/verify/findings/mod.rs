@@ -1,0 +1,252 @@
+//! What a command's own report says, test by test.
+//!
+//! A report is written by the tests of a hostile repository. It is read within limits of its size,
+//! its depth and the number of its tests; it must end properly; and what stood at its place before
+//! the command ran is not its report. It never makes good what an exit code says: both must agree
+//! that all is well.
+
+mod junit;
+mod sarif;
+mod stamp;
+mod tap;
+mod xml;
+
+use std::path::Path;
+
+use awo_domain::verification::{Check, Status};
+
+use super::check;
+use crate::confined;
+use crate::output::{last_bytes, printable};
+use crate::plan::{TestReport, TestReportFormat};
+
+pub(super) use stamp::Stamp;
+pub(super) use xml::{Element, Node, Xml, attribute};
+
+/// Largest report of tests.
+const MAX_REPORT_BYTES: u64 = 16 * 1_024 * 1_024;
+/// Most tests and findings of one report.
+const MAX_FINDINGS: usize = 100_000;
+/// Most findings of one report that become checks of their own because they do not pass; the
+/// rest is counted.
+const MAX_FAILED: usize = 50;
+/// The same for warnings and for what was skipped.
+const MAX_MILD: usize = 10;
+/// Longest message of one finding.
+const MAX_MESSAGE_BYTES: usize = 2_048;
+/// Longest part of a check's name that is the command's, and that is the finding's.
+const MAX_COMMAND_CHARS: usize = 40;
+const MAX_NAME_CHARS: usize = 76;
+
+/// One test, or one thing that a linter found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) name: String,
+    pub(super) status: Status,
+    pub(super) message: String,
+}
+
+/// All that a report says: the first of each kind by name, and how many there are.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    named: Vec<Finding>,
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    pub(super) warnings: usize,
+    pub(super) skipped: usize,
+}
+
+impl Findings {
+    /// Reads the report that a command wrote after `before` was seen at its place.
+    ///
+    /// # Errors
+    /// Why it cannot be relied on, as the rest of a sentence that begins with its path.
+    pub(super) fn read(dir: &Path, report: &TestReport, before: Stamp) -> Result<Findings, String> {
+        let path = report.path.as_str();
+        if before.still_holds(dir, path) {
+            return Err("was there before and was not written anew".to_owned());
+        }
+        let bytes =
+            confined::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
+        if bytes.trim_ascii().is_empty() {
+            return Err("is empty".to_owned());
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match report.format {
+            TestReportFormat::Junit => junit::read(&text),
+            TestReportFormat::Tap => tap::read(&text),
+            TestReportFormat::Sarif => sarif::read(&bytes),
+        }
+    }
+
+    /// Counts one more.
+    ///
+    /// # Errors
+    /// When there are too many.
+    fn add(&mut self, finding: Finding) -> Result<(), String> {
+        if self.count() == MAX_FINDINGS {
+            return Err(format!("names more than {MAX_FINDINGS} tests"));
+        }
+        let (count, most) = match finding.status {
+            Status::Passed => (&mut self.passed, 0),
+            Status::Skipped => (&mut self.skipped, MAX_MILD),
+            Status::Warning => (&mut self.warnings, MAX_MILD),
+            Status::Failed | Status::Error => (&mut self.failed, MAX_FAILED),
+        };
+        *count += 1;
+        if *count <= most {
+            self.named.push(finding);
+        }
+        Ok(())
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.passed + self.failed + self.warnings + self.skipped
+    }
+
+    /// `2 failed, 10 passed`; `nothing` if it names nothing.
+    pub(super) fn counts(&self) -> String {
+        let counts = [
+            (self.failed, "failed"),
+            (self.warnings, "with a warning"),
+            (self.passed, "passed"),
+            (self.skipped, "skipped"),
+        ];
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        match counts.is_empty() {
+            true => "nothing".to_owned(),
+            false => counts.join(", "),
+        }
+    }
+
+    /// The checks of a command's findings, at most `most`, those that do not pass first; one more
+    /// says how many failed beside them.
+    pub(super) fn checks(mut self, command: &str, most: usize) -> Vec<Check> {
+        self.named
+            .sort_by_key(|finding| std::cmp::Reverse(finding.status));
+        let is_bad = |finding: &&Finding| !finding.status.passes();
+        let bad = self.named.iter().filter(is_bad).count();
+        let shown = bad.min(most);
+        let command: String = command.chars().take(MAX_COMMAND_CHARS).collect();
+        let mut checks: Vec<Check> = self.named[..shown]
+            .iter()
+            .chain(self.named[bad..].iter().take(most - shown))
+            .map(|finding| {
+                let name = format!("{command}: {}", short(&finding.name));
+                check(&name, finding.status, &message(&finding.message))
+            })
+            .collect();
+        if self.failed > shown {
+            let name = format!("{command}: {} more", self.failed - shown);
+            let text = "failed too, and are not named here";
+            checks.insert(shown, check(&name, Status::Failed, text));
+        }
+        checks
+    }
+}
+
+/// The end of a name says more about a test than its beginning.
+fn short(name: &str) -> String {
+    let name = printable(name).replace(['\n', '\t'], " ");
+    let name = name.trim();
+    let count = name.chars().count();
+    match count > MAX_NAME_CHARS {
+        true => name.chars().skip(count - MAX_NAME_CHARS).collect(),
+        false if name.is_empty() => "without a name".to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+fn message(text: &str) -> String {
+    last_bytes(printable(text).trim(), MAX_MESSAGE_BYTES)
+}
+
+/// Adds to a text that stays short, its beginning kept: what a report says again and again is not
+/// kept again and again.
+fn append(text: &mut String, more: &str) {
+    let room = MAX_MESSAGE_BYTES.saturating_sub(text.len());
+    let mut end = more.len().min(room);
+    while !more.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.push_str(&more[..end]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_that_fail_are_named_and_the_rest_is_counted() {
+        let mut findings = Findings::default();
+        for number in 0..200 {
+            let status = match number % 4 {
+                0 => Status::Failed,
+                1 => Status::Skipped,
+                2 => Status::Warning,
+                _ => Status::Passed,
+            };
+            let name = format!("{}{number}", "x".repeat(200));
+            let message = "m".repeat(5_000);
+            let finding = Finding {
+                name,
+                status,
+                message,
+            };
+            findings.add(finding).unwrap();
+        }
+        assert_eq!(
+            findings.counts(),
+            "50 failed, 50 with a warning, 50 passed, 50 skipped"
+        );
+        let checks = findings.checks("unit", 65);
+        let count = |status| checks.iter().filter(|check| check.status == status).count();
+        assert_eq!((count(Status::Failed), count(Status::Passed)), (50, 0));
+        assert_eq!((count(Status::Warning), count(Status::Skipped)), (10, 5));
+        assert!(checks[1].name.ends_with("x4") && checks[1].name.len() <= 120);
+        let is_short = |check: &Check| check.message.len() <= MAX_MESSAGE_BYTES;
+        assert!(checks.iter().all(is_short));
+    }
+
+    #[test]
+    fn where_there_is_room_for_few_those_that_fail_are_named_and_the_rest_is_counted() {
+        let mut findings = Findings::default();
+        for status in [Status::Skipped, Status::Failed].repeat(60) {
+            let (name, message) = ("a".to_owned(), String::new());
+            let finding = Finding {
+                name,
+                status,
+                message,
+            };
+            findings.add(finding).unwrap();
+        }
+        let checks = findings.checks("unit", 5);
+        assert_eq!(checks.len(), 6);
+        assert_eq!(checks[5].name, "unit: 55 more");
+        assert!(checks.iter().all(|check| check.status == Status::Failed));
+    }
+
+    #[test]
+    fn names_and_messages_hold_nothing_that_steers_a_terminal() {
+        let mut findings = Findings::default();
+        let name = "a\u{1b}[31m\nb\0".to_owned();
+        let message = "\u{1b}[2Jx".to_owned();
+        let status = Status::Failed;
+        findings
+            .add(Finding {
+                name,
+                status,
+                message,
+            })
+            .unwrap();
+        let checks = findings.checks("unit", 5);
+        assert_eq!(
+            (checks[0].name.as_str(), checks[0].message.as_str()),
+            ("unit: a b", "x")
+        );
+    }
+}

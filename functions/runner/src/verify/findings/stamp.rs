@@ -1,0 +1,52 @@
+//! Which file stands at a place, and since when: what a commit holds, or an earlier command wrote,
+//! is no report of the command that was just run.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::sleep;
+
+use crate::confined;
+
+/// Two changes that are further apart than that differ in the kernel's time of change.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The file that a path led to; nothing is one, too. The time of its last change is the kernel's
+/// and cannot be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verify) struct Stamp(Option<(u64, u64, i64, i64, u64)>);
+
+impl Stamp {
+    /// What `path` below `dir` leads to, from a moment on after which each change of it shows.
+    pub(in crate::verify) async fn before(dir: &Path, path: &str) -> Stamp {
+        let meta = confined::metadata_of_target(dir, Path::new(path)).ok();
+        if meta.as_ref().is_some_and(is_recent) {
+            sleep(TICK).await;
+        }
+        Stamp::from(meta)
+    }
+
+    /// True if there was a file, and it is the same now.
+    pub(in crate::verify) fn still_holds(self, dir: &Path, path: &str) -> bool {
+        let now = confined::metadata_of_target(dir, Path::new(path)).ok();
+        self.0.is_some() && self == Stamp::from(now)
+    }
+
+    fn from(meta: Option<Metadata>) -> Stamp {
+        Stamp(meta.map(|meta| {
+            let changed = (meta.ctime(), meta.ctime_nsec());
+            (meta.dev(), meta.ino(), changed.0, changed.1, meta.size())
+        }))
+    }
+}
+
+/// A change that the clock says is yet to come is recent, too.
+fn is_recent(meta: &Metadata) -> bool {
+    let seconds = u64::try_from(meta.ctime()).unwrap_or(0);
+    let nanos = u64::try_from(meta.ctime_nsec()).unwrap_or(0);
+    let changed = UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanos);
+    let age = SystemTime::now().duration_since(changed);
+    age.map_or(true, |age| age < TICK)
+}

@@ -1,0 +1,195 @@
+//! The Test Anything Protocol, versions 12 to 14. Subtests, which are indented, are summed up by a
+//! test of their parent; a run that ended before its plan did has failed.
+
+use awo_domain::verification::Status;
+
+use super::{Finding, Findings, append};
+
+/// Everything that was read so far.
+#[derive(Default)]
+struct State {
+    findings: Findings,
+    planned: Option<usize>,
+    seen: usize,
+    /// The last test, to which a diagnostic block may belong.
+    last: Option<Finding>,
+    in_block: bool,
+}
+
+pub(super) fn read(text: &str) -> Result<Findings, String> {
+    let mut state = State::default();
+    for line in text.lines() {
+        state.line(line)?;
+    }
+    state.flush()?;
+    let State {
+        mut findings,
+        planned,
+        seen,
+        ..
+    } = state;
+    let Some(planned) = planned else {
+        return Err("has no plan such as 1..5".to_owned());
+    };
+    if planned != seen {
+        let message = format!("{planned} tests were planned, and {seen} are reported");
+        findings.add(failed("the plan", message))?;
+    }
+    match findings.count() {
+        0 => Err("names no test".to_owned()),
+        _ => Ok(findings),
+    }
+}
+
+impl State {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        if let Some(inner) = line.strip_prefix("  ") {
+            self.inner(inner.trim_end());
+            return Ok(());
+        }
+        if let Some(why) = line.strip_prefix("Bail out!") {
+            self.flush()?;
+            self.findings
+                .add(failed("bail out", why.trim().to_owned()))?;
+            // What else was planned is known not to have run.
+            self.planned = Some(self.seen);
+        } else if let Some(rest) = after_word(line, "not ok") {
+            self.test(false, rest)?;
+        } else if let Some(rest) = after_word(line, "ok") {
+            self.test(true, rest)?;
+        } else if let Some(count) = line.strip_prefix("1..") {
+            let digits = count.split([' ', '#']).next().unwrap_or_default();
+            let count = digits.trim().parse();
+            let count = count.map_err(|_| format!("has a plan that is none: {line:.80}"))?;
+            self.planned.get_or_insert(count);
+        }
+        Ok(())
+    }
+
+    /// A line of a diagnostic block between `---` and `...`.
+    fn inner(&mut self, line: &str) {
+        match line {
+            "---" => self.in_block = self.last.is_some(),
+            "..." => self.in_block = false,
+            _ => {
+                let last = self.last.as_mut().filter(|_| self.in_block);
+                if let Some(finding) = last {
+                    append(&mut finding.message, line);
+                    append(&mut finding.message, "\n");
+                }
+            }
+        }
+    }
+
+    /// ` 3 - adds numbers # SKIP no net`
+    fn test(&mut self, ok: bool, rest: &str) -> Result<(), String> {
+        self.flush()?;
+        self.seen += 1;
+        let (said, directive) = split_directive(rest);
+        let said = said.trim().trim_start_matches(|c: char| c.is_ascii_digit());
+        let said = said.trim_start().trim_start_matches("- ").trim();
+        let name = match said.is_empty() {
+            true => format!("test {}", self.seen),
+            false => said.to_owned(),
+        };
+        let word = directive.get(..4).unwrap_or_default();
+        let status = if word.eq_ignore_ascii_case("skip") {
+            Status::Skipped
+        } else if ok {
+            Status::Passed
+        } else if word.eq_ignore_ascii_case("todo") {
+            Status::Skipped
+        } else {
+            Status::Failed
+        };
+        let mut message = String::new();
+        append(&mut message, directive);
+        self.last = Some(Finding {
+            name,
+            status,
+            message,
+        });
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), String> {
+        self.in_block = false;
+        self.last
+            .take()
+            .map_or(Ok(()), |finding| self.findings.add(finding))
+    }
+}
+
+fn failed(name: &str, message: String) -> Finding {
+    let (name, status) = (name.to_owned(), Status::Failed);
+    Finding {
+        name,
+        status,
+        message,
+    }
+}
+
+/// What follows a word that stands alone at the beginning.
+fn after_word<'a>(line: &'a str, word: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(word)?;
+    (rest.is_empty() || rest.starts_with(' ')).then_some(rest)
+}
+
+/// A directive stands behind the first `#` that no backslash precedes.
+fn split_directive(rest: &str) -> (&str, &str) {
+    let mut escaped = false;
+    let at = rest.bytes().position(|byte| {
+        let is_it = byte == b'#' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        is_it
+    });
+    at.map_or((rest, ""), |at| (&rest[..at], rest[at + 1..].trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(text: &str) -> String {
+        read(text).unwrap().counts()
+    }
+
+    #[test]
+    fn tests_directives_and_diagnostics_are_read() {
+        let text = "TAP version 14\n1..6\nok 1 - adds\nnot ok 2 - divides\n  ---\n  message: by zero\n  ...\n\
+                    ok 3 - net # SKIP offline\nnot ok 4 - later # TODO soon\n    not ok 1 - inner\n    1..1\n\
+                    not ok 5 - outer\n# a comment\nok\n";
+        let findings = read(text).unwrap();
+        assert_eq!(findings.counts(), "2 failed, 2 passed, 2 skipped");
+        let checks = findings.checks("t", 50);
+        let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        assert_eq!(names, ["t: divides", "t: outer", "t: net", "t: later"]);
+        assert_eq!(checks[0].message, "message: by zero");
+        assert_eq!(checks[2].message, "SKIP offline");
+    }
+
+    #[test]
+    fn a_run_that_ended_before_its_plan_has_failed() {
+        assert_eq!(counts("1..3\nok 1\n"), "1 failed, 1 passed");
+        assert_eq!(counts("ok 1\nok 2\n1..1\n"), "1 failed, 2 passed");
+        assert_eq!(
+            counts("1..3\nok 1\nBail out! no disk\n"),
+            "1 failed, 1 passed"
+        );
+        assert_eq!(counts("ok 1 - a \\# b\n1..1"), "1 passed");
+    }
+
+    #[test]
+    fn what_is_no_tap_or_names_no_test_is_an_error() {
+        assert!(read("ok 1\nok 2\n").unwrap_err().contains("no plan"));
+        assert!(
+            read("1..0 # SKIP no database\n")
+                .unwrap_err()
+                .contains("names no test")
+        );
+        assert!(read("1..x\n").unwrap_err().contains("plan"));
+        assert!(read("hello\n").is_err());
+        let many = format!("1..100001\n{}", "ok\n".repeat(100_001));
+        assert!(read(&many).unwrap_err().contains("more than"));
+    }
+}
