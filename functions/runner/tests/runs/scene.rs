@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{
-    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Wish,
+    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Tariff, Wish,
 };
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -96,6 +96,8 @@ impl Scene {
             max_duration_ms: 50_000,
             max_credits: 1_000.0,
             git_credentials: Vec::new(),
+            model_keys: Vec::new(),
+            tariff: Tariff::default(),
         };
         Scene {
             dir,
