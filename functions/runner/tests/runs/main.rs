@@ -14,6 +14,8 @@ mod hearing;
 mod hooks;
 mod hostile;
 mod logs;
+mod model_double;
+mod models;
 mod protocol;
 mod runs;
 mod scene;
