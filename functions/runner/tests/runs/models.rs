@@ -1,11 +1,11 @@
-//! Agents that speak to models, and drivers: through the runner's door, with the organization's
-//! key, within the budget.
+//! Agents that speak to models: through the runner's door, with the organization's key, within the
+//! budget.
+
+mod drivers;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
-use awo_domain::agent::AgentType;
-use awo_domain::control::{ModelKey, Provider, RunnerEvent as E};
+use awo_domain::control::{ModelKey, Provider};
 use awo_domain::run::RunErrorCode as Code;
 use serde_json::json;
 
@@ -56,16 +56,6 @@ fn used(ended: &Ended) -> Vec<(&str, u64, u64, u64)> {
 
 fn left_behind(ended: &Ended, file: &str) -> String {
     fs::read_to_string(ended.run_dir.join("workspace").join(file)).unwrap()
-}
-
-/// A program of that name, before all others in the PATH.
-fn install(scene: &mut Scene, name: &str, script: &str) {
-    let bin = scene.dir.path().join("bin");
-    fs::create_dir_all(&bin).unwrap();
-    let program = bin.join(name);
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    scene.programs = Some(bin);
 }
 
 #[test]
@@ -177,54 +167,4 @@ fn a_call_that_the_budget_does_not_cover_is_refused_and_ends_the_run() {
         assert_eq!(used(&ended), [("m", 3_000, 1_800, 150)]);
         assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
     }
-}
-
-/// Writes a call and then the records of a whole attempt, as Claude Code does.
-const CLAUDE: &str = r#"echo "$@" >> args
-prompt=$(cat)
-curl -sS "$ANTHROPIC_BASE_URL/v1/messages?beta=true" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"claude-sonnet-4-5","stream":true}' > /dev/null || exit 1
-echo '{"type":"system","subtype":"init","session_id":"s-'$AWO_ITERATION'"}'
-case "$prompt" in *"denied a tool"*) denials='[]';; *) denials='[{"tool_name":"Bash"}]';; esac
-echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s-'$AWO_ITERATION'","modelUsage":{"claude-sonnet-4-5":{"inputTokens":1,"outputTokens":1}},"permission_denials":'$denials'}'"#;
-
-#[test]
-fn a_driver_is_judged_by_its_records_counted_at_the_door_and_resumed() {
-    let models = ModelDouble::start(Manners::Good);
-    let mut scene = scene("", &models);
-    scene.spec.asked_iterations = Some(2);
-    scene.spec.agent.kind = AgentType::ClaudeCode;
-    scene.spec.agent.command = None;
-    scene.spec.agent.model = Some("claude-sonnet-4-5".to_owned());
-    install(&mut scene, "claude", CLAUDE);
-    let ended = scene.run();
-    ended.succeeded();
-    assert!(ended.agent_reason().contains("denied a tool"));
-    let (input, cached, output) = USED;
-    let sum = ("claude-sonnet-4-5", 2 * input, 2 * cached, 2 * output);
-    assert_eq!(used(&ended), [sum]);
-    let args = left_behind(&ended, "args");
-    let lines: Vec<&str> = args.lines().collect();
-    assert!(
-        lines[0].starts_with("-p --output-format stream-json"),
-        "{args}"
-    );
-    assert!(lines[0].contains("--max-budget-usd 9.") && !lines[0].contains("--resume"));
-    assert!(lines[1].ends_with("--resume s-1"), "{args}");
-    let summary = ended.events.iter().any(|event| {
-        matches!(event, E::AgentFinished { summary: Some(summary), .. } if summary == "Done.")
-    });
-    assert!(summary);
-}
-
-#[test]
-fn a_driver_without_its_key_says_so_before_anything_is_cloned() {
-    let models = ModelDouble::start(Manners::Good);
-    let mut scene = scene("", &models);
-    scene.spec.agent.kind = AgentType::Codex;
-    scene.spec.model_keys = vec![key(Provider::Anthropic)];
-    install(&mut scene, "codex", "exit 1");
-    let ended = scene.run();
-    let message = ended.failed(Code::AgentNotConfigured);
-    assert!(message.contains("set-secret --name openai"), "{message}");
-    assert_eq!(ended.events, []);
 }
