@@ -2,7 +2,9 @@
 //! as streams of events, with the cache of each counted as that provider counts it.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -10,7 +12,9 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::post;
+use http_body::Frame;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 /// All that every answer is said to have used: input with the cache, from the cache, output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 50);
@@ -39,7 +43,8 @@ pub enum Manners {
     RefusesKeys,
     /// It sends callers elsewhere.
     Redirects,
-    /// It makes the first file when a call has come, and answers when there is the second.
+    /// It makes the first file when a call has come, and answers when there is the second; of a
+    /// stream it sends the first event at once.
     Waits(PathBuf, PathBuf),
 }
 
@@ -108,7 +113,6 @@ async fn messages(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) 
         json!({"type": "message_stop"}),
     ];
     api.answer("/v1/messages", headers, &body, whole, &events)
-        .await
 }
 
 async fn responses(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
@@ -121,7 +125,6 @@ async fn responses(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes)
         json!({"type": "response.completed", "response": whole}),
     ];
     api.answer("/v1/responses", headers, &body, whole.clone(), &events)
-        .await
 }
 
 async fn chat(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
@@ -134,11 +137,10 @@ async fn chat(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> R
         events.push(json!({"choices": [], "usage": usage}));
     }
     api.answer("/v1/chat/completions", headers, &body, whole, &events)
-        .await
 }
 
 impl Api {
-    async fn answer(
+    fn answer(
         &self,
         path: &'static str,
         headers: HeaderMap,
@@ -148,11 +150,8 @@ impl Api {
     ) -> Response<Body> {
         let body: Value = serde_json::from_slice(body).unwrap();
         let streams = body["stream"] == true;
-        if let Manners::Waits(come, go_on) = &self.manners {
+        if let Manners::Waits(come, _) = &self.manners {
             std::fs::write(come, "").unwrap();
-            while !go_on.exists() {
-                tokio::time::sleep(PAUSE).await;
-            }
         }
         let quoted = format!("{:?}", headers.get("x-api-key"));
         self.seen.lock().unwrap().calls.push(Call {
@@ -160,10 +159,12 @@ impl Api {
             headers,
             body,
         });
-        let (status, kind, text) = match (&self.manners, streams) {
-            (Manners::RefusesKeys, _) => (401, "application/json", format!("{quoted} is bad")),
-            (Manners::Redirects, _) => (307, "text/plain", String::new()),
-            (_, false) => (200, "application/json", whole.to_string()),
+        let (status, kind, pieces) = match (&self.manners, streams) {
+            (Manners::RefusesKeys, _) => {
+                (401, "application/json", vec![format!("{quoted} is bad")])
+            }
+            (Manners::Redirects, _) => (307, "text/plain", Vec::new()),
+            (_, false) => (200, "application/json", vec![whole.to_string()]),
             (_, true) => {
                 let lines = events.iter().map(|event| format!("data: {event}\n\n"));
                 (200, "text/event-stream", lines.collect())
@@ -173,7 +174,42 @@ impl Api {
             .status(StatusCode::from_u16(status).unwrap())
             .header("content-type", kind)
             .header("location", "http://127.0.0.1:1/")
-            .body(Body::from(text))
+            .body(Body::new(self.sent(pieces, streams)))
             .unwrap()
+    }
+
+    /// The pieces, one by one; all but the first of a stream when this double goes on.
+    fn sent(&self, pieces: Vec<String>, streams: bool) -> Pieces {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let go_on = match &self.manners {
+            Manners::Waits(_, go_on) => Some(go_on.clone()),
+            _ => None,
+        };
+        tokio::spawn(async move {
+            for (i, piece) in pieces.into_iter().enumerate() {
+                while i >= usize::from(streams) && go_on.as_ref().is_some_and(|file| !file.exists())
+                {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                let _ = sender.send(piece);
+            }
+        });
+        Pieces(receiver)
+    }
+}
+
+/// A body in pieces.
+struct Pieces(mpsc::UnboundedReceiver<String>);
+
+impl http_body::Body for Pieces {
+    type Data = Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let piece = self.0.poll_recv(context);
+        piece.map(|piece| piece.map(|piece| Ok(Frame::data(Bytes::from(piece)))))
     }
 }

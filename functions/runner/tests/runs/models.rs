@@ -115,6 +115,19 @@ fn what_an_agent_asked_for_counts_also_if_it_hangs_up() {
 }
 
 #[test]
+fn an_answer_comes_as_it_is_made() {
+    let mut scene = Scene::new(FILES, "").once();
+    let come = scene.dir.path().join("come");
+    let go_on = scene.run_dir().join("workspace/seen");
+    let models = ModelDouble::start(Manners::Waits(come, go_on));
+    equip(&mut scene, &models);
+    let agent = r#"curl -sSN "$ANTHROPIC_BASE_URL/v1/messages" -H "x-api-key: $ANTHROPIC_API_KEY" -d '{"model":"m","stream":true}' > answer &
+        until grep -q message_start answer; do sleep 0.01; done; touch seen; wait; grep -q message_stop answer"#;
+    scene.spec.agent.command = Some(["sh", "-c", agent].map(str::to_owned).into());
+    scene.run().succeeded();
+}
+
+#[test]
 fn without_the_runs_key_or_after_the_agent_nobody_speaks_to_models() {
     let models = ModelDouble::start(Manners::Good);
     let agent = r#"ANTHROPIC_API_KEY=guess call messages '{"model":"m"}'; grep -q 401 status || exit 1

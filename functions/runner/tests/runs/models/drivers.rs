@@ -105,7 +105,7 @@ fn a_driver_whose_key_is_refused_fails_with_that_reason() {
 fn a_driver_that_hangs_is_out_of_time_and_what_it_used_counts() {
     let models = ModelDouble::start(Manners::Good);
     let mut scene = codex(&models);
-    scene.spec.profile.execution_limits.max_iteration_ms = 2_000;
+    scene.spec.profile.execution_limits.max_iteration_ms = 4_000;
     let ended = scene.run();
     ended.failed(Code::Timeout);
     assert_eq!(used(&ended), [("gpt-5", USED.0, USED.1, USED.2)]);
