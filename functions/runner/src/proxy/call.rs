@@ -106,7 +106,7 @@ async fn pass(
         let message = format!("a request of at most {MAX_REQUEST_BYTES} bytes is passed on");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     })?;
-    let body = body.to_bytes().to_vec();
+    let body = Vec::from(body.to_bytes());
     // Its turn and its body may have come late.
     at_work(&shared)?;
     let (under_way, body) = match route.dialect {
