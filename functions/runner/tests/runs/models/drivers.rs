@@ -112,3 +112,18 @@ fn a_driver_that_hangs_is_out_of_time_and_what_it_used_counts() {
     let run = scene.spec.run_id.as_str();
     assert_eq!(crate::scene::alive(run), Vec::<String>::new());
 }
+
+#[test]
+fn a_driver_that_has_used_up_its_own_budget_ends_the_run() {
+    let models = ModelDouble::start(Manners::Good);
+    let mut scene = scene("", &models);
+    scene.spec.asked_iterations = Some(5);
+    scene.spec.agent.kind = AgentType::ClaudeCode;
+    scene.spec.agent.command = None;
+    let over = r#"echo '{"type":"result","subtype":"error_max_budget_usd","is_error":true,"session_id":"s"}'; exit 1"#;
+    install(&mut scene, "claude", over);
+    let ended = scene.run();
+    let message = ended.failed(Code::BudgetExceeded);
+    assert!(message.contains("limits.maxCredits"), "{message}");
+    assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
+}
