@@ -1,6 +1,7 @@
 //! `POST /control/claim`: the nonce for the right to a token, and all that the run needs.
 
-use awo_domain::control::{Claim, GitCredential, RunSpec};
+use awo_domain::agent::Agent;
+use awo_domain::control::{Claim, GitCredential, ModelKey, Provider, RunSpec, Tariff};
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -25,7 +26,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     }
     let proof = (nonce, token_hash(&claim.token));
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
-    let git_credentials = credentials(state, &org, &order.source.repository).await?;
+    let credentials = tokio::try_join!(
+        credentials(state, &org, &order.source.repository),
+        model_keys(state, &org, &order.agent)
+    )?;
     let (profile, plugins) = tokio::try_join!(
         state.store.profile_of(&org, &order),
         state.store.plugins(&org)
@@ -39,7 +43,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
-    Answer::ok(spec(state, org, order, &run, goes_by, git_credentials))
+    Answer::ok(spec(state, org, order, &run, goes_by, credentials))
 }
 
 /// The lease of the run with all that it is about, if the nonce is good or the token is the one
@@ -80,7 +84,7 @@ fn spec(
     order: WorkOrder,
     run: &Run,
     (profile, plugins): (Profile, Vec<Plugin>),
-    git_credentials: Vec<GitCredential>,
+    (git_credentials, model_keys): (Vec<GitCredential>, Vec<ModelKey>),
 ) -> RunSpec {
     RunSpec {
         org_id,
@@ -88,6 +92,7 @@ fn spec(
         run_id: run.run_id.clone(),
         task_prompt: order.task_prompt,
         git_credentials,
+        model_keys,
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
@@ -97,6 +102,7 @@ fn spec(
         profile,
         plugins,
         max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
+        tariff: Tariff::new(state.rates, state.prices.own()),
     }
 }
 
@@ -114,6 +120,22 @@ async fn credentials(
         .map(|token| GitCredential { host, token })
         .into_iter()
         .collect())
+}
+
+/// The organization's keys for the models that the agent may want to speak to, as far as it has
+/// set any.
+async fn model_keys(state: &State, org: &OrgId, agent: &Agent) -> Result<Vec<ModelKey>, Error> {
+    let mut keys = Vec::new();
+    for provider in Provider::of(agent) {
+        let key = state.secrets.get(org, provider.as_str()).await?;
+        // A key from a file often brings its line's end along.
+        let key = key.map(|key| key.trim().to_owned());
+        keys.extend(key.filter(|key| !key.is_empty()).map(|key| ModelKey {
+            provider: *provider,
+            key,
+        }));
+    }
+    Ok(keys)
 }
 
 fn host_of(repository: &Repository) -> Option<String> {

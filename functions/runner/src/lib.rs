@@ -22,6 +22,7 @@ mod nested;
 mod output;
 mod plan;
 mod prompt;
+mod proxy;
 mod reporter;
 mod repository;
 mod run_loop;

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
+use crate::proxy::BaseUrls;
+
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -93,6 +95,8 @@ pub(crate) struct Settings {
     pub(crate) path: OsString,
     /// Those of [`TOOL_HOMES`] that are set.
     pub(crate) tool_homes: Vec<(&'static str, OsString)>,
+    /// Where models are.
+    pub(crate) models: BaseUrls,
     /// This program, for `supervise`.
     pub(crate) program: PathBuf,
 }
@@ -132,6 +136,7 @@ impl Settings {
             nonce: nonce?,
             workspace_root,
             agent_user,
+            models: BaseUrls::from_env(text, is_loopback)?,
             path: std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()),
             tool_homes: TOOL_HOMES
                 .into_iter()

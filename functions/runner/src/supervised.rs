@@ -1,7 +1,7 @@
 //! Hostile processes: each runs under the supervisor with a clean environment, its output is
 //! bounded, and when [`Supervised::run`] returns nothing of it is alive.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ const SUPERVISOR_SLACK: Duration = Duration::from_secs(5);
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 /// Bytes read from a pipe at once: as much as a pipe holds.
 const CHUNK_BYTES: usize = 65_536;
+/// How much of the beginning of standard output is kept beside its end.
+const HEAD_BYTES: usize = 16_384;
 /// Longest report of a supervisor.
 const MAX_REPORT_BYTES: u64 = 16_384;
 
@@ -85,6 +87,8 @@ pub(crate) struct Finished {
     pub(crate) output: Tail,
     /// Standard output alone.
     pub(crate) stdout: Tail,
+    /// How standard output began; at most [`HEAD_BYTES`].
+    pub(crate) stdout_head: Vec<u8>,
     pub(crate) took: Duration,
 }
 
@@ -149,6 +153,11 @@ impl Supervised {
         self.stop.stopped().await;
     }
 
+    /// Where programs are found.
+    pub(crate) fn path(&self) -> &OsStr {
+        &self.path
+    }
+
     /// The user that commands run as, where it is not our own.
     pub(crate) fn user(&self) -> Option<AgentUser> {
         self.user
@@ -171,6 +180,7 @@ impl Supervised {
             end: End::SupervisorLost,
             output: Tail::new(job.keep_bytes),
             stdout: Tail::new(job.keep_bytes),
+            stdout_head: Vec::new(),
             took: Duration::ZERO,
         };
         let attended = match self.spawn(&job) {
@@ -366,6 +376,8 @@ async fn read_both(stdout: &mut Receiver, stderr: &mut Receiver, finished: &mut 
                 stdout_open = count > 0;
                 finished.output.push(&from_stdout[..count]);
                 finished.stdout.push(&from_stdout[..count]);
+                let room = HEAD_BYTES - finished.stdout_head.len();
+                finished.stdout_head.extend_from_slice(&from_stdout[..count.min(room)]);
             }
             count = stderr.read(&mut from_stderr), if stderr_open => {
                 let count = count.unwrap_or(0);

@@ -1,4 +1,8 @@
-//! The contract between the runner and an agent program: the request file, the result file.
+//! The contract between the runner and an agent program: the request file, the result file; and
+//! what the programs of drivers and the models that they talk to say of themselves.
+
+pub mod answer;
+pub mod told;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

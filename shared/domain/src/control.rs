@@ -9,10 +9,12 @@
 //! once, in order, so that a repeated report changes nothing.
 
 mod diff;
+mod models;
 
 use serde::{Deserialize, Serialize};
 
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
+pub use models::{ModelKey, Provider, Tariff};
 
 use crate::agent::Agent;
 use crate::plugin::Plugin;
@@ -113,6 +115,12 @@ pub struct RunSpec {
     pub max_credits: f64,
     /// Credentials of the organization for git hosts; never shown to the agent.
     pub git_credentials: Vec<GitCredential>,
+    /// Keys of the organization for models; never shown to the agent.
+    #[serde(default)]
+    pub model_keys: Vec<ModelKey>,
+    /// What the budget is counted by.
+    #[serde(default)]
+    pub tariff: Tariff,
 }
 
 /// What happened in the run, in the runner's words.

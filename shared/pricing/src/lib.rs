@@ -7,10 +7,10 @@ use awo_domain::Timestamp;
 use awo_domain::money::NanoUsd;
 use awo_domain::usage::ModelUsage;
 use genai_prices::{PriceRequest, Usage, UsageKey};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A price of the operator's own, in US dollars for a million tokens.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OwnPrice {
     /// Input tokens that were not cached.
@@ -18,7 +18,7 @@ pub struct OwnPrice {
     /// Output tokens.
     pub output_usd_per_million: f64,
     /// Cached input tokens; as other input where absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_usd_per_million: Option<f64>,
 }
 
@@ -47,6 +47,13 @@ impl Prices {
             return Err("prices must be numbers of 0 or more".to_owned());
         }
         Ok(Prices { own })
+    }
+
+    /// The operator's own prices, as [`Prices::parse`] reads them.
+    #[must_use]
+    pub fn own(&self) -> serde_json::Value {
+        // Prices that were read are finite numbers under names, which are always JSON.
+        serde_json::to_value(&self.own).unwrap_or_default()
     }
 
     /// The cost of a usage at a time, or none if the model's price is not known.
@@ -117,6 +124,14 @@ mod tests {
             None
         );
         assert!(Prices::default().cost(&usage("gpt-4o"), at).is_some());
+    }
+
+    #[test]
+    fn own_prices_read_back_as_they_were_written() {
+        let json = br#"{"m":{"inputUsdPerMillion":1.5,"outputUsdPerMillion":10.0}}"#;
+        let own = Prices::parse(json).unwrap().own();
+        assert_eq!(serde_json::to_vec(&own).unwrap(), json);
+        assert!(Prices::parse(&serde_json::to_vec(&Prices::default().own()).unwrap()).is_ok());
     }
 
     #[test]

@@ -1,28 +1,38 @@
 //! Agents: from a request to an attempt that is over.
 //!
 //! An agent is a command in the workspace. Nothing that it says is believed beyond its exit code
-//! and its result file, and nothing of it is alive when its attempt is judged.
+//! and its result file, or, of a driver, its records; and nothing of it is alive when its attempt
+//! is judged. What it used is what went through the door to the models, if anything did: what it
+//! says itself counts only where nothing did, so that nothing counts twice.
 
+mod driver;
+mod judgement;
 mod program;
 
 use std::ffi::OsString;
 use std::time::Duration;
 
-use awo_domain::agent::{AgentRequest, AgentResult, AgentStatus, MAX_RESULT_BYTES};
+use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
 use awo_domain::usage::ModelUsage;
 
 use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
-use crate::output::{Tail, last_bytes};
+use crate::output::Tail;
 use crate::prompt;
+use crate::proxy::{Passed, Proxy};
 use crate::stop::Stopped;
-use crate::supervised::{AtTimeout, End, Finished, Interrupted, Job, Supervised};
+use crate::supervised::{AtTimeout, Job, Supervised};
 
-pub(crate) use program::{check_type, program};
+use driver::Environment;
 
-/// What of it the next iteration is told when the agent failed; the run's error has room for it.
-const TOLD_OUTPUT_BYTES: usize = 1_536;
+pub(crate) use driver::is_driver;
+pub(crate) use program::{Program, check_type, program};
+
+/// How long providers have to say what the last calls of an agent have used that is over.
+const SETTLE_LIMIT: Duration = Duration::from_secs(10);
+/// How long if it was stopped: its last report must not wait.
+const STOPPED_SETTLE_LIMIT: Duration = Duration::from_secs(2);
 
 /// An attempt that is over.
 #[derive(Debug)]
@@ -38,6 +48,8 @@ pub(crate) struct Attempt {
     pub(crate) output: Option<Tail>,
     /// Whether it was ended by a stop; then it has neither failed nor completed.
     pub(crate) stopped: Option<Stopped>,
+    /// Why its budget did not cover what it wanted, if it did not.
+    pub(crate) over_budget: Option<String>,
 }
 
 /// Why an attempt failed.
@@ -50,8 +62,20 @@ pub(crate) struct Failure {
 
 /// Runs agents.
 pub(crate) struct Agents<'a> {
+    pub(crate) agent: &'a Agent,
     pub(crate) supervised: &'a Supervised,
     pub(crate) layout: &'a Layout,
+    /// The door to the models, where the organization has keys for any.
+    pub(crate) proxy: Option<&'a Proxy>,
+}
+
+/// What is left of what the run may take.
+pub(crate) struct Left<'a> {
+    pub(crate) time: Duration,
+    /// Of the whole run.
+    pub(crate) max_tokens: Option<u64>,
+    /// What the run has used so far.
+    pub(crate) used: &'a [ModelUsage],
 }
 
 impl Agents<'_> {
@@ -59,40 +83,90 @@ impl Agents<'_> {
     pub(crate) async fn attempt(
         &self,
         request: &AgentRequest,
-        argv: &[OsString],
-        limit: Duration,
+        program: &Program,
+        left: &Left<'_>,
     ) -> Attempt {
         if let Err(why) = self.hand_over(request) {
             return not_made(format!("its request could not be written: {why}"));
         }
+        if let Some(proxy) = self.proxy {
+            proxy.open(request.iteration, left.used, left.max_tokens);
+        }
+        let mut attempt = match self.command_line(request, program) {
+            Some((argv, env)) => self.run(&argv, &env, left.time).await,
+            None => not_made("the door to its models is shut".to_owned()),
+        };
+        if let Some(proxy) = self.proxy {
+            let limit = match attempt.stopped {
+                Some(_) => STOPPED_SETTLE_LIMIT,
+                None => SETTLE_LIMIT,
+            };
+            count(&mut attempt, proxy.shut(limit).await);
+        }
+        let log = self.layout.log(request.iteration);
+        let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
+        if let Err(why) = layout::write_anew(&log, output) {
+            tracing::warn!(%why, "the agent's output could not be kept");
+        }
+        attempt
+    }
+
+    async fn run(&self, argv: &[OsString], env: &[(&str, OsString)], limit: Duration) -> Attempt {
         let layout = self.layout;
-        let env = [
+        let job = Job {
+            argv,
+            dir: &layout.workspace(),
+            home: &layout.home(),
+            tmp: &layout.tmp(),
+            env,
+            limit,
+            at_timeout: AtTimeout::Ask,
+            keep_bytes: MAX_LOG_BYTES,
+        };
+        match self.supervised.run(job).await {
+            Ok(finished) => {
+                let told = judgement::told(self.agent, &finished);
+                judgement::judge(finished, self.result(), told, limit)
+            }
+            Err(interrupted) => judgement::cut_short(interrupted, self.result()),
+        }
+    }
+
+    /// The command line and what its environment has beyond that of any process; nothing for a
+    /// driver without a door.
+    fn command_line(
+        &self,
+        request: &AgentRequest,
+        program: &Program,
+    ) -> Option<(Vec<OsString>, Environment)> {
+        let layout = self.layout;
+        let mut env: Environment = vec![
             ("AWO_REQUEST", layout.request().into()),
             ("AWO_PROMPT", layout.prompt().into()),
             ("AWO_RESULT", layout.result().into()),
             ("AWO_RUN_ID", request.run_id.as_str().into()),
             ("AWO_ITERATION", request.iteration.to_string().into()),
         ];
-        let job = Job {
-            argv,
-            dir: &layout.workspace(),
-            home: &layout.home(),
-            tmp: &layout.tmp(),
-            env: &env,
-            limit,
-            at_timeout: AtTimeout::Ask,
-            keep_bytes: MAX_LOG_BYTES,
+        let door = self.proxy.map(Proxy::door);
+        env.extend(door.into_iter().flat_map(driver::models));
+        let argv = match program {
+            Program::Command(argv) => argv.clone(),
+            Program::Driver => {
+                let model = self.agent.model.as_deref();
+                let usd_left = |proxy: &Proxy| proxy.usd_left(model?);
+                let start = driver::Start {
+                    agent: self.agent,
+                    path: self.supervised.path(),
+                    door: door?,
+                    session_id: request.session_id.as_deref(),
+                    usd_left: self.proxy.and_then(usd_left),
+                };
+                let (argv, of_driver) = driver::command(&start)?;
+                env.extend(of_driver);
+                argv
+            }
         };
-        let attempt = match self.supervised.run(job).await {
-            Ok(finished) => judge(finished, self.result(), limit),
-            Err(interrupted) => cut_short(interrupted, self.result()),
-        };
-        let log = layout.log(request.iteration);
-        let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
-        if let Err(why) = layout::write_anew(&log, output) {
-            tracing::warn!(%why, "the agent's output could not be kept");
-        }
-        attempt
+        Some((argv, env))
     }
 
     fn hand_over(&self, request: &AgentRequest) -> std::io::Result<()> {
@@ -113,83 +187,12 @@ impl Agents<'_> {
     }
 }
 
-fn judge(
-    finished: Finished,
-    result: Result<Option<AgentResult>, String>,
-    limit: Duration,
-) -> Attempt {
-    let ended = match &finished.end {
-        End::Exited(0) => None,
-        End::Exited(code) => Some(format!("the agent ended with exit code {code}")),
-        End::Signaled(signal) => Some(format!("the agent was killed by signal {signal}")),
-        End::TimedOut => Some(format!(
-            "the agent was stopped after {} ms, its limit",
-            limit.as_millis()
-        )),
-        End::NotStarted(why) => Some(format!("the agent could not be started: {why}")),
-        End::SupervisorLost => Some("the agent killed its supervisor".to_owned()),
-    };
-    let ended = ended.map(|what| match finished.output.text().trim() {
-        "" => format!("{what}, without any output"),
-        text => format!(
-            "{what}; its output ends with:\n{}",
-            last_bytes(text, TOLD_OUTPUT_BYTES)
-        ),
-    });
-    let (said, invalid) = match result {
-        Ok(said) => (said, None),
-        Err(why) => (None, Some(why)),
-    };
-    let gave_up = said
-        .as_ref()
-        .filter(|said| said.status == Some(AgentStatus::Failed))
-        .map(|said| match &said.summary {
-            Some(summary) => format!("the agent gave up: {summary}"),
-            None => "the agent gave up".to_owned(),
-        });
-    let reason = ended.or(invalid).or(gave_up);
-    let said = said.unwrap_or_else(nothing_said);
-    Attempt {
-        failure: reason.map(|reason| Failure {
-            reason,
-            timed_out: finished.end == End::TimedOut,
-        }),
-        exit_code: match finished.end {
-            End::Exited(code) => Some(code),
-            _ => None,
-        },
-        summary: said.summary,
-        session_id: said.session_id,
-        usage: said.usage,
-        took: finished.took,
-        output: Some(finished.output),
-        stopped: None,
+/// What went through the door counts instead of what the agent says.
+fn count(attempt: &mut Attempt, passed: Passed) {
+    if !passed.usage.is_empty() {
+        attempt.usage = passed.usage;
     }
-}
-
-/// What an interrupted agent managed to say counts as far as it was paid for.
-fn cut_short(interrupted: Interrupted, result: Result<Option<AgentResult>, String>) -> Attempt {
-    let said = result.ok().flatten().unwrap_or_else(nothing_said);
-    Attempt {
-        failure: None,
-        exit_code: None,
-        summary: said.summary,
-        session_id: said.session_id,
-        usage: said.usage,
-        took: interrupted.took,
-        output: interrupted.output,
-        stopped: Some(interrupted.stopped),
-    }
-}
-
-fn nothing_said() -> AgentResult {
-    AgentResult {
-        status: None,
-        summary: None,
-        session_id: None,
-        usage: Vec::new(),
-        children: Vec::new(),
-    }
+    attempt.over_budget = passed.over_budget.or(attempt.over_budget.take());
 }
 
 /// An attempt that could not begin.
@@ -206,5 +209,6 @@ pub(crate) fn not_made(reason: String) -> Attempt {
         took: Duration::ZERO,
         output: None,
         stopped: None,
+        over_budget: None,
     }
 }

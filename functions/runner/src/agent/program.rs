@@ -1,11 +1,14 @@
 //! Which program an agent is: an argument vector, or the reason why there is none.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use awo_domain::agent::{Agent, AgentType};
+use awo_domain::control::Provider;
+
+use super::driver;
 
 /// The repository's own agent.
 const AGENT_FILE: &str = ".awo/agent.sh";
@@ -14,37 +17,42 @@ const AGENT_FILE: &str = ".awo/agent.sh";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NotConfigured(pub(crate) String);
 
-/// Whether this runner has the agent at all; known before anything is cloned.
-pub(crate) fn check_type(agent: &Agent) -> Result<(), NotConfigured> {
+/// What an iteration runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Program {
+    /// This argument vector.
+    Command(Vec<OsString>),
+    /// A program that the runner knows; how it is started depends on what is left of the budget.
+    Driver,
+}
+
+/// Whether this runner has the agent at all, and it has its key; known before anything is cloned.
+pub(crate) fn check_type(
+    agent: &Agent,
+    path: &OsStr,
+    keys: &[Provider],
+) -> Result<(), NotConfigured> {
     match agent.kind {
         AgentType::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(
             NotConfigured("agent.command is empty: give it a program".to_owned()),
         ),
-        AgentType::Command | AgentType::Patch => Ok(()),
-        AgentType::ClaudeCode | AgentType::Codex | AgentType::Opencode => {
-            Err(NotConfigured(format!(
-                "the runner image of this deployment does not have the agent {}: choose another \
-                 agent type, or ask the operator to install it",
-                agent.kind.as_str()
-            )))
-        }
+        _ => driver::check(agent, path, keys),
     }
 }
 
-/// The command of an iteration.
+/// The program of an iteration.
 pub(crate) fn program(
     agent: &Agent,
     workspace: &Path,
     iteration: u32,
-) -> Result<Vec<OsString>, NotConfigured> {
-    check_type(agent)?;
-    match &agent.command {
-        Some(command) if agent.kind == AgentType::Command => {
-            Ok(command.iter().map(OsString::from).collect())
-        }
-        _ if agent.kind == AgentType::Patch => patch(workspace, iteration),
-        _ => own_agent(workspace),
-    }
+) -> Result<Program, NotConfigured> {
+    let argv = match (agent.kind, &agent.command) {
+        (AgentType::Command, Some(command)) => command.iter().map(OsString::from).collect(),
+        (AgentType::Command, None) => own_agent(workspace)?,
+        (AgentType::Patch, _) => patch(workspace, iteration)?,
+        _ => return Ok(Program::Driver),
+    };
+    Ok(Program::Command(argv))
 }
 
 fn own_agent(workspace: &Path) -> Result<Vec<OsString>, NotConfigured> {

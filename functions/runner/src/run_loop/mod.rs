@@ -8,15 +8,18 @@ mod verdicts;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
-use awo_domain::control::{Outcome, RunSpec, RunnerEvent};
+use awo_domain::control::{Outcome, Provider, RunSpec, RunnerEvent};
+use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{ModelUsage, sum_by_model};
+use awo_pricing::Prices;
 use tokio::time::Instant;
 
 use crate::agent::{self, Failure};
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
+use crate::proxy::{Budget, Proxy};
 use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
@@ -104,8 +107,10 @@ pub(crate) async fn run(
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
+        let proxy = door(settings, spec).await?;
         let mut work = Work {
             spec: spec.clone(),
+            proxy: proxy.as_ref(),
             reporter,
             supervised: &supervised,
             layout: made,
@@ -132,7 +137,9 @@ pub(crate) async fn run(
 
 /// What can be known before anything is cloned, and the folders.
 fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result<Layout, Abort> {
-    agent::check_type(&spec.agent).map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
+    let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
+    agent::check_type(&spec.agent, supervised.path(), &keys)
+        .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
     let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
     workspace::check_source(spec).map_err(|why| broken(&why))?;
     let root = &settings.workspace_root;
@@ -142,6 +149,27 @@ fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result
             Ok(layout)
         })
         .map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
+}
+
+/// The door to the models that the organization has keys for, if it has any.
+async fn door(settings: &Settings, spec: &RunSpec) -> Result<Option<Proxy>, Abort> {
+    if spec.model_keys.is_empty() {
+        return Ok(None);
+    }
+    let opened = async {
+        let own_prices = serde_json::to_vec(&spec.tariff.own_prices).map_err(|e| e.to_string())?;
+        let budget = Budget {
+            prices: Prices::parse(&own_prices)?,
+            rates: spec.tariff.rates()?,
+            max_credits: MicroCredits::from_decimal(spec.max_credits)?,
+            began: std::time::Instant::now(),
+        };
+        Proxy::start(settings.models.clone(), spec.model_keys.clone(), budget).await
+    };
+    opened.await.map(Some).map_err(|why| {
+        let message = format!("the agent has no way to its models: {why}");
+        fail(RunErrorCode::AgentNotConfigured, &message)
+    })
 }
 
 /// What adds up over the iterations.
@@ -170,6 +198,7 @@ struct Work<'a> {
     spec: RunSpec,
     reporter: &'a Reporter,
     supervised: &'a Supervised,
+    proxy: Option<&'a Proxy>,
     layout: &'a Layout,
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
@@ -212,7 +241,7 @@ impl Work<'_> {
         tally.iterations = number;
         self.begin(number).await?;
         let attempt = match program {
-            Ok(argv) => self.attempt(tally, &argv).await,
+            Ok(program) => self.attempt(tally, &program).await,
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());
@@ -223,8 +252,12 @@ impl Work<'_> {
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));
         }
-        tally.session_id = attempt.session_id.clone().or(tally.session_id.take());
         let mut failure = attempt.failure.clone();
+        let before = tally.session_id.take();
+        // A program that cannot resume its session says none: the next iteration begins anew.
+        let goes_on = failure.is_none() || !agent::is_driver(self.spec.agent.kind);
+        tally.session_id = attempt.session_id.clone().or(before.filter(|_| goes_on));
+        let over_budget = attempt.over_budget.clone().filter(|_| failure.is_some());
         self.report_attempt(number, attempt).await;
         if let Err(why) = self.commit(tally).await? {
             failure = failure.or(Some(Failure {
@@ -234,6 +267,9 @@ impl Work<'_> {
         }
         if self.left().is_zero() {
             return Err(self.out_of_time());
+        }
+        if let Some(why) = over_budget {
+            return Err(steps::out_of_budget(&why));
         }
         match failure {
             Some(failure) => Ok(steps::agent_failed(tally, number, &failure)),

@@ -1,7 +1,6 @@
 //! What an iteration consists of before it is judged: the agent's attempt and the commit of what
 //! it changed.
 
-use std::ffi::OsString;
 use std::time::Duration;
 
 use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
@@ -10,7 +9,7 @@ use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
 
 use super::{Abort, Tally, Verdict, Work, fail, millis};
-use crate::agent::{Agents, Attempt, Failure};
+use crate::agent::{Agents, Attempt, Failure, Left, Program};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
 use crate::output::{Tail, last_bytes};
@@ -105,7 +104,7 @@ impl Work<'_> {
         }
     }
 
-    pub(super) async fn attempt(&self, tally: &Tally, argv: &[OsString]) -> Attempt {
+    pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Attempt {
         let limits = &self.spec.profile.execution_limits;
         let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
         let request = AgentRequest {
@@ -123,10 +122,17 @@ impl Work<'_> {
             },
         };
         let agents = Agents {
+            agent: &self.spec.agent,
             supervised: self.supervised,
             layout: self.layout,
+            proxy: self.proxy,
         };
-        agents.attempt(&request, argv, limit).await
+        let left = Left {
+            time: limit,
+            max_tokens: limits.max_total_tokens,
+            used: &tally.usage,
+        };
+        agents.attempt(&request, program, &left).await
     }
 
     /// Reports what the agent wrote, before anything is made of it.
@@ -200,6 +206,15 @@ impl Work<'_> {
             Err(why) => tracing::warn!(%why, "the diff could not be compressed"),
         }
     }
+}
+
+/// Ends a run whose agent failed because its budget covers no more calls.
+pub(super) fn out_of_budget(why: &str) -> Abort {
+    let message = format!(
+        "the run's budget is used up: {why}. Raise limits.maxCredits or the profile's \
+         executionLimits, or give it a smaller task"
+    );
+    fail(RunErrorCode::BudgetExceeded, &message)
 }
 
 /// An iteration that is not verified, because the agent did not do its part.

@@ -15,6 +15,8 @@ mod hearing;
 mod hooks;
 mod hostile;
 mod logs;
+mod model_double;
+mod models;
 mod protocol;
 mod reports;
 mod runs;

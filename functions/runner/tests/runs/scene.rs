@@ -1,5 +1,6 @@
 //! A run on a stage: a real origin, the real runner, a double of the control API.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{
-    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Wish,
+    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Tariff, Wish,
 };
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -37,6 +38,10 @@ pub struct Scene {
     pub fault: Fault,
     /// False: agents run as the user of the runner.
     pub other_user: bool,
+    /// More of the runner's environment.
+    pub env: Vec<(&'static str, String)>,
+    /// A folder before all others in the PATH.
+    pub programs: Option<PathBuf>,
     nonce: String,
 }
 
@@ -96,12 +101,16 @@ impl Scene {
             max_duration_ms: 50_000,
             max_credits: 1_000.0,
             git_credentials: Vec::new(),
+            model_keys: Vec::new(),
+            tariff: Tariff::default(),
         };
         Scene {
             dir,
             spec,
             fault: Fault::None,
             other_user: true,
+            env: Vec::new(),
+            programs: None,
             nonce,
         }
     }
@@ -112,6 +121,12 @@ impl Scene {
 
     fn root(&self) -> PathBuf {
         self.dir.path().join("workspaces")
+    }
+
+    fn path(&self) -> OsString {
+        let all = std::env::var_os("PATH").unwrap();
+        let own = self.programs.iter().cloned();
+        std::env::join_paths(own.chain(std::env::split_paths(&all))).unwrap()
     }
 
     pub fn run_dir(&self) -> PathBuf {
@@ -132,7 +147,8 @@ impl Scene {
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("PATH", self.path())
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("AWO_CONTROL_URL", &control.url)
             .env("AWO_NONCE", &self.nonce)
             .env("AWO_WORKSPACE_ROOT", &root)

@@ -325,6 +325,32 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_runner_gets_the_keys_that_its_agent_may_want_and_no_others() {
+    let world = World::start().await;
+    let (org, key, _) = world.org_with_key().await;
+    world
+        .admin(&["grant", "--org", &org, "--credits", "2000"])
+        .await;
+    for name in ["anthropic", "openai", "another"] {
+        let args = ["admin", "set-secret", "--org", &org, "--name", name];
+        let mut call = command(args);
+        call.env("AWO_DATA_DIR", world.dir.path());
+        assert_eq!(fed(call, &format!("key-of-{name}\n")).await.code, 0);
+    }
+    let submit = ["submit", "--repo", "https://example.com/a", "--prompt", "x"];
+    let codex = [&submit[..], &["--agent", "codex"]].concat();
+    world.client(&key, &codex).await.json();
+    let nonce = read_when_there(&world.dir.path().join("nonce")).await;
+    let claim = json!({"nonce": nonce, "token": "ab".repeat(32)});
+    let spec = world.control("/control/claim", None, &claim).await;
+    let keys = json!([{"provider": "openai", "key": "key-of-openai"}]);
+    assert_eq!(spec["modelKeys"], keys);
+    let tariff = json!({"creditsPerUsd": 100.0, "creditsPerMinute": 1.0, "ownPrices": {}});
+    assert_eq!(spec["tariff"], tariff);
+    world.service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_stores_are_found_by_environment_too_or_it_is_said_what_is_missing() {
     let world = World::start().await;
     let mut call = command(["admin", "--json", "create-org", "--name", "By environment"]);

@@ -1,0 +1,128 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+
+fn agent(kind: AgentType, model: Option<&str>) -> Agent {
+    Agent {
+        kind,
+        model: model.map(str::to_owned),
+        command: None,
+    }
+}
+
+fn door() -> Door {
+    Door {
+        url: "http://127.0.0.1:9".to_owned(),
+        key: "awo-run-1".to_owned(),
+        providers: vec![Provider::Anthropic, Provider::Openai],
+    }
+}
+
+/// The command line behind the shell and the program, and the environment.
+fn started(
+    agent: &Agent,
+    session_id: Option<&str>,
+    usd_left: Option<f64>,
+) -> (String, Environment) {
+    let start = Start {
+        agent,
+        path: OsStr::new("/nowhere"),
+        door: &door(),
+        session_id,
+        usd_left,
+    };
+    let (argv, env) = command(&start).unwrap();
+    let words: Vec<&str> = argv.iter().map(|word| word.to_str().unwrap()).collect();
+    assert_eq!(words[..3], ["sh", "-c", WITH_PROMPT]);
+    (words[3..].join(" "), env)
+}
+
+#[test]
+fn claude_code_is_started_with_its_budget_and_resumes_its_session() {
+    let agent = agent(AgentType::ClaudeCode, Some("claude-sonnet-4-5"));
+    let (line, env) = started(&agent, Some("s-1"), Some(1.5));
+    assert_eq!(
+        line,
+        "claude -p --output-format stream-json --verbose --dangerously-skip-permissions \
+         --model claude-sonnet-4-5 --max-budget-usd 1.5000 --resume s-1"
+    );
+    let retries = ("CLAUDE_CODE_MAX_RETRIES", OsString::from("1"));
+    assert!(env.contains(&retries));
+}
+
+#[test]
+fn what_is_not_known_is_no_argument() {
+    let (line, _) = started(&agent(AgentType::ClaudeCode, None), None, None);
+    assert!(line.ends_with("--dangerously-skip-permissions"), "{line}");
+}
+
+#[test]
+fn codex_speaks_to_the_door_and_resumes_its_thread() {
+    let agent = agent(AgentType::Codex, Some("gpt-5"));
+    let (line, _) = started(&agent, Some("t-1"), None);
+    assert!(line.starts_with("codex exec --json --skip-git-repo-check --dangerously"));
+    assert!(
+        line.contains("base_url=\"http://127.0.0.1:9/openai/v1\""),
+        "{line}"
+    );
+    assert!(line.ends_with("-m gpt-5 resume t-1 -"), "{line}");
+}
+
+#[test]
+fn opencode_may_use_every_tool_and_speaks_to_the_door() {
+    let agent = agent(AgentType::Opencode, Some("anthropic/m"));
+    let (line, env) = started(&agent, Some("ses_1"), None);
+    assert_eq!(
+        line,
+        "opencode run --format json -m anthropic/m --session ses_1"
+    );
+    let config: serde_json::Value = serde_json::from_str(env[0].1.to_str().unwrap()).unwrap();
+    assert_eq!(config["permission"]["*"], "allow");
+    let options = &config["provider"]["anthropic"]["options"];
+    assert_eq!(options["baseURL"], "http://127.0.0.1:9/anthropic/v1");
+    assert_eq!(options["apiKey"], "awo-run-1");
+}
+
+#[test]
+fn what_a_driver_lacks_is_named_with_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().as_os_str();
+    let claude = agent(AgentType::ClaudeCode, None);
+    let why = check(&claude, path, &Provider::ALL).unwrap_err().0;
+    assert!(
+        why.contains("npm install -g @anthropic-ai/claude-code"),
+        "{why}"
+    );
+    for program in ["claude", "opencode"] {
+        fs::write(dir.path().join(program), "").unwrap();
+    }
+    assert_eq!(check(&claude, path, &Provider::ALL), Ok(()));
+    let why = check(&claude, path, &[Provider::Openai]).unwrap_err().0;
+    assert!(why.contains("set-secret --name anthropic"), "{why}");
+    for model in [None, Some("gpt-5"), Some("mystery/m")] {
+        let opencode = agent(AgentType::Opencode, model);
+        let why = check(&opencode, path, &Provider::ALL).unwrap_err().0;
+        assert!(why.contains("agent.model"), "{why}");
+    }
+}
+
+#[test]
+fn codex_is_its_native_program_and_not_the_script_around_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let modules = dir.path().join("lib/node_modules/@openai");
+    let script = modules.join("codex/bin/codex.js");
+    let native_program = modules.join("codex-linux-x64/vendor/x86_64/codex/codex");
+    for file in [&script, &native_program] {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "").unwrap();
+    }
+    let link = dir.path().join("codex");
+    symlink(&script, &link).unwrap();
+    assert_eq!(
+        native(link.clone()).canonicalize().unwrap(),
+        native_program.canonicalize().unwrap()
+    );
+    fs::remove_file(&native_program).unwrap();
+    assert_eq!(native(link.clone()), link);
+}

@@ -1,0 +1,294 @@
+//! One call: who calls, may it, what does it cost, and its answer as it comes. The part that talks
+//! to the provider is a task of its own: an agent that hangs up does not keep it from counting.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use awo_domain::agent::answer::{Counter, Dialect};
+use awo_domain::control::Provider;
+use awo_domain::usage::ModelUsage;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
+use http::{Method, Request, Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use subtle::ConstantTimeEq;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+
+use super::refusal::Refusal;
+use super::request::{Route, checked};
+use super::{Shared, now};
+
+/// Largest request, in bytes; no provider takes a larger one.
+const MAX_REQUEST_BYTES: usize = 32 * 1_048_576;
+/// Pieces of an answer that may wait for a slow reader.
+const MAX_WAITING_PIECES: usize = 16;
+/// What of a provider's answer an agent gets to see.
+const HEADERS: [&str; 6] = [
+    "content-type",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-request-id",
+    "x-should-retry",
+];
+
+/// A body in pieces.
+pub(super) type Pieces = UnsyncBoxBody<Bytes, Cut>;
+
+/// The provider broke off; so does its answer.
+#[derive(Debug, thiserror::Error)]
+#[error("the provider's answer broke off")]
+pub(super) struct Cut;
+
+/// Answers one request.
+pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Pieces> {
+    let route = Route::of(request.method(), request.uri().path());
+    // Who does not name a provider is told in some words.
+    let provider = route.map_or(Provider::Anthropic, |route| route.provider);
+    let answered = match admitted(&shared, request.headers(), route) {
+        Ok(route) => pass(shared, route, request).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered.unwrap_or_else(|refusal| refusal.answer(provider))
+}
+
+/// Who calls, and whether it may.
+fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Result<Route, Refusal> {
+    let key = headers
+        .get("x-api-key")
+        .or_else(|| headers.get(AUTHORIZATION));
+    let key = key.map(|key| key.as_bytes()).unwrap_or_default();
+    let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
+    if !bool::from(key.ct_eq(shared.key.as_bytes())) {
+        let message = "this key is not the one that the run was given";
+        return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
+    }
+    at_work(shared)?;
+    let route = route.ok_or_else(|| {
+        let message = "only /anthropic/v1/messages, /openai/v1/responses and \
+                       /openai/v1/chat/completions are passed on";
+        Refusal::new(StatusCode::NOT_FOUND, message)
+    })?;
+    if !shared.upstream.has_key(route.provider) {
+        let name = route.provider.as_str();
+        let message = format!(
+            "the organization has no key for {name}: its operator sets one with \
+             `awo admin set-secret --name {name}`"
+        );
+        return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+    }
+    Ok(route)
+}
+
+fn at_work(shared: &Shared) -> Result<(), Refusal> {
+    if *shared.attempt.borrow() > 0 {
+        return Ok(());
+    }
+    let message = "models can be called while the agent is at work, and not after it";
+    Err(Refusal::new(StatusCode::FORBIDDEN, message))
+}
+
+async fn pass(
+    shared: Arc<Shared>,
+    route: Route,
+    request: Request<Incoming>,
+) -> Result<Response<Pieces>, Refusal> {
+    let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time is over");
+    let permit = Arc::clone(&shared.calls).acquire_owned().await;
+    let permit = permit.map_err(|_| over())?;
+    let (head, body) = request.into_parts();
+    let body = Limited::new(body, MAX_REQUEST_BYTES).collect().await;
+    let body = body.map_err(|_| {
+        let message = format!("a request of at most {MAX_REQUEST_BYTES} bytes is passed on");
+        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, message)
+    })?;
+    let body = Vec::from(body.to_bytes());
+    // Its turn and its body may have come late.
+    at_work(&shared)?;
+    let (under_way, body) = match route.dialect {
+        Some(dialect) => {
+            let (under_way, body) = UnderWay::begin(&shared, dialect, body)?;
+            (Some(under_way), body)
+        }
+        None => (None, body),
+    };
+    let (told, telling) = oneshot::channel();
+    let call = Call {
+        shared,
+        route,
+        method: head.method,
+        target: route.target(head.uri.query()),
+        headers: head.headers,
+        body,
+        _permit: permit,
+    };
+    tokio::spawn(call.carry_out(under_way, told));
+    telling.await.map_err(|_| over())?
+}
+
+/// A call that is paid for, from its admission to its count. However it ends, it is counted as far
+/// as the provider has said what it used.
+struct UnderWay {
+    shared: Arc<Shared>,
+    call: ModelUsage,
+    dialect: Dialect,
+    counter: Option<Counter>,
+}
+
+impl UnderWay {
+    fn begin(
+        shared: &Arc<Shared>,
+        dialect: Dialect,
+        body: Vec<u8>,
+    ) -> Result<(UnderWay, Vec<u8>), Refusal> {
+        let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
+        let (model, body) = checked(dialect, body).map_err(bad)?;
+        let call = shared.meter().take_on(&model, body.len(), now());
+        let call = call.map_err(|why| Refusal::new(StatusCode::PAYMENT_REQUIRED, why))?;
+        shared.under_way.send_modify(|calls| *calls += 1);
+        let under_way = UnderWay {
+            shared: Arc::clone(shared),
+            call,
+            dialect,
+            counter: None,
+        };
+        Ok((under_way, body))
+    }
+
+    fn answered(&mut self, answer: &reqwest::Response) {
+        let kind = answer.headers().get(CONTENT_TYPE);
+        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        self.counter = Some(Counter::new(self.dialect, is_stream));
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let was_answered = self.counter.is_some();
+        let counts = self.counter.take().and_then(Counter::end);
+        if was_answered && counts.is_none() {
+            tracing::warn!(
+                model = self.call.model,
+                "an answer did not say what it used"
+            );
+        }
+        self.shared.meter().done(&self.call, counts);
+        self.shared.under_way.send_modify(|calls| *calls -= 1);
+    }
+}
+
+struct Call {
+    shared: Arc<Shared>,
+    route: Route,
+    method: Method,
+    target: String,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    _permit: OwnedSemaphorePermit,
+}
+
+type Telling = oneshot::Sender<Result<Response<Pieces>, Refusal>>;
+
+impl Call {
+    /// Talks to the provider to the end of its answer, or until the run has no more time for it.
+    async fn carry_out(mut self, mut under_way: Option<UnderWay>, told: Telling) {
+        let mut cut = self.shared.cut.subscribe();
+        tokio::select! {
+            () = self.converse(&mut under_way, told) => {}
+            // Nothing of this attempt is waited for any more.
+            _ = cut.changed() => {}
+        }
+    }
+
+    async fn converse(&mut self, under_way: &mut Option<UnderWay>, told: Telling) {
+        let provider = self.route.provider;
+        let body = std::mem::take(&mut self.body);
+        let call = (self.method.clone(), self.target.as_str());
+        let upstream = &self.shared.upstream;
+        // Nobody listens any more where sending fails; what is used counts all the same.
+        let mut answer = match upstream.send(provider, call, &self.headers, body).await {
+            Ok(answer) => answer,
+            Err(why) => {
+                let _ = told.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
+                return;
+            }
+        };
+        let status = answer.status();
+        if let Some(refusal) = not_passed_on(status, provider) {
+            let _ = told.send(Err(refusal));
+            return;
+        }
+        if let (Some(under_way), true) = (under_way.as_mut(), status.is_success()) {
+            under_way.answered(&answer);
+        }
+        let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
+        let _ = told.send(Ok(begun(&answer, pieces)));
+        loop {
+            match answer.chunk().await {
+                Ok(Some(piece)) => {
+                    if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
+                        counter.push(&piece);
+                    }
+                    let _ = sender.send(Ok(piece)).await;
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    let _ = sender.send(Err(Cut)).await;
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// What the agent must not see in the provider's own words, which may quote the key; and redirects,
+/// which would take it elsewhere.
+fn not_passed_on(status: StatusCode, provider: Provider) -> Option<Refusal> {
+    let name = provider.as_str();
+    let message = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
+            "{name} did not accept the organization's key: its operator sets another with \
+             `awo admin set-secret --name {name}`"
+        ),
+        status if status.is_redirection() || status.is_informational() => {
+            let message = format!("{name} answered {status}, which is not followed");
+            return Some(Refusal::new(StatusCode::BAD_GATEWAY, message));
+        }
+        _ => return None,
+    };
+    Some(Refusal::new(status, message))
+}
+
+fn begun(answer: &reqwest::Response, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
+    let mut begun = Response::new(Piped(pieces).boxed_unsync());
+    *begun.status_mut() = answer.status();
+    for name in HEADERS {
+        if let Some(value) = answer.headers().get(name) {
+            let name = HeaderName::from_static(name);
+            begun.headers_mut().insert(name, value.clone());
+        }
+    }
+    begun
+}
+
+type Piece = Result<Bytes, Cut>;
+
+/// What comes through a channel, as a body.
+struct Piped(mpsc::Receiver<Piece>);
+
+impl Body for Piped {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let piece = self.0.poll_recv(context);
+        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}

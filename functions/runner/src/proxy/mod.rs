@@ -1,0 +1,214 @@
+//! The door to the models: a server on loopback that agents speak to with a key that is good for
+//! nothing else, and that speaks to the providers with the organization's.
+//!
+//! What it keeps:
+//! - no key of the organization's reaches an agent or a log, not even in a provider's words;
+//! - whatever costs is counted by the provider's own figures, also if the agent hangs up;
+//! - no call begins that the budget does not cover, and none while no agent is at work.
+
+mod call;
+mod meter;
+mod refusal;
+mod request;
+mod upstream;
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use awo_domain::Timestamp;
+use awo_domain::control::{ModelKey, Provider};
+use awo_domain::usage::ModelUsage;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
+
+use meter::Meter;
+use upstream::Upstream;
+
+pub(crate) use meter::Budget;
+pub(crate) use upstream::BaseUrls;
+
+/// Most connections at once.
+const MAX_CONNECTIONS: usize = 64;
+/// Most calls at once; others wait.
+const MAX_CALLS: usize = 8;
+/// For the head of a request.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+/// Largest head of a request.
+const MAX_HEAD_BYTES: usize = 65_536;
+/// How long calls may take that were told to end.
+const CUT_LIMIT: Duration = Duration::from_secs(1);
+
+/// What agents are told of the door.
+#[derive(Clone)]
+pub(crate) struct Door {
+    /// `http://127.0.0.1:…`, without a slash at its end.
+    pub(crate) url: String,
+    /// Stands where the key of a provider would.
+    pub(crate) key: String,
+    /// Whose models there are.
+    pub(crate) providers: Vec<Provider>,
+}
+
+/// What went through the door in an attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Passed {
+    pub(crate) usage: Vec<ModelUsage>,
+    /// Why a call was refused for the sake of the budget, if one was.
+    pub(crate) over_budget: Option<String>,
+}
+
+/// The door, open or shut.
+pub(crate) struct Proxy {
+    shared: Arc<Shared>,
+    door: Door,
+    accepting: AbortHandle,
+}
+
+/// What calls share.
+struct Shared {
+    key: String,
+    upstream: Upstream,
+    meter: Mutex<Meter>,
+    calls: Arc<Semaphore>,
+    /// The number of the attempt that may call; 0 if none may.
+    attempt: watch::Sender<u64>,
+    /// Changes when the calls that there are must end.
+    cut: watch::Sender<u64>,
+    /// Calls that are not over.
+    under_way: watch::Sender<usize>,
+}
+
+impl Shared {
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Proxy {
+    /// Opens a server that lets nobody through yet.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    pub(crate) async fn start(
+        bases: BaseUrls,
+        keys: Vec<ModelKey>,
+        budget: Budget,
+    ) -> Result<Proxy, String> {
+        let upstream = Upstream::new(bases, keys)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.map_err(|why| format!("no port on loopback: {why}"))?;
+        let address = listener.local_addr().map_err(|why| why.to_string())?;
+        let key = new_key()?;
+        let all = Provider::ALL.into_iter();
+        let door = Door {
+            url: format!("http://{address}"),
+            key: key.clone(),
+            providers: all.filter(|one| upstream.has_key(*one)).collect(),
+        };
+        let shared = Arc::new(Shared {
+            key,
+            upstream,
+            meter: Mutex::new(Meter::new(budget)),
+            calls: Arc::new(Semaphore::new(MAX_CALLS)),
+            attempt: watch::Sender::new(0),
+            cut: watch::Sender::new(0),
+            under_way: watch::Sender::new(0),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        Ok(Proxy {
+            shared,
+            door,
+            accepting,
+        })
+    }
+
+    pub(crate) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    /// Lets an attempt through. `before` is what the run has used so far.
+    pub(crate) fn open(&self, attempt: u32, before: &[ModelUsage], max_tokens: Option<u64>) {
+        self.shared.meter().begin(before, max_tokens);
+        self.shared.attempt.send_replace(u64::from(attempt));
+    }
+
+    /// US dollars that are left for a model; nothing where its price is not known.
+    pub(crate) fn usd_left(&self, model: &str) -> Option<f64> {
+        self.shared.meter().usd_left(model, now())
+    }
+
+    /// Lets nobody through any more. The agent is dead; providers have `limit` to say what its
+    /// last calls have used.
+    pub(crate) async fn shut(&self, limit: Duration) -> Passed {
+        // New calls see that at once; those under way go on until the limit.
+        let attempt = self.shared.attempt.send_replace(0);
+        let mut under_way = self.shared.under_way.subscribe();
+        let late = timeout(limit, under_way.wait_for(|calls| *calls == 0));
+        let late = late.await.is_err();
+        if late {
+            tracing::warn!(attempt, "calls of models were cut off uncounted");
+            self.shared.cut.send_modify(|cuts| *cuts += 1);
+            let _ = timeout(CUT_LIMIT, under_way.wait_for(|calls| *calls == 0)).await;
+        }
+        let (usage, over_budget) = self.shared.meter().end();
+        Passed { usage, over_budget }
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.shared.cut.send_modify(|cuts| *cuts += 1);
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    /// Between two tries where the system has no connection to give.
+    const PAUSE: Duration = Duration::from_millis(50);
+    let mut connections = JoinSet::new();
+    loop {
+        while connections.len() >= MAX_CONNECTIONS {
+            connections.join_next().await;
+        }
+        while connections.try_join_next().is_some() {}
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                connections.spawn(converse(stream, Arc::clone(&shared)));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn converse(stream: TcpStream, shared: Arc<Shared>) {
+    // Small answers must not wait for an acknowledgement; without it they are only slower.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, std::convert::Infallible>(call::answer(shared, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_buf_size(MAX_HEAD_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    // Whoever hangs up in mid-sentence harms nobody but itself.
+    let _ = connection.await;
+}
+
+fn new_key() -> Result<String, String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|why| format!("no randomness: {why}"))?;
+    Ok(format!("awo-run-{}", hex::encode(bytes)))
+}
+
+fn now() -> Timestamp {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Timestamp::from_epoch_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}

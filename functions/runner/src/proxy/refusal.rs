@@ -1,0 +1,76 @@
+//! Answers of our own, in the words of the provider that was called, so that agents understand.
+
+use awo_domain::control::Provider;
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use serde::Serialize;
+
+use super::call::Pieces;
+
+/// Why a call gets no answer of a provider's.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    pub(super) message: String,
+}
+
+impl Refusal {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Refusal {
+        Refusal {
+            status,
+            message: message.into(),
+        }
+    }
+
+    /// As an answer.
+    pub(super) fn answer(self, provider: Provider) -> Response<Pieces> {
+        let kind = kind(self.status);
+        let error = Fault {
+            kind,
+            message: &self.message,
+            code: (provider == Provider::Openai).then_some(kind),
+        };
+        let envelope = Envelope {
+            kind: (provider == Provider::Anthropic).then_some("error"),
+            error,
+        };
+        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let never = |never: std::convert::Infallible| match never {};
+        let body = Full::new(Bytes::from(body)).map_err(never).boxed_unsync();
+        let mut answer = Response::new(body);
+        *answer.status_mut() = self.status;
+        let json = HeaderValue::from_static("application/json");
+        answer.headers_mut().insert(CONTENT_TYPE, json);
+        answer
+    }
+}
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    error: Fault<'a>,
+}
+
+#[derive(Serialize)]
+struct Fault<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+}
+
+fn kind(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "authentication_error",
+        StatusCode::PAYMENT_REQUIRED => "billing_error",
+        StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::NOT_FOUND => "not_found_error",
+        StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+        status if status.is_client_error() => "invalid_request_error",
+        _ => "api_error",
+    }
+}

@@ -1,0 +1,258 @@
+//! What a model's answer says that it used, read while it passes: whole, or event by event.
+//!
+//! Counts come out in one way, input with the cache: Anthropic leaves the cache out of its input,
+//! OpenAI does not. An answer that ends early counts as far as it was told.
+
+use serde_json::Value;
+
+use super::told::tokens;
+use crate::usage::ModelUsage;
+
+/// Longest answer, and longest event of one, that is read for its usage, in bytes: the last event
+/// of OpenAI's Responses holds the whole answer again.
+pub const MAX_COUNTED_BYTES: usize = 16 * 1_048_576;
+
+/// How a provider is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Anthropic's Messages.
+    Messages,
+    /// OpenAI's Responses.
+    Responses,
+    /// OpenAI's chat completions.
+    Chat,
+}
+
+/// Tokens of one call; input with what came from the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// All input tokens.
+    pub input: u64,
+    /// The part of them that was read from the cache.
+    pub cached: u64,
+    /// Output tokens.
+    pub output: u64,
+}
+
+impl Counts {
+    /// As usage of a model.
+    #[must_use]
+    pub fn of(self, model: &str) -> ModelUsage {
+        ModelUsage {
+            model: model.to_owned(),
+            input_tokens: self.input,
+            output_tokens: self.output,
+            cached_input_tokens: self.cached.min(self.input),
+            cost_usd: None,
+        }
+    }
+
+    /// Later events repeat what earlier ones said, and know more.
+    fn or_more(self, other: Counts) -> Counts {
+        Counts {
+            input: self.input.max(other.input),
+            cached: self.cached.max(other.cached),
+            output: self.output.max(other.output),
+        }
+    }
+}
+
+/// Reads along.
+#[derive(Debug)]
+pub struct Counter {
+    dialect: Dialect,
+    is_stream: bool,
+    /// The line, or the answer, so far.
+    held: Vec<u8>,
+    /// True while what is held is longer than it may be.
+    too_long: bool,
+    counts: Option<Counts>,
+}
+
+impl Counter {
+    /// For an answer that is a stream of events, or one document.
+    #[must_use]
+    pub fn new(dialect: Dialect, is_stream: bool) -> Counter {
+        Counter {
+            dialect,
+            is_stream,
+            held: Vec::new(),
+            too_long: false,
+            counts: None,
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if !self.is_stream {
+            return self.hold(bytes);
+        }
+        let mut lines = bytes.split(|byte| *byte == b'\n');
+        // The first piece goes on with what is held; each further one begins a line.
+        if let Some(first) = lines.next() {
+            self.hold(first);
+        }
+        for line in lines {
+            self.line();
+            self.hold(line);
+        }
+    }
+
+    /// What was used, once the answer is over; nothing if it did not say.
+    #[must_use]
+    pub fn end(mut self) -> Option<Counts> {
+        if self.is_stream {
+            self.line();
+        } else if let Ok(answer) = serde_json::from_slice(&self.held) {
+            self.take(&answer);
+        }
+        self.counts
+    }
+
+    fn hold(&mut self, bytes: &[u8]) {
+        self.too_long |= self.held.len() + bytes.len() > MAX_COUNTED_BYTES;
+        if self.too_long {
+            self.held = Vec::new();
+        } else {
+            self.held.extend_from_slice(bytes);
+        }
+    }
+
+    /// Each event of the three dialects has one line of data.
+    fn line(&mut self) {
+        let line = std::mem::take(&mut self.held);
+        self.too_long = false;
+        let event = line
+            .strip_prefix(b"data:")
+            .and_then(|data| serde_json::from_slice::<Value>(data).ok());
+        if let Some(event) = event {
+            self.take(&event);
+        }
+    }
+
+    fn take(&mut self, event: &Value) {
+        let at = |pointer: &str| event.pointer(pointer).filter(|usage| usage.is_object());
+        let found = match self.dialect {
+            Dialect::Messages => at("/message/usage").or_else(|| at("/usage")).map(messages),
+            Dialect::Responses => at("/response/usage")
+                .or_else(|| at("/usage"))
+                .map(responses),
+            Dialect::Chat => at("/usage").map(chat),
+        };
+        if let Some(found) = found {
+            self.counts = Some(self.counts.unwrap_or_default().or_more(found));
+        }
+    }
+}
+
+fn messages(usage: &Value) -> Counts {
+    let cached = tokens(usage, "/cache_read_input_tokens");
+    let written = tokens(usage, "/cache_creation_input_tokens");
+    Counts {
+        input: tokens(usage, "/input_tokens") + written + cached,
+        cached,
+        output: tokens(usage, "/output_tokens"),
+    }
+}
+
+fn responses(usage: &Value) -> Counts {
+    Counts {
+        input: tokens(usage, "/input_tokens"),
+        cached: tokens(usage, "/input_tokens_details/cached_tokens"),
+        output: tokens(usage, "/output_tokens"),
+    }
+}
+
+fn chat(usage: &Value) -> Counts {
+    Counts {
+        input: tokens(usage, "/prompt_tokens"),
+        cached: tokens(usage, "/prompt_tokens_details/cached_tokens"),
+        output: tokens(usage, "/completion_tokens"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: &str = "event: message_start\n\
+        data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"cache_creation_input_tokens\":20,\"cache_read_input_tokens\":300,\"output_tokens\":1}}}\n\n\
+        event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"hi\"}}\n\n\
+        event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":42}}\n\n\
+        event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
+    const RESPONSES: &str = "event: response.created\r\n\
+        data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\r\n\r\n\
+        data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":330,\"input_tokens_details\":{\"cached_tokens\":300},\"output_tokens\":42}}}\r\n\r\n";
+    const CHAT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\n\
+        data: {\"choices\":[],\"usage\":{\"prompt_tokens\":330,\"completion_tokens\":42,\"prompt_tokens_details\":{\"cached_tokens\":300}}}\n\n\
+        data: [DONE]\n\n";
+    const USED: Counts = Counts {
+        input: 330,
+        cached: 300,
+        output: 42,
+    };
+
+    #[test]
+    fn a_stream_says_the_same_however_it_is_cut() {
+        for (dialect, text) in [
+            (Dialect::Messages, MESSAGES),
+            (Dialect::Responses, RESPONSES),
+            (Dialect::Chat, CHAT),
+        ] {
+            for size in [1, 7, 10_000] {
+                let mut counter = Counter::new(dialect, true);
+                text.as_bytes().chunks(size).for_each(|c| counter.push(c));
+                assert_eq!(counter.end(), Some(USED), "{dialect:?} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_answer_says_what_it_used() {
+        for (dialect, text) in [
+            (
+                Dialect::Messages,
+                r#"{"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":300,"output_tokens":42}}"#,
+            ),
+            (
+                Dialect::Responses,
+                r#"{"usage":{"input_tokens":330,"input_tokens_details":{"cached_tokens":300},"output_tokens":42}}"#,
+            ),
+            (
+                Dialect::Chat,
+                r#"{"usage":{"prompt_tokens":330,"prompt_tokens_details":{"cached_tokens":300},"completion_tokens":42}}"#,
+            ),
+        ] {
+            let mut counter = Counter::new(dialect, false);
+            counter.push(text.as_bytes());
+            assert_eq!(counter.end(), Some(USED), "{dialect:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_that_breaks_off_counts_as_far_as_it_was_told() {
+        let mut counter = Counter::new(Dialect::Messages, true);
+        counter.push(
+            MESSAGES
+                .split("event: message_delta")
+                .next()
+                .unwrap()
+                .as_bytes(),
+        );
+        let told = counter.end().unwrap();
+        assert_eq!((told.input, told.output), (330, 1));
+    }
+
+    #[test]
+    fn a_line_without_end_is_not_kept_and_what_follows_it_counts() {
+        let mut counter = Counter::new(Dialect::Messages, true);
+        let piece = vec![b'x'; 1_048_576];
+        for _ in 0..20 {
+            counter.push(&piece);
+        }
+        assert!(counter.held.len() <= MAX_COUNTED_BYTES);
+        counter.push(b"\n");
+        counter.push(MESSAGES.as_bytes());
+        assert_eq!(counter.end(), Some(USED));
+    }
+}

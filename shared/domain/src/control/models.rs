@@ -1,0 +1,123 @@
+//! What the runner needs to speak to models in the organization's name, and to know what that
+//! costs while it happens. What is charged in the end, the service works out by itself.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::agent::{Agent, AgentType};
+use crate::ledger::Rates;
+use crate::money::MicroCredits;
+
+/// A provider of models that the runner can speak to for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses and chat completions.
+    Openai,
+}
+
+impl Provider {
+    /// Every provider.
+    pub const ALL: [Provider; 2] = [Provider::Anthropic, Provider::Openai];
+
+    /// The name on the wire; the organization's secret with its key has it, too.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "anthropic",
+            Provider::Openai => "openai",
+        }
+    }
+
+    /// The providers that an agent may want to speak to.
+    #[must_use]
+    pub fn of(agent: &Agent) -> &'static [Provider] {
+        match agent.kind {
+            AgentType::Patch => &[],
+            AgentType::ClaudeCode => &[Provider::Anthropic],
+            AgentType::Codex => &[Provider::Openai],
+            AgentType::Command | AgentType::Opencode => &Provider::ALL,
+        }
+    }
+}
+
+/// A key for the models of a provider.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelKey {
+    /// Whose models.
+    pub provider: Provider,
+    /// The key.
+    pub key: String,
+}
+
+impl fmt::Debug for ModelKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ModelKey {{ provider: {:?}, .. }}", self.provider)
+    }
+}
+
+/// What things cost in this deployment, as far as the runner counts along.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tariff {
+    /// Credits for a US dollar of model cost.
+    pub credits_per_usd: f64,
+    /// Credits for a minute of compute.
+    pub credits_per_minute: f64,
+    /// The operator's own prices, as the price file has them.
+    pub own_prices: Value,
+}
+
+impl Tariff {
+    /// The deployment's.
+    #[must_use]
+    pub fn new(rates: Rates, own_prices: Value) -> Tariff {
+        Tariff {
+            credits_per_usd: rates.credits_per_usd.to_decimal(),
+            credits_per_minute: rates.credits_per_minute.to_decimal(),
+            own_prices,
+        }
+    }
+
+    /// The rates.
+    ///
+    /// # Errors
+    /// A sentence, if they are no amounts of credits.
+    pub fn rates(&self) -> Result<Rates, String> {
+        Ok(Rates {
+            credits_per_usd: MicroCredits::from_decimal(self.credits_per_usd)?,
+            credits_per_minute: MicroCredits::from_decimal(self.credits_per_minute)?,
+        })
+    }
+}
+
+impl Default for Tariff {
+    fn default() -> Tariff {
+        Tariff::new(Rates::default(), Value::Object(serde_json::Map::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = ModelKey {
+            provider: Provider::Openai,
+            key: "sk-5ecret".to_owned(),
+        };
+        assert!(!format!("{key:?}").contains("5ecret"));
+    }
+
+    #[test]
+    fn a_tariff_gives_back_the_rates_that_it_was_made_of() {
+        let rates = Rates::default();
+        assert_eq!(Tariff::new(rates, Value::Null).rates(), Ok(rates));
+    }
+}
