@@ -24,6 +24,7 @@ pub mod template;
 pub mod time;
 pub mod usage;
 pub mod verification;
+pub mod webhook;
 pub mod work_order;
 
 mod schema;
