@@ -2,6 +2,7 @@
 //! tried again.
 
 pub mod address;
+pub mod schedule;
 pub mod target;
 
 use serde::{Deserialize, Serialize};
