@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod schedule;
+pub mod signature;
 pub mod target;
 
 use serde::{Deserialize, Serialize};
