@@ -30,5 +30,8 @@ pub mod work_order;
 mod schema;
 
 pub use error::{Error, Fault, Resource};
-pub use id::{OrgId, RunId, SnapshotId, TransactionId, VerificationId, WorkOrderId};
+pub use id::{
+    AttemptId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId, VerificationId,
+    WebhookId, WorkOrderId,
+};
 pub use time::Timestamp;

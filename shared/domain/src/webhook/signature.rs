@@ -11,7 +11,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use crate::Timestamp;
+use crate::{EventId, Timestamp};
 
 const PREFIX: &str = "whsec_";
 /// Bytes of randomness in a secret.
@@ -47,8 +47,8 @@ impl fmt::Debug for Secret {
 /// What is sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Message<'a> {
-    /// The event's id, without a full stop.
-    pub id: &'a str,
+    /// The event.
+    pub id: &'a EventId,
     /// When this attempt begins.
     pub sent_at: Timestamp,
     /// The body, byte by byte.
@@ -87,7 +87,7 @@ impl Secret {
     pub fn sign(&self, message: &Message<'_>) -> String {
         let seconds = message.sent_at.epoch_seconds().to_string();
         let parts = [
-            message.id.as_bytes(),
+            message.id.as_str().as_bytes(),
             b".",
             seconds.as_bytes(),
             b".",
@@ -160,7 +160,7 @@ impl Secrets {
         let mut signatures = self.current.sign(message);
         let mut headers = vec![
             (SERVICE_SIGNATURE, self.current.sign_body(message.body)),
-            (WEBHOOK_ID, message.id.to_owned()),
+            (WEBHOOK_ID, message.id.to_string()),
             (
                 WEBHOOK_TIMESTAMP,
                 message.sent_at.epoch_seconds().to_string(),
@@ -193,7 +193,7 @@ mod tests {
         name: String,
         secret: String,
         previous_secret: Option<String>,
-        id: String,
+        id: EventId,
         timestamp: i64,
         body_base64: String,
         headers: BTreeMap<String, String>,
@@ -278,8 +278,9 @@ mod tests {
         };
         let rotated_at = at(1_000_000);
         let secrets = secrets.rotated(new.clone(), rotated_at);
+        let id = EventId::new(rotated_at, 1);
         let message = |ms| Message {
-            id: "evt_1",
+            id: &id,
             sent_at: rotated_at.plus_ms(ms),
             body: b"{}",
         };
@@ -311,7 +312,8 @@ mod tests {
             flip in any::<prop::sample::Index>(),
         ) {
             let secret = Secret::new(random);
-            let message = Message { id: "evt_1", sent_at: at(seconds * 1_000), body: &body };
+            let (id, another) = (EventId::new(at(0), 1), EventId::new(at(0), 2));
+            let message = Message { id: &id, sent_at: at(seconds * 1_000), body: &body };
             let (own, of_body) = (secret.sign(&message), secret.sign_body(&body));
             prop_assert!(secret.verifies(&message, &own));
             let among_others = format!("v1a,x v1,AAAA {own}");
@@ -323,7 +325,7 @@ mod tests {
             let other_body = Message { body: &changed, ..message };
             prop_assert!(!secret.verifies(&other_body, &own));
             prop_assert!(!secret.verifies_body(&changed, &of_body));
-            let other_id = Message { id: "evt_2", ..message };
+            let other_id = Message { id: &another, ..message };
             prop_assert!(!secret.verifies(&other_id, &own));
             let later = Message { sent_at: at((seconds + 1) * 1_000), ..message };
             prop_assert!(!secret.verifies(&later, &own));
