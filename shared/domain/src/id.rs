@@ -139,6 +139,27 @@ id!(
     SnapshotId,
     "snap_"
 );
+id!(
+    /// A webhook.
+    WebhookId,
+    "wh_"
+);
+id!(
+    /// An event that webhooks are told of: the same at each attempt, by which receivers know that
+    /// they have it already.
+    EventId,
+    "evt_"
+);
+id!(
+    /// The delivery of an event to a webhook.
+    DeliveryId,
+    "dlv_"
+);
+id!(
+    /// An attempt of a delivery.
+    AttemptId,
+    "att_"
+);
 
 #[cfg(test)]
 mod tests {

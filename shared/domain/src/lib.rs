@@ -24,10 +24,14 @@ pub mod template;
 pub mod time;
 pub mod usage;
 pub mod verification;
+pub mod webhook;
 pub mod work_order;
 
 mod schema;
 
 pub use error::{Error, Fault, Resource};
-pub use id::{OrgId, RunId, SnapshotId, TransactionId, VerificationId, WorkOrderId};
+pub use id::{
+    AttemptId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId, VerificationId,
+    WebhookId, WorkOrderId,
+};
 pub use time::Timestamp;

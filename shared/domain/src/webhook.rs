@@ -1,0 +1,178 @@
+//! Webhooks: what they are told of, where they may be, how a delivery is signed and when it is
+//! tried again.
+
+pub mod address;
+pub mod schedule;
+pub mod signature;
+pub mod target;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Webhooks of an organization, at most.
+pub const MAX_WEBHOOKS: u32 = 20;
+
+/// The type of the event that POST …/test sends; nobody subscribes to it.
+pub const TEST_EVENT: &str = "webhook.test";
+
+/// What a webhook can subscribe to. Each is also the type of an event of a run's timeline, of
+/// which it is the delivery; types of the timeline that are not here are not delivered.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+pub enum EventType {
+    /// A run was created from a work order.
+    #[serde(rename = "run.created")]
+    RunCreated,
+    /// Its execution began.
+    #[serde(rename = "run.started")]
+    RunStarted,
+    /// It finished successfully.
+    #[serde(rename = "run.completed")]
+    RunCompleted,
+    /// It ended with a failure.
+    #[serde(rename = "run.failed")]
+    RunFailed,
+    /// A client canceled it.
+    #[serde(rename = "run.cancelled")]
+    RunCancelled,
+    /// The verification of an iteration began.
+    #[serde(rename = "verification.started")]
+    VerificationStarted,
+    /// It passed.
+    #[serde(rename = "verification.passed")]
+    VerificationPassed,
+    /// It failed.
+    #[serde(rename = "verification.failed")]
+    VerificationFailed,
+}
+
+impl EventType {
+    /// Every type.
+    pub const ALL: [EventType; 8] = [
+        EventType::RunCreated,
+        EventType::RunStarted,
+        EventType::RunCompleted,
+        EventType::RunFailed,
+        EventType::RunCancelled,
+        EventType::VerificationStarted,
+        EventType::VerificationPassed,
+        EventType::VerificationFailed,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EventType::RunCreated => "run.created",
+            EventType::RunStarted => "run.started",
+            EventType::RunCompleted => "run.completed",
+            EventType::RunFailed => "run.failed",
+            EventType::RunCancelled => "run.cancelled",
+            EventType::VerificationStarted => "verification.started",
+            EventType::VerificationPassed => "verification.passed",
+            EventType::VerificationFailed => "verification.failed",
+        }
+    }
+
+    /// The type of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<EventType> {
+        EventType::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}
+
+/// The status of a delivery: of one event to one webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryStatus {
+    /// It is tried, or waits for its next attempt.
+    Pending,
+    /// The receiver has it.
+    Delivered,
+    /// It is not tried again.
+    Abandoned,
+}
+
+impl DeliveryStatus {
+    /// Every status.
+    pub const ALL: [DeliveryStatus; 3] = [
+        DeliveryStatus::Pending,
+        DeliveryStatus::Delivered,
+        DeliveryStatus::Abandoned,
+    ];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DeliveryStatus::Pending => "pending",
+            DeliveryStatus::Delivered => "delivered",
+            DeliveryStatus::Abandoned => "abandoned",
+        }
+    }
+
+    /// True when no attempt is made any more.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        self != DeliveryStatus::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+    use crate::event::Lifecycle;
+    use crate::money::MicroCredits;
+    use crate::run::RunStatus;
+    use serde_json::json;
+
+    #[test]
+    fn wire_names_are_the_serde_names_and_the_contracts() {
+        let names = [
+            "run.created",
+            "run.started",
+            "run.completed",
+            "run.failed",
+            "run.cancelled",
+            "verification.started",
+            "verification.passed",
+            "verification.failed",
+        ];
+        for (kind, name) in EventType::ALL.into_iter().zip(names) {
+            assert_eq!(json!(kind), json!(name));
+            assert_eq!(kind.as_str(), name);
+            assert_eq!(EventType::parse(name), Some(kind));
+        }
+        assert_eq!(EventType::parse("run.canceled"), None);
+        assert_eq!(EventType::parse(TEST_EVENT), None);
+        for status in DeliveryStatus::ALL {
+            assert_eq!(json!(status), json!(status.as_str()));
+        }
+    }
+
+    #[test]
+    fn every_end_of_a_run_and_its_start_are_events_to_subscribe_to() {
+        let at = Timestamp::from_epoch_ms(0);
+        let ends = RunStatus::ALL.into_iter().filter(|s| s.is_terminal());
+        let ends = ends.map(|status| Lifecycle::Ended {
+            status,
+            iterations: 1,
+            error: None,
+            started_at: at,
+            completed_at: at,
+            credits: MicroCredits::ZERO,
+            reason: None,
+        });
+        let begins = [Lifecycle::Created, Lifecycle::Started { started_at: at }];
+        for told in ends.chain(begins) {
+            let (kind, _) = told.to_parts();
+            assert!(EventType::parse(kind).is_some(), "{kind}");
+        }
+        let (kind, _) = Lifecycle::Building.to_parts();
+        assert_eq!(EventType::parse(kind), None, "the timeline's own");
+    }
+}
