@@ -103,6 +103,8 @@ fn spec(
         plugins,
         max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
         tariff: Tariff::new(state.rates, state.prices.own()),
+        start_commit: None,
+        resumption: None,
     }
 }
 

@@ -72,6 +72,9 @@ fn ending(
             message,
             commit,
         } => (RunEnd::Failed(RunError::new(*code, message)), commit, None),
+        Outcome::Waiting { .. } => {
+            return Err(Error::Conflict("this run has no open children".to_owned()));
+        }
         Outcome::Stopped { forced, commit } => (end_of_stop(run, wish, *forced)?, commit, None),
     };
     Ok(Ending {

@@ -8,11 +8,13 @@
 //! Events carry the runner's own numbers, from 1 and without gaps: the store takes each number
 //! once, in order, so that a repeated report changes nothing.
 
+mod children;
 mod diff;
 mod models;
 
 use serde::{Deserialize, Serialize};
 
+pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use models::{ModelKey, Provider, Tariff};
 
@@ -121,6 +123,12 @@ pub struct RunSpec {
     /// What the budget is counted by.
     #[serde(default)]
     pub tariff: Tariff,
+    /// The commit of the branch to begin from; without it the branch's newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_commit: Option<String>,
+    /// What the run had come to, if it has waited for its children.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumption: Option<Resumption>,
 }
 
 /// What happened in the run, in the runner's words.
@@ -256,6 +264,18 @@ pub enum Outcome {
         /// The last commit there is.
         #[serde(skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
+    },
+    /// It is not over: its agent is done, and its children are not.
+    Waiting {
+        /// The commit with which the run began.
+        base: String,
+        /// Its newest commit.
+        commit: String,
+        /// The branch on the origin on which that stands.
+        branch: String,
+        /// The agent's session.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        session_id: Option<String>,
     },
     /// A client's wish ended it, and nothing of it is alive.
     Stopped {

@@ -103,6 +103,8 @@ impl Scene {
             git_credentials: Vec::new(),
             model_keys: Vec::new(),
             tariff: Tariff::default(),
+            start_commit: None,
+            resumption: None,
         };
         Scene {
             dir,
