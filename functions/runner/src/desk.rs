@@ -261,6 +261,10 @@ impl Desk {
 fn overtaken(ending: Ending, wish: Wish) -> Ending {
     let outcome = match ending.outcome {
         stopped @ Outcome::Stopped { .. } => stopped,
+        Outcome::Waiting { commit, .. } => Outcome::Stopped {
+            forced: false,
+            commit: Some(commit),
+        },
         Outcome::Succeeded { commit, .. } | Outcome::Failed { commit, .. } => Outcome::Stopped {
             forced: is_immediate(wish),
             commit,
