@@ -15,6 +15,14 @@ use crate::repository::Repository;
 use crate::stop::Stopped;
 
 const NAME: &str = "clean tree";
+/// What tools leave wherever they work, whether or not a repository has git ignore it.
+const CACHES: [&str; 5] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    "node_modules",
+    "target",
+];
 /// A command can put things into git's way that keep it waiting.
 const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
@@ -59,11 +67,16 @@ fn unknown(why: &str) -> Check {
     check(NAME, Status::Warning, &format!("git could not tell: {why}"))
 }
 
+fn is_cache(path: &Path) -> bool {
+    path.components()
+        .any(|part| CACHES.iter().any(|cache| part.as_os_str() == *cache))
+}
+
 fn judge(plan: &Plan, before: &BTreeSet<PathBuf>, now: &BTreeSet<PathBuf>) -> Check {
     let reports: BTreeSet<&Path> = plan.reports().map(Path::new).collect();
     let left: Vec<PathBuf> = now
         .difference(before)
-        .filter(|path| !reports.contains(path.as_path()))
+        .filter(|path| !reports.contains(path.as_path()) && !is_cache(path))
         .cloned()
         .collect();
     if left.is_empty() {

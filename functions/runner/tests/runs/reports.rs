@@ -224,7 +224,7 @@ fn only_tests_are_tried_again_and_not_one_that_ran_out_of_time() {
 
 #[test]
 fn what_the_commands_leave_behind_is_a_warning() {
-    let run = "cp given out; mkdir -p built new; touch built/x new/y; echo z >> old; rm gone";
+    let run = "cp given out; mkdir -p built new a/__pycache__; touch built/x new/y a/__pycache__/x; echo z >> old; rm gone";
     let plan =
         format!("tests: [{{name: unit, run: '{run}', report: {{format: junit, path: out}}}}]\n");
     let good = "<testsuite><testcase name='a'/></testsuite>";
