@@ -56,6 +56,9 @@ pub const HEARTBEAT_MS: u64 = 10_000;
 /// How much of the end of what an agent wrote in one iteration is kept, in bytes.
 pub const MAX_LOG_BYTES: usize = 262_144;
 
+/// How many files a conflict of merging names.
+pub const MAX_CONFLICT_FILES: usize = 50;
+
 /// Trades the nonce for a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -181,6 +184,32 @@ pub enum RunnerEvent {
         commit: String,
         /// How many files it touches.
         files_changed: u64,
+    },
+    /// The agent asked for children, and none was opened.
+    ChildrenRefused {
+        /// From 1.
+        iteration: u32,
+        /// Why.
+        reason: String,
+    },
+    /// The children have ended, and what they did is merged.
+    IntegrationStarted {
+        /// Whose results, in the order in which they are merged.
+        children: Vec<WorkOrderId>,
+    },
+    /// What a child did is part of the run's newest commit.
+    ChildMerged {
+        /// Which child.
+        work_order_id: WorkOrderId,
+        /// The commit that merges it.
+        commit: String,
+    },
+    /// What a child did does not fit with what is there; the agent is to bring them together.
+    MergeConflict {
+        /// Which child.
+        work_order_id: WorkOrderId,
+        /// Files in conflict, the first [`MAX_CONFLICT_FILES`] of them.
+        files: Vec<String>,
     },
     /// Verification starts.
     VerificationStarted {
