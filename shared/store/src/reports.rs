@@ -93,12 +93,9 @@ impl Progress {
 
     fn take(&mut self, event: &RunnerEvent) -> Result<(), Error> {
         let means = meaning(event);
-        // A run that goes on after its children may need no agent any more.
-        let begins = matches!(
-            event,
-            RunnerEvent::IterationStarted { .. } | RunnerEvent::IntegrationStarted { .. }
-        );
-        if begins && self.run.status == RunStatus::Building {
+        if matches!(event, RunnerEvent::IterationStarted { .. })
+            && self.run.status == RunStatus::Building
+        {
             self.run.status = after_run(self.run.status, RunEvent::AgentStarted)?;
             self.started = true;
             let started_at = self.run.started_at.unwrap_or(self.run.created_at);
