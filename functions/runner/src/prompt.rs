@@ -24,8 +24,8 @@ pub(crate) fn text(request: &AgentRequest) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\nThis is iteration {} of at most {last}. Iteration {before} did not pass. \
-         What was found:\n",
+        "\nThis is iteration {} of at most {last}. After iteration {before} the task is not done \
+         yet. What was found:\n",
         request.iteration
     );
     for item in &request.feedback {

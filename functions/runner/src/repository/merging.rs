@@ -58,8 +58,11 @@ impl Repository {
             return Ok(Merge::Nothing);
         }
         self.point(&format!("refs/{OURS}"), ours).await?;
-        let args = ["merge-tree", "--write-tree", "-z", "--name-only"];
-        let call = Call::new(args.into_iter().chain(["--messages", OURS, label]));
+        // Our diffs look for no renames, and some versions of git would merge as they are told to
+        // diff.
+        let args = ["-c", "merge.renames=true", "merge-tree", "--write-tree"];
+        let rest = ["-z", "--name-only", "--messages", OURS, label];
+        let call = Call::new(args.into_iter().chain(rest));
         let answer = self.git.answer(self.here(call)).await?;
         // A failure of git's own writes no tree.
         let Some(mut conflict) = read_merge(&answer.stdout) else {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use awo_domain::control::{Outcome, RunnerEvent as E};
+use awo_domain::control::{Outcome, RunnerEvent as E, Wish};
 use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode as Code;
 
 use crate::control_double::{Fault, child_id};
-use crate::scene::{Ended, Scene, commit_files, git, try_git};
+use crate::scene::{Ended, Scene, commit_files, git, try_git, until};
 
 /// Asks for two.
 const ASK: &str = r#"cat > "$AWO_RESULT" <<'END'
@@ -151,6 +151,18 @@ fn an_agent_that_failed_opens_no_children() {
         let branches = try_git(&scene.origin(), &["branch", "--list", "awo/*"]);
         assert_eq!(branches.stdout, b"");
     }
+}
+
+#[test]
+fn a_run_that_is_stopped_while_it_asks_for_children_does_not_wait_for_them() {
+    let mut scene = Scene::new(&[("a", "a\n")], ASK);
+    scene.fault = Fault::HoldsChildren;
+    let running = scene.start();
+    until("it asks", || running.control.seen().held > 0);
+    running.wish(Wish::Cancel);
+    let ended = running.end(scene.dir.path());
+    assert_eq!(ended.stopped(&scene), (false, None));
+    assert_eq!(ended.input_tokens(), 7);
 }
 
 #[test]

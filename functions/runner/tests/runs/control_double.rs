@@ -38,6 +38,8 @@ pub enum Fault {
     HoldsFinish,
     /// The last report is refused: another was first.
     RefusesFinish,
+    /// Requests for children wait for [`ControlDouble::release`].
+    HoldsChildren,
     /// No request for children is taken, whatever is in it.
     RefusesChildren,
 }
@@ -282,6 +284,7 @@ async fn diff(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> A
 
 /// All are opened or none; a request that comes again is answered as before.
 async fn children(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    api.hold(&Fault::HoldsChildren).await;
     let mut seen = api.seen.lock().unwrap();
     if api.is_closed(&seen, &headers) {
         return (StatusCode::CONFLICT, b"fenced".to_vec());

@@ -172,6 +172,44 @@ fn a_whole_that_does_not_pass_goes_to_the_agent_with_what_was_found() {
 }
 
 #[test]
+fn a_run_goes_on_from_its_own_base_however_far_its_branch_has_moved_since() {
+    let files = [("verify.yaml", PLAN)];
+    let scene = resumed(&files, &[&[("one", "1\n")], &[("two", "2\n")]], NO_AGENT);
+    let origin = scene.origin();
+    for i in 0..60 {
+        commit_files(&origin, &[("main", &format!("{i}\n"))]);
+    }
+    let ended = scene.run();
+    let commit = ended.succeeded().0.unwrap();
+    let base = &scene.spec.resumption.as_ref().unwrap().base;
+    let since = git(
+        &origin,
+        &["rev-list", "--count", &format!("{base}..{commit}")],
+    );
+    assert_eq!(
+        since.trim(),
+        "5",
+        "the run's, two children's and two merges"
+    );
+}
+
+#[test]
+fn a_file_that_one_child_renamed_and_another_changed_is_no_conflict() {
+    let text = "one\ntwo\nthree\nfour\nfive\n";
+    let changed = text.replace("two", "2");
+    let children: [Files<'_>; 2] = [&[], &[("f", &changed)]];
+    let files = [("f", text), ("verify.yaml", "tests: [{run: 'grep 2 g'}]\n")];
+    let mut scene = resumed(&files, &children, NO_AGENT);
+    let origin = scene.origin();
+    git(&origin, &["checkout", "-q", "awo/child-0"]);
+    git(&origin, &["mv", "f", "g"]);
+    git(&origin, &["commit", "-q", "-m", "g"]);
+    of(&mut scene).children[0].commit = Some(git(&origin, &["rev-parse", "HEAD"]).trim().into());
+    git(&origin, &["checkout", "-q", "main"]);
+    scene.run().succeeded();
+}
+
+#[test]
 fn a_run_has_children_once() {
     let agent = r#"echo '{"children": [{"taskPrompt": "x"}]}' > "$AWO_RESULT""#;
     let mut scene = resumed(&[("verify.yaml", PLAN)], &[&[("one", "1\n")]], agent);
@@ -287,7 +325,7 @@ fn git_that_hangs(scene: &Scene) -> (PathBuf, PathBuf) {
         scene.dir.path().join("ready"),
     );
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in merge-tree*) touch {}; sleep 4321;; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
+        "#!/bin/sh\ncase \"$*\" in *merge-tree*) touch {}; sleep 4321;; esac\nPATH=${{PATH#*:}} exec git \"$@\"\n",
         ready.display()
     );
     fs::create_dir(&dir).unwrap();
