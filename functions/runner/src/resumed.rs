@@ -43,7 +43,11 @@ pub(crate) async fn fetch(
             fetch.await
         }
         None if *commit == resumption.base => Ok(()),
-        None => Err(GitError::Failed("it is on no branch".to_owned())),
+        None => Err(GitError::Failed(
+            "it was not pushed, which a run with children needs: let gitOps.mode of its profile \
+             not be local, and have the operator set a credential that allows pushes"
+                .to_owned(),
+        )),
     };
     let fetched = match fetched {
         Ok(()) => repository.go_on_at(commit).await,

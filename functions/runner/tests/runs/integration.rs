@@ -292,7 +292,8 @@ fn what_is_not_on_the_origin_as_the_service_says_is_not_merged() {
 
     let mut nowhere = scene();
     of(&mut nowhere).branch = None;
-    nowhere.run().failed(Code::WorkspaceFailed);
+    let ended = nowhere.run();
+    assert!(ended.failed(Code::WorkspaceFailed).contains("not pushed"));
 
     let mut unchanged = scene();
     of(&mut unchanged).commit = other(&unchanged);
