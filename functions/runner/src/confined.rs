@@ -33,9 +33,13 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Unreadable> {
 /// Reads the plain file `relative` below `root`, of which any part may be a link. The kernel
 /// follows links and keeps to the folder in one step, so it does not matter who moves what
 /// meanwhile.
-pub(crate) fn read_within(root: &Path, relative: &str, limit: u64) -> Result<Vec<u8>, Unreadable> {
+pub(crate) fn read_within(
+    root: &Path,
+    relative: impl AsRef<Path>,
+    limit: u64,
+) -> Result<Vec<u8>, Unreadable> {
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK;
-    read_file(open_within(root, Path::new(relative), flags)?, limit)
+    read_file(open_within(root, relative.as_ref(), flags)?, limit)
 }
 
 /// What `relative` below `root` is; a link at its end is what it is, too.

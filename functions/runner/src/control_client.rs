@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use awo_domain::control::{
-    CLAIM_PATH, Claim, Finish, IterationLog, Report, ReportAnswer, RunSpec, SnapshotDiff,
-    diff_path, finish_path, logs_path, report_path,
+    CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish, IterationLog, Report, ReportAnswer,
+    RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path, report_path,
 };
 use awo_domain::manual::{
     CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
@@ -85,6 +85,7 @@ pub(crate) struct ControlClient {
     report_path: String,
     logs_path: String,
     diff_path: String,
+    children_path: String,
     finish_path: String,
 }
 
@@ -105,6 +106,7 @@ impl ControlClient {
             report_path: report_path(org, run),
             logs_path: logs_path(org, run),
             diff_path: diff_path(org, run),
+            children_path: children_path(org, run),
             finish_path: finish_path(org, run),
         };
         let is_ours = spec.org_id == *org && spec.run_id == *run;
@@ -124,6 +126,11 @@ impl ControlClient {
     /// Sends what the run has changed so far.
     pub(crate) async fn diff(&self, diff: &SnapshotDiff) -> Result<ReportAnswer, CallError> {
         self.line.post(&self.diff_path, diff, true).await
+    }
+
+    /// Asks for children; asking again opens nothing twice.
+    pub(crate) async fn children(&self, asked: &Children) -> Result<ChildrenAnswer, CallError> {
+        self.line.post(&self.children_path, asked, true).await
     }
 
     /// Sends the last report.

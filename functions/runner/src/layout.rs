@@ -25,6 +25,20 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
+    /// Moves what the first part of a run has left on this machine out of the way of its second; a
+    /// folder with files that cannot be removed can still be renamed.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub(crate) fn set_aside(root: &Path, org: &OrgId, run: &RunId) -> io::Result<()> {
+        let org_dir = root.join(org.as_str());
+        let waited = org_dir.join(format!("{run}.waited"));
+        match fs::rename(org_dir.join(run.as_str()), waited) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
     /// Makes the folders of a run that has none yet.
     ///
     /// # Errors

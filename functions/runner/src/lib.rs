@@ -25,6 +25,7 @@ mod prompt;
 mod proxy;
 mod reporter;
 mod repository;
+mod resumed;
 mod run_loop;
 mod session;
 mod settings;

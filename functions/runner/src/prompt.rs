@@ -2,15 +2,20 @@
 
 use std::fmt::Write;
 
+use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentRequest;
 
 /// Longest subject of a commit, in characters.
 const MAX_SUBJECT_CHARS: usize = 72;
 
+/// The task alone.
+pub(crate) fn task(task_prompt: &str) -> String {
+    format!("{}\n", task_prompt.trim_end())
+}
+
 /// The prompt with what the iteration before got wrong.
 pub(crate) fn text(request: &AgentRequest) -> String {
-    let mut text = request.task_prompt.trim_end().to_owned();
-    text.push('\n');
+    let mut text = task(&request.task_prompt);
     if request.feedback.is_empty() {
         return text;
     }
@@ -19,8 +24,8 @@ pub(crate) fn text(request: &AgentRequest) -> String {
     // Writing to a string cannot fail.
     let _ = write!(
         text,
-        "\nThis is iteration {} of at most {last}. Iteration {before} did not pass. \
-         What was found:\n",
+        "\nThis is iteration {} of at most {last}. After iteration {before} the task is not done \
+         yet. What was found:\n",
         request.iteration
     );
     for item in &request.feedback {
@@ -42,4 +47,9 @@ pub(crate) fn commit_message(prefix: &str, task_prompt: &str, iteration: u32) ->
     }
     let cut: String = subject.chars().take(MAX_SUBJECT_CHARS - 1).collect();
     format!("{cut}…")
+}
+
+/// The message of the commit that merges what a child did.
+pub(crate) fn merge_message(prefix: &str, child: &WorkOrderId) -> String {
+    format!("{prefix}merge child {child}")
 }

@@ -4,12 +4,14 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
-use awo_domain::control::{Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff};
+use awo_domain::control::{
+    Children, ChildrenAnswer, Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff,
+};
 use awo_domain::usage::ModelUsage;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::control_client::ControlClient;
+use crate::control_client::{CallError, ControlClient};
 use crate::desk::Desk;
 use crate::stop::{StopSignal, StopSwitch};
 
@@ -53,20 +55,26 @@ pub(crate) struct Finishing {
 
 /// Hands things over.
 #[derive(Clone)]
-pub(crate) struct Reporter(mpsc::Sender<Message>);
+pub(crate) struct Reporter {
+    desk: mpsc::Sender<Message>,
+    client: ControlClient,
+}
 
 impl Reporter {
     /// Starts the desk; a fence, or a wish that an answer brings, pulls `switch`.
     pub(crate) fn start(client: ControlClient, switch: StopSwitch, stop: StopSignal) -> Reporter {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        tokio::spawn(Desk::new(client, switch, stop, receiver).work());
-        Reporter(sender)
+        tokio::spawn(Desk::new(client.clone(), switch, stop, receiver).work());
+        Reporter {
+            desk: sender,
+            client,
+        }
     }
 
     /// Reports what happened, in the background.
     pub(crate) async fn event(&self, event: RunnerEvent) {
         // The desk closes early only when the run is fenced, and then nobody listens.
-        let _ = self.0.send(Message::Event(now(), event)).await;
+        let _ = self.desk.send(Message::Event(now(), event)).await;
     }
 
     /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what
@@ -75,7 +83,7 @@ impl Reporter {
         let (beginning, begun) = oneshot::channel();
         let message = Message::Begin(now(), iteration, beginning);
         // As with any event, a desk that is closed has nobody who listens.
-        self.0.send(message).await.ok()?;
+        self.desk.send(message).await.ok()?;
         match timeout(limit, begun).await {
             Ok(said) => said.ok()?.map(|configuration| *configuration),
             Err(_) => {
@@ -87,12 +95,21 @@ impl Reporter {
 
     /// Sends what an agent wrote, in the background, before the events that follow.
     pub(crate) async fn log(&self, log: IterationLog) {
-        let _ = self.0.send(Message::Log(log)).await;
+        let _ = self.desk.send(Message::Log(log)).await;
     }
 
     /// Sends what the run has changed so far, in the background, before the events that follow.
     pub(crate) async fn diff(&self, diff: SnapshotDiff) {
-        let _ = self.0.send(Message::Diff(diff)).await;
+        let _ = self.desk.send(Message::Diff(diff)).await;
+    }
+
+    /// Asks for children, once. The start of the iteration that asks is kept, and the answer is the
+    /// run's to wait for, so it does not go through the desk.
+    pub(crate) async fn ask_for_children(
+        &self,
+        asked: &Children,
+    ) -> Result<ChildrenAnswer, CallError> {
+        self.client.children(asked).await
     }
 
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.
@@ -100,7 +117,7 @@ impl Reporter {
         let (kept, is_kept) = oneshot::channel();
         let ending = Box::new(ending);
         let message = Message::Finish(Finishing { ending, kept });
-        if self.0.send(message).await.is_err() {
+        if self.desk.send(message).await.is_err() {
             return Err(NotFinished::Fenced);
         }
         match timeout(limit, is_kept).await {

@@ -8,6 +8,9 @@
 //! the origin lacks is the commits made here. A partial clone was rejected: it fetches lazily, so
 //! local calls would need the network and credentials at any time.
 
+mod branches;
+mod merging;
+
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -20,6 +23,8 @@ use awo_domain::source::GitSource;
 use crate::git::{Call, Git, GitError};
 use crate::layout::Layout;
 use crate::nested::PutAside;
+
+pub(crate) use merging::{Conflict, Merge};
 
 /// Commits of history that the clone has.
 const DEPTH: &str = "--depth=50";
@@ -73,10 +78,11 @@ impl Repository {
         }
     }
 
-    /// Clones, and fills the workspace with the base.
+    /// Clones, and fills the workspace with the base: `start`, or the branch's head.
     pub(crate) async fn clone(
         &self,
         source: &GitSource,
+        start: Option<&str>,
         limit: Duration,
     ) -> Result<Base, GitError> {
         let mut args: Vec<OsString> = vec!["clone".into(), "--quiet".into(), "--bare".into()];
@@ -91,6 +97,9 @@ impl Repository {
         clone.remote = true;
         clone.limit = Some(limit);
         self.git.call(clone).await?;
+        if let Some(start) = start {
+            self.begin_at(source, start, limit).await?;
+        }
         let head = Call::new(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
         let (head, checkout) = tokio::join!(
             self.git.answer(self.here(head)),
@@ -114,22 +123,34 @@ impl Repository {
     }
 
     /// From here on commits stand on no branch; the copy for the agent is made before.
-    pub(crate) fn detach(&self, base: &Base) -> io::Result<()> {
-        fs::write(self.dir.join("HEAD"), format!("{}\n", base.commit))
+    pub(crate) fn detach(&self, newest: &str) -> io::Result<()> {
+        fs::write(self.dir.join("HEAD"), format!("{newest}\n"))
+    }
+
+    /// Lets an earlier commit of the run, which is here, be its newest one. It comes before
+    /// [`Self::detach`].
+    pub(crate) async fn go_on_at(&self, commit: &str) -> Result<(), GitError> {
+        self.point("HEAD", commit).await?;
+        self.check_out(commit, &self.workspace, None).await
     }
 
     /// Commits what is in the workspace; nothing if that is what the last commit holds.
     pub(crate) async fn commit(&self, message: &str) -> Result<Option<Commit>, GitError> {
-        if !fs::symlink_metadata(&self.workspace).is_ok_and(|meta| meta.is_dir()) {
-            return Err(GitError::Failed(
-                "the agent removed the workspace".to_owned(),
-            ));
-        }
+        self.check_workspace()?;
         let (workspace, aside) = (self.workspace.clone(), self.aside.clone());
         let put = blocking(move || PutAside::from_workspace(&workspace, &aside)).await?;
         let result = self.commit_visible(message).await;
         blocking(move || put.restore()).await?;
         result
+    }
+
+    fn check_workspace(&self) -> Result<(), GitError> {
+        match fs::symlink_metadata(&self.workspace) {
+            Ok(meta) if meta.is_dir() => Ok(()),
+            _ => Err(GitError::Failed(
+                "the agent removed the workspace".to_owned(),
+            )),
+        }
     }
 
     async fn commit_visible(&self, message: &str) -> Result<Option<Commit>, GitError> {

@@ -13,6 +13,7 @@ use crate::git::GitError;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Repository};
+use crate::resumed;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
@@ -26,6 +27,8 @@ const AGENT_CONFIG: &str = "[core]\n\tbare = false\n[user]\n\tname = Agent\n\
 pub(crate) enum NoWorkspace {
     /// For people.
     Failed(String),
+    /// What a child did is not to be had; for people.
+    NoChild(String),
     Stopped,
 }
 
@@ -51,7 +54,8 @@ pub(crate) fn write_git_config(layout: &Layout, allow_file: bool) -> io::Result<
     fs::write(layout.git_config(), text)
 }
 
-/// Clones, makes the agent's copy of the repository and freezes the plan.
+/// Clones, freezes the plan and makes the agent's copy of the repository. A run that goes on finds
+/// its newest commit in the workspace, and what its children did in the repository.
 pub(crate) async fn prepare(
     repository: &Repository,
     layout: &Layout,
@@ -59,17 +63,27 @@ pub(crate) async fn prepare(
     limit: Duration,
 ) -> Result<(Base, FrozenPlan), NoWorkspace> {
     let limit = limit.min(CLONE_LIMIT);
-    let cloned = repository.clone(&spec.source, limit).await;
+    let resumption = spec.resumption.as_ref();
+    let start = resumption.map(|resumption| &resumption.base);
+    let start = start.or(spec.start_commit.as_ref()).map(String::as_str);
+    let cloned = repository.clone(&spec.source, start, limit).await;
     let base = cloned.map_err(|why| not_cloned(why, spec))?;
     let frozen = FrozenPlan::of(&layout.workspace()).map_err(|why| {
         let next = "correct it on the base branch and start the run again";
         NoWorkspace::Failed(format!("{why}; {next}"))
     })?;
+    let newest = match resumption {
+        None => &base.commit,
+        Some(resumption) => {
+            resumed::fetch(repository, &spec.source, resumption, limit).await?;
+            &resumption.commit
+        }
+    };
     let of_agent = layout.clone();
     let equipped = tokio::task::spawn_blocking(move || equip(&of_agent)).await;
     equipped
         .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
-        .and_then(|()| repository.detach(&base))
+        .and_then(|()| repository.detach(newest))
         .map_err(|why| NoWorkspace::Failed(format!("the workspace could not be made: {why}")))?;
     Ok((base, frozen))
 }

@@ -47,6 +47,25 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
             (head, failing_checks(data, paint))
         }
+        "children.refused" => {
+            let head = paint.bad(&format!("  no children {}", text(data, "reason")));
+            (head, Vec::new())
+        }
+        "integration.started" => {
+            let count = data["children"].as_array().map_or(0, Vec::len);
+            (
+                format!("integrating  what {count} children did"),
+                Vec::new(),
+            )
+        }
+        "integration.merged" => (
+            format!("  merged     {}", text(data, "workOrderId")),
+            Vec::new(),
+        ),
+        "integration.conflict" => {
+            let head = format!("  conflict   with {}", text(data, "workOrderId"));
+            (paint.bad(&head), Vec::new())
+        }
         "delivery.started" => ("delivering".to_owned(), Vec::new()),
         "delivery.finished" => (format!("delivered    {}", text(data, "branch")), Vec::new()),
         "delivery.skipped" => (format!("not pushed   {}", text(data, "reason")), Vec::new()),

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::usage::{MAX_MODELS, ModelUsage};
 use crate::verification::Level;
+use crate::work_order::MAX_CHILDREN;
 use crate::{RunId, WorkOrderId};
 
 /// The agents that a work order may ask for.
@@ -157,6 +158,8 @@ pub struct AgentResult {
 pub const MAX_RESULT_BYTES: u64 = 1_048_576;
 /// Longest summary and session id that are kept, in bytes.
 pub const MAX_RESULT_TEXT: usize = 4_096;
+/// Largest `children` of a result file, in bytes of JSON without white space.
+pub const MAX_CHILDREN_BYTES: usize = 524_288;
 
 impl AgentResult {
     /// Reads a result file.
@@ -186,6 +189,63 @@ impl AgentResult {
                 ));
             }
         }
+        check_children(&result.children)?;
         Ok(result)
+    }
+}
+
+/// What does not depend on the parent and its organization; the rest is the service's to say.
+fn check_children(children: &[serde_json::Value]) -> Result<(), String> {
+    let most = usize::try_from(MAX_CHILDREN).unwrap_or(usize::MAX);
+    if children.len() > most {
+        return Err(format!(
+            "the result file asks for more than {most} children"
+        ));
+    }
+    let mut bytes = 0;
+    for (i, child) in children.iter().enumerate() {
+        if !child.get("taskPrompt").is_some_and(|text| text.is_string()) {
+            return Err(format!(
+                "the result file's children are not valid: /children/{i} must be an object with \
+                 a taskPrompt"
+            ));
+        }
+        bytes += child.to_string().len();
+    }
+    if bytes > MAX_CHILDREN_BYTES {
+        return Err(format!(
+            "the result file's children are larger than {MAX_CHILDREN_BYTES} bytes"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_children(children: &str) -> Result<AgentResult, String> {
+        AgentResult::parse(format!(r#"{{"children":{children}}}"#).as_bytes())
+    }
+
+    #[test]
+    fn children_are_objects_with_a_task_and_neither_too_many_nor_too_large() {
+        let good = with_children(r#"[{"taskPrompt":"a","maxIterations":2},{"taskPrompt":"b"}]"#);
+        assert_eq!(good.unwrap().children.len(), 2);
+        let most = MAX_CHILDREN as usize;
+        let tasks = |count: usize| vec![r#"{"taskPrompt":"a"}"#; count].join(",");
+        assert!(with_children(&format!("[{}]", tasks(most))).is_ok());
+        let large = "x".repeat(MAX_CHILDREN_BYTES);
+        for (bad, word) in [
+            (format!("[{}]", tasks(most + 1)), "more than 20 children"),
+            (r#"[{"taskPrompt":"a"},{}]"#.to_owned(), "/children/1"),
+            (r#"[{"taskPrompt":7}]"#.to_owned(), "/children/0"),
+            (r#"["a"]"#.to_owned(), "/children/0"),
+            (r#"{"taskPrompt":"a"}"#.to_owned(), "not valid"),
+            (format!(r#"[{{"taskPrompt":"{large}"}}]"#), "larger than"),
+        ] {
+            let why = with_children(&bad).unwrap_err();
+            assert!(why.contains(word), "{why}");
+        }
     }
 }

@@ -11,12 +11,14 @@
 mod children;
 mod diff;
 mod models;
+mod wish;
 
 use serde::{Deserialize, Serialize};
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use models::{ModelKey, Provider, Tariff};
+pub use wish::Wish;
 
 use crate::agent::Agent;
 use crate::plugin::Plugin;
@@ -55,6 +57,9 @@ pub const MAX_REPORTED_EVENTS: usize = 20;
 pub const HEARTBEAT_MS: u64 = 10_000;
 /// How much of the end of what an agent wrote in one iteration is kept, in bytes.
 pub const MAX_LOG_BYTES: usize = 262_144;
+
+/// How many files a conflict of merging names.
+pub const MAX_CONFLICT_FILES: usize = 50;
 
 /// Trades the nonce for a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -181,6 +186,32 @@ pub enum RunnerEvent {
         commit: String,
         /// How many files it touches.
         files_changed: u64,
+    },
+    /// The agent asked for children, and none was opened.
+    ChildrenRefused {
+        /// From 1.
+        iteration: u32,
+        /// Why.
+        reason: String,
+    },
+    /// The children have ended, and what they did is merged.
+    IntegrationStarted {
+        /// Whose results, in the order in which they are merged.
+        children: Vec<WorkOrderId>,
+    },
+    /// What a child did is part of the run's newest commit.
+    ChildMerged {
+        /// Which child.
+        work_order_id: WorkOrderId,
+        /// The commit that merges it.
+        commit: String,
+    },
+    /// What a child did does not fit with what is there; the agent is to bring them together.
+    MergeConflict {
+        /// Which child.
+        work_order_id: WorkOrderId,
+        /// Files in conflict, the first [`MAX_CONFLICT_FILES`] of them.
+        files: Vec<String>,
     },
     /// Verification starts.
     VerificationStarted {
@@ -326,46 +357,6 @@ pub struct ReportAnswer {
     pub configuration: Option<Box<Configuration>>,
 }
 
-/// How a client wants a run to stop before its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "kind",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-pub enum Wish {
-    /// SIGINT, so that an agent can still say what it used; then SIGTERM; then SIGKILL.
-    Cancel,
-    /// SIGTERM, the grace period, SIGKILL.
-    Kill {
-        /// From SIGTERM to SIGKILL.
-        grace_period_ms: u64,
-        /// SIGKILL at once.
-        immediate: bool,
-    },
-}
-
-impl Wish {
-    /// True if this one is not content with what `earlier` asked for.
-    #[must_use]
-    pub fn is_stronger_than(self, earlier: Wish) -> bool {
-        self.haste() < earlier.haste()
-    }
-
-    /// What a tree may take at most; a cancel may always take longest.
-    fn haste(self) -> u64 {
-        match self {
-            Wish::Cancel => u64::MAX,
-            Wish::Kill {
-                immediate: true, ..
-            } => 0,
-            Wish::Kill {
-                grace_period_ms, ..
-            } => grace_period_ms.saturating_add(1),
-        }
-    }
-}
-
 /// The end of what an agent wrote in one iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -376,28 +367,4 @@ pub struct IterationLog {
     pub output: String,
     /// How many bytes it wrote in all.
     pub bytes: u64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stronger_wish_is_one_that_leaves_less_time() {
-        let kill = |grace_period_ms, immediate| Wish::Kill {
-            grace_period_ms,
-            immediate,
-        };
-        let by_strength = [
-            Wish::Cancel,
-            kill(5_000, false),
-            kill(0, false),
-            kill(9, true),
-        ];
-        for (i, weaker) in by_strength.iter().enumerate() {
-            for (j, stronger) in by_strength.iter().enumerate() {
-                assert_eq!(stronger.is_stronger_than(*weaker), j > i);
-            }
-        }
-    }
 }

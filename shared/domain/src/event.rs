@@ -158,6 +158,14 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         }
         RunnerEvent::AgentFinished { iteration, .. } => ("agent.finished", None, Some(*iteration)),
         RunnerEvent::Committed { iteration, .. } => ("iteration.committed", None, Some(*iteration)),
+        RunnerEvent::ChildrenRefused { iteration, .. } => {
+            ("children.refused", None, Some(*iteration))
+        }
+        RunnerEvent::IntegrationStarted { .. } => {
+            ("integration.started", Some(Phase::Integrating), None)
+        }
+        RunnerEvent::ChildMerged { .. } => ("integration.merged", None, None),
+        RunnerEvent::MergeConflict { .. } => ("integration.conflict", None, None),
         RunnerEvent::VerificationStarted { iteration, .. } => (
             "verification.started",
             Some(Phase::Verifying),

@@ -146,7 +146,7 @@ pub enum RunErrorCode {
     DeliveryFailed,
     /// The platform lost the run.
     ComputeLost,
-    /// A child did not succeed.
+    /// A child did not succeed, or what the children did could not be brought together.
     ChildrenFailed,
     /// A client killed it by force.
     Killed,
@@ -162,10 +162,7 @@ impl RunErrorCode {
     /// True if a runner may end its run with it; the others are the service's own.
     #[must_use]
     pub fn is_runners_to_say(self) -> bool {
-        !matches!(
-            self,
-            RunErrorCode::ComputeLost | RunErrorCode::Killed | RunErrorCode::ChildrenFailed
-        )
+        !matches!(self, RunErrorCode::ComputeLost | RunErrorCode::Killed)
     }
 }
 

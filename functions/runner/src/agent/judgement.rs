@@ -72,6 +72,10 @@ pub(super) fn judge(
         Some(told) => heard(said, &told),
         None => said,
     };
+    let children = match reason {
+        None => said.children,
+        Some(_) => Vec::new(),
+    };
     Attempt {
         failure: reason.map(|reason| Failure {
             reason,
@@ -84,6 +88,7 @@ pub(super) fn judge(
         summary: said.summary,
         session_id: said.session_id,
         usage: said.usage,
+        children,
         took: finished.took,
         output: Some(finished.output),
         stopped: None,
@@ -114,6 +119,7 @@ pub(super) fn cut_short(
         summary: said.summary,
         session_id: said.session_id,
         usage: said.usage,
+        children: Vec::new(),
         took: interrupted.took,
         output: interrupted.output,
         stopped: Some(interrupted.stopped),

@@ -15,6 +15,7 @@ use std::time::Duration;
 use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
 use awo_domain::usage::ModelUsage;
+use serde_json::Value;
 
 use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
@@ -44,6 +45,8 @@ pub(crate) struct Attempt {
     pub(crate) session_id: Option<String>,
     pub(crate) usage: Vec<ModelUsage>,
     pub(crate) took: Duration,
+    /// The children that it asks for; none of an attempt that failed.
+    pub(crate) children: Vec<Value>,
     /// What the agent wrote, if it ever began.
     pub(crate) output: Option<Tail>,
     /// Whether it was ended by a stop; then it has neither failed nor completed.
@@ -206,6 +209,7 @@ pub(crate) fn not_made(reason: String) -> Attempt {
         summary: None,
         session_id: None,
         usage: Vec::new(),
+        children: Vec::new(),
         took: Duration::ZERO,
         output: None,
         stopped: None,

@@ -1,7 +1,10 @@
 //! The run: workspace, then agent → commit → verification until one passes or none is left, then
-//! delivery. Each step reports what it did; every way out is an ending with a code and a sentence.
+//! delivery. A run that asks for children ends for now, and goes on in another runner by merging what
+//! they did. Each step reports what it did; every way out is an ending with a code and a sentence.
 
+mod children;
 mod hooks;
+mod integration;
 mod steps;
 mod verdicts;
 
@@ -15,7 +18,7 @@ use awo_domain::usage::{ModelUsage, sum_by_model};
 use awo_pricing::Prices;
 use tokio::time::Instant;
 
-use crate::agent::{self, Failure};
+use crate::agent;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
@@ -27,6 +30,8 @@ use crate::stop::{StopSignal, Stopped};
 use crate::supervised::Supervised;
 use crate::workspace::{self, NoWorkspace};
 
+use integration::Integration;
+
 /// How the loop came to its end.
 pub(crate) enum Halted {
     /// The run's own.
@@ -35,9 +40,14 @@ pub(crate) enum Halted {
     Stopped(Stopped),
 }
 
-/// Why a step leads nowhere.
+/// What feedback is called that comes of children.
+const CHILDREN_CHECK: &str = "children";
+
+/// Why no step follows.
 enum Abort {
     Failed(RunError),
+    /// The run ends for now, to wait for its children.
+    Waits(Outcome),
     Stopped(Stopped),
 }
 
@@ -87,6 +97,7 @@ pub(crate) async fn run(
     progress: &mut Progress,
 ) -> Halted {
     let Progress { layout, tally } = progress;
+    *tally = Tally::of(spec);
     let began = Instant::now();
     let supervised = Supervised::new(settings, stop.clone());
     let result = async {
@@ -105,6 +116,7 @@ pub(crate) async fn run(
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
+                NoWorkspace::NoChild(why) => fail(RunErrorCode::ChildrenFailed, &why),
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
         let proxy = door(settings, spec).await?;
@@ -127,6 +139,7 @@ pub(crate) async fn run(
     match result {
         Ok(outcome) => Halted::Ended(outcome),
         Err(Abort::Stopped(stopped)) => Halted::Stopped(stopped),
+        Err(Abort::Waits(outcome)) => Halted::Ended(outcome),
         Err(Abort::Failed(error)) => Halted::Ended(Outcome::Failed {
             code: error.code,
             message: error.message,
@@ -143,7 +156,12 @@ fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result
     let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
     workspace::check_source(spec).map_err(|why| broken(&why))?;
     let root = &settings.workspace_root;
-    Layout::create(root, &spec.org_id, &spec.run_id, supervised.user())
+    let cleared = match &spec.resumption {
+        None => Ok(()),
+        Some(_) => Layout::set_aside(root, &spec.org_id, &spec.run_id),
+    };
+    cleared
+        .and_then(|()| Layout::create(root, &spec.org_id, &spec.run_id, supervised.user()))
         .and_then(|layout| {
             workspace::write_git_config(&layout, spec.allow_file_repositories)?;
             Ok(layout)
@@ -184,6 +202,27 @@ struct Tally {
     best: Option<usize>,
     /// What the agent wrote in the last iterations, oldest first; at most [`MAX_WINDOW`].
     outputs: Vec<String>,
+    /// What children did and is not merged.
+    integration: Integration,
+}
+
+impl Tally {
+    /// With what the run has come to before.
+    fn of(spec: &RunSpec) -> Tally {
+        let Some(resumption) = &spec.resumption else {
+            return Tally::default();
+        };
+        // The sessions of drivers were in the home of a compute that is gone.
+        let has_session = !agent::is_driver(spec.agent.kind);
+        Tally {
+            iterations: resumption.iterations,
+            commit: Some(resumption.commit.clone()).filter(|commit| *commit != resumption.base),
+            usage: resumption.usage.clone(),
+            session_id: resumption.session_id.clone().filter(|_| has_session),
+            integration: Integration::of(resumption),
+            ..Tally::default()
+        }
+    }
 }
 
 /// How an iteration ended, if the run goes on or fails with it.
@@ -214,8 +253,12 @@ impl Work<'_> {
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
         };
         self.reporter.event(ready).await;
+        let mut gone_on = self.go_on(tally).await?;
         loop {
-            let verdict = self.iteration(tally).await?;
+            let verdict = match gone_on.take() {
+                Some(verdict) => verdict,
+                None => self.iteration(tally).await?,
+            };
             let last = self.iterated(tally, &verdict);
             if !self.spec.profile.goes_on(self.spec.asked_iterations, &last) {
                 return match verdict {
@@ -252,28 +295,25 @@ impl Work<'_> {
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));
         }
-        let mut failure = attempt.failure.clone();
+        let failure = attempt.failure.clone();
+        let children = attempt.children.clone();
         let before = tally.session_id.take();
         // A program that cannot resume its session says none: the next iteration begins anew.
         let goes_on = failure.is_none() || !agent::is_driver(self.spec.agent.kind);
         tally.session_id = attempt.session_id.clone().or(before.filter(|_| goes_on));
         let over_budget = attempt.over_budget.clone().filter(|_| failure.is_some());
         self.report_attempt(number, attempt).await;
-        if let Err(why) = self.commit(tally).await? {
-            failure = failure.or(Some(Failure {
-                reason: why,
-                timed_out: false,
-            }));
-        }
+        let kept = self.keep(tally, failure).await?;
         if self.left().is_zero() {
             return Err(self.out_of_time());
         }
         if let Some(why) = over_budget {
             return Err(steps::out_of_budget(&why));
         }
-        match failure {
-            Some(failure) => Ok(steps::agent_failed(tally, number, &failure)),
-            None => self.verify(tally).await,
+        match kept {
+            Some(verdict) => Ok(verdict),
+            None if !children.is_empty() => self.ask(tally, children).await,
+            None => self.integrate(tally).await,
         }
     }
 

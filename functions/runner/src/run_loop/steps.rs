@@ -18,7 +18,7 @@ use crate::snapshot::packed;
 use crate::stop::Stopped;
 
 /// Longest reason of an agent's failure that the next iteration is told.
-const MAX_REASON_BYTES: usize = 4_096;
+pub(super) const MAX_REASON_BYTES: usize = 4_096;
 
 /// How long an iteration waits to hear what it goes by. Whoever was not heard for so long has
 /// most likely lost its lease; until it hears of that, it goes by what it knows.
@@ -184,7 +184,7 @@ impl Work<'_> {
 impl Work<'_> {
     /// Reports what the run has changed so far. Nobody but people needs it: without it the run
     /// goes on.
-    async fn report_diff(&self, iteration: u32, commit: String) {
+    pub(super) async fn report_diff(&self, iteration: u32, commit: String) {
         let base = &self.base.commit;
         let diff = self.repository.diff(base, &commit, MAX_DIFF_BYTES as u64);
         let (head, bytes) = match diff.await {

@@ -68,7 +68,7 @@ impl Verification<'_> {
                 return error("debug leftovers", &self.out_of_time("not finished: "));
             }
             let relative = path.to_string_lossy();
-            let read = confined::read_within(&self.subject.dir, &relative, MAX_SEARCHED_BYTES);
+            let read = confined::read_within(&self.subject.dir, &*relative, MAX_SEARCHED_BYTES);
             // What is gone, a link or too large to be source text has no leftovers.
             let Ok(bytes) = read else { continue };
             let Ok(text) = std::str::from_utf8(&bytes) else {

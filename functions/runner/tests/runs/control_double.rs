@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{
-    Claim, Configuration, Finish, IterationLog, NumberedEvent, Report, ReportAnswer, RunSpec,
-    RunnerEvent, SnapshotDiff, Wish,
+    Children, ChildrenAnswer, Claim, Configuration, Finish, IterationLog, NumberedEvent, Report,
+    ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, Wish,
 };
+use awo_domain::{Timestamp, WorkOrderId};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -37,6 +38,10 @@ pub enum Fault {
     HoldsFinish,
     /// The last report is refused: another was first.
     RefusesFinish,
+    /// Requests for children wait for [`ControlDouble::release`].
+    HoldsChildren,
+    /// No request for children is taken, whatever is in it.
+    RefusesChildren,
 }
 
 /// Between two looks whether a call is still held.
@@ -52,6 +57,8 @@ pub struct Seen {
     pub logs: Vec<(usize, IterationLog)>,
     /// The diffs, in the order in which they came.
     pub diffs: Vec<SnapshotDiff>,
+    /// Requests for children, each once, and the answers to them.
+    pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
     /// What the client wants from now on.
     pub wish: Option<Wish>,
@@ -94,6 +101,7 @@ impl ControlDouble {
             .route(&format!("/stage{reports}/report"), post(report))
             .route(&format!("/stage{reports}/logs"), post(logs))
             .route(&format!("/stage{reports}/diff"), post(diff))
+            .route(&format!("/stage{reports}/children"), post(children))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .with_state(api);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -272,6 +280,44 @@ async fn diff(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> A
     seen.diffs.push(serde_json::from_slice(&body).unwrap());
     let answer = api.take(&mut seen, Vec::new());
     api.answer(&mut seen, &answer)
+}
+
+/// All are opened or none; a request that comes again is answered as before.
+async fn children(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    api.hold(&Fault::HoldsChildren).await;
+    let mut seen = api.seen.lock().unwrap();
+    if api.is_closed(&seen, &headers) {
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
+    }
+    if api.fault == Fault::RefusesChildren {
+        return (StatusCode::BAD_REQUEST, b"no children today".to_vec());
+    }
+    let asked: Children = serde_json::from_slice(&body).unwrap();
+    let known = seen.children.iter().find(|(known, _)| *known == asked);
+    if let Some((_, answer)) = known.cloned() {
+        return api.answer(&mut seen, &answer);
+    }
+    let mut answer = ChildrenAnswer {
+        opened: Vec::new(),
+        errors: Vec::new(),
+    };
+    for (i, child) in asked.children.iter().enumerate() {
+        if child["taskPrompt"].as_str().is_none_or(str::is_empty) {
+            let error = format!("/children/{i}/taskPrompt must not be empty");
+            answer.errors.push(error);
+        }
+        answer.opened.push(child_id(i));
+    }
+    if !answer.errors.is_empty() {
+        answer.opened.clear();
+    }
+    seen.children.push((asked, answer.clone()));
+    api.answer(&mut seen, &answer)
+}
+
+/// The id of a run's child.
+pub fn child_id(number: usize) -> WorkOrderId {
+    WorkOrderId::new(Timestamp::from_epoch_ms(1_790_000_001_000), number as u128)
 }
 
 async fn finish(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {

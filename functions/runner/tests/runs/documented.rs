@@ -1,15 +1,23 @@
-//! docs/verification.md says what happens: its plan runs, and its checks are those that come.
+//! docs/verification.md says what happens: its plan runs, and its checks are those that come. So does
+//! docs/agents.md: its agent asks for children.
 
+use awo_domain::control::Outcome;
 use awo_domain::verification::Status;
 
-use crate::scene::Scene;
+use crate::integration::{resumed, story};
+use crate::scene::{Scene, git};
 
 const DOCUMENT: &str = include_str!("../../../../docs/verification.md");
+const AGENTS: &str = include_str!("../../../../docs/agents.md");
 
 /// The text of the first block of that language.
 fn block(language: &str) -> &'static str {
+    block_of(DOCUMENT, language)
+}
+
+fn block_of(document: &'static str, language: &str) -> &'static str {
     let opening = format!("```{language}\n");
-    let (_, rest) = DOCUMENT.split_once(&opening).unwrap();
+    let (_, rest) = document.split_once(&opening).unwrap();
     rest.split_once("```").unwrap().0
 }
 
@@ -54,4 +62,41 @@ fn the_plan_of_the_document_runs_and_says_what_the_document_says() {
     let wanted: Vec<&str> = block("text").lines().collect();
     assert_eq!(said, wanted, "{:#?}", ended.results());
     assert_eq!(ended.check("coverage").status, Status::Passed);
+}
+
+#[test]
+fn the_agent_of_the_document_asks_for_children_and_brings_together_what_they_did() {
+    let (_, section) = AGENTS.split_once("## Asking for children\n").unwrap();
+    let plan = "tests: [{run: 'grep Hello greetings.txt && grep Hallo greetings.txt'}]\n";
+    let files = [
+        (".awo/agent.sh", block_of(section, "sh")),
+        ("greetings.txt", "Bonjour\n"),
+        ("verify.yaml", plan),
+    ];
+    let mut first = Scene::new(&files, "");
+    first.spec.agent.command = None;
+    let ended = first.run();
+    assert!(matches!(ended.outcome(), Outcome::Waiting { .. }));
+    let asked = &ended.children[0].0.children;
+    assert_eq!(
+        asked[0]["taskPrompt"],
+        "Add an English greeting to greetings.txt"
+    );
+    assert_eq!(asked[1]["maxIterations"], 3);
+
+    let [english, german] = ["Bonjour\nHello\n", "Bonjour\nHallo\n"];
+    let children = [
+        &[("greetings.txt", english)][..],
+        &[("greetings.txt", german)],
+    ];
+    let mut second = resumed(&files, &children, "");
+    second.spec.agent.command = None;
+    let ended = second.run();
+    let commit = ended.succeeded().0.unwrap();
+    assert!(story(&ended).contains(&"conflict in greetings.txt".to_owned()));
+    let greetings = git(
+        &second.origin(),
+        &["show", &format!("{commit}:greetings.txt")],
+    );
+    assert_eq!(greetings, "Bonjour\nHello\nHallo\n");
 }

@@ -9,12 +9,12 @@ use crate::scene::{CANARY, Scene, alive, git};
 const FILES: &[(&str, &str)] = &[("README.md", "x\n"), ("src/a.txt", "a\n")];
 
 /// A command that leaves a trace where anybody may write.
-struct Trap {
-    dir: tempfile::TempDir,
+pub struct Trap {
+    pub dir: tempfile::TempDir,
 }
 
 impl Trap {
-    fn new() -> Trap {
+    pub fn new() -> Trap {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
@@ -28,18 +28,18 @@ impl Trap {
         Trap { dir }
     }
 
-    fn path(&self) -> String {
+    pub fn path(&self) -> String {
         self.dir.path().join("trap.sh").display().to_string()
     }
 
     /// What sprang it.
-    fn sprung(&self) -> String {
+    pub fn sprung(&self) -> String {
         fs::read_to_string(self.dir.path().join("sprung")).unwrap_or_default()
     }
 }
 
 /// Plants every way that git knows to run a program into the repository in the current folder.
-fn plant(trap: &str) -> String {
+pub fn plant(trap: &str) -> String {
     format!(
         "mkdir -p .git/hooks .git/info
         for hook in pre-commit prepare-commit-msg commit-msg post-commit pre-push post-checkout \

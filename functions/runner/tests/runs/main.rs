@@ -7,6 +7,8 @@
 
 mod agents;
 mod by_hand;
+mod children;
+mod conflicts;
 mod control_double;
 mod delivery;
 mod diffs;
@@ -14,6 +16,7 @@ mod documented;
 mod hearing;
 mod hooks;
 mod hostile;
+mod integration;
 mod logs;
 mod model_double;
 mod models;

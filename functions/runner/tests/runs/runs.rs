@@ -66,6 +66,10 @@ fn name(event: &E) -> &'static str {
         E::DeliveryStarted {} => "delivering",
         E::Delivered { .. } => "delivered",
         E::DeliverySkipped { .. } => "skipped",
+        E::ChildrenRefused { .. } => "children refused",
+        E::IntegrationStarted { .. } => "integrating",
+        E::ChildMerged { .. } => "merged",
+        E::MergeConflict { .. } => "conflict",
     }
 }
 

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{
-    Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff, Tariff, Wish,
+    Children, ChildrenAnswer, Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff,
+    Tariff, Wish,
 };
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -61,6 +62,7 @@ pub struct Ended {
     /// With the number of events that were kept before.
     pub logs: Vec<(usize, IterationLog)>,
     pub diffs: Vec<SnapshotDiff>,
+    pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
     pub run_dir: PathBuf,
     pub log: String,
@@ -226,6 +228,7 @@ impl Running {
             claims: seen.claims,
             logs: seen.logs.clone(),
             diffs: seen.diffs.clone(),
+            children: seen.children.clone(),
             heartbeats: seen.heartbeats,
             run_dir: self.run_dir.clone(),
             log,

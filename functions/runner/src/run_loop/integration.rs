@@ -1,0 +1,288 @@
+//! What children did becomes part of the run: it is merged in the order in which they were opened,
+//! up to the first conflict. That one lies in the workspace with conflict markers, as after a
+//! `git merge`; an iteration of the agent's that leaves none of them concludes it, and the rest
+//! follows. The whole is verified when nothing is left to merge, and not before.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use awo_domain::WorkOrderId;
+use awo_domain::agent::Feedback;
+use awo_domain::control::{MAX_CONFLICT_FILES, Resumption, RunnerEvent};
+use awo_domain::run::{RunError, RunErrorCode};
+
+use super::steps::{MAX_REASON_BYTES, agent_failed};
+use super::{Abort, CHILDREN_CHECK, Tally, Verdict, Work, fail};
+use crate::agent::Failure;
+use crate::git::GitError;
+use crate::layout;
+use crate::output::{last_bytes, printable};
+use crate::prompt;
+use crate::repository::{Commit, Conflict, Merge};
+use crate::resumed;
+use crate::stop::Stopped;
+
+/// How much of a file's name is told, in characters.
+const TOLD_NAME: usize = 200;
+
+/// What is left to merge.
+#[derive(Default)]
+pub(super) struct Integration {
+    /// Children whose results are not merged, in order.
+    rest: VecDeque<WorkOrderId>,
+    /// The merge of the first of them, if it is the agent's to resolve.
+    open: Option<Conflict>,
+}
+
+impl Integration {
+    pub(super) fn of(resumption: &Resumption) -> Integration {
+        let rest = resumed::with_commits(resumption).map(|(child, _)| child.work_order_id.clone());
+        Integration {
+            rest: rest.collect(),
+            open: None,
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Goes on where the run has waited for its children; nothing where it has not.
+    pub(super) async fn go_on(&self, tally: &mut Tally) -> Result<Option<Verdict>, Abort> {
+        if self.spec.resumption.is_none() {
+            return Ok(None);
+        }
+        let children = tally.integration.rest.iter().cloned().collect();
+        let started = RunnerEvent::IntegrationStarted { children };
+        self.reporter.event(started).await;
+        // Custom plugins may want to read it, and no agent was given any yet.
+        let text = prompt::task(&self.spec.task_prompt);
+        layout::write_anew(&self.layout.prompt(), text.as_bytes()).map_err(|why| {
+            let message = format!("the prompt could not be written: {why}");
+            fail(RunErrorCode::WorkspaceFailed, &message)
+        })?;
+        self.integrate(tally).await.map(Some)
+    }
+
+    /// Merges what is left, up to a conflict; if there is none, the whole is verified.
+    pub(super) async fn integrate(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
+        let mut conflict = None;
+        let mut merged = None;
+        while let Some(child) = tally.integration.rest.front().cloned() {
+            match self.merge(tally, &child).await? {
+                Merge::Nothing => {}
+                Merge::Merged(commit) => {
+                    merged = Some(commit.hash.clone());
+                    self.report_merge(tally, &child, commit).await;
+                }
+                Merge::Conflict(found) => {
+                    conflict = Some((child, found));
+                    break;
+                }
+            }
+            tally.integration.rest.pop_front();
+        }
+        if let Some(commit) = &merged {
+            self.report_diff(tally.iterations, commit.clone()).await;
+        }
+        let filled = match (&conflict, &merged) {
+            (Some((_, conflict)), _) => self.repository.fill_with_conflict(conflict).await,
+            (None, Some(commit)) => self.repository.fill_workspace(commit).await,
+            (None, None) => return self.verify(tally).await,
+        };
+        self.give_workspace(filled).await?;
+        match conflict {
+            Some((child, conflict)) => Ok(self.hand_over(tally, &child, conflict).await),
+            None => self.verify(tally).await,
+        }
+    }
+
+    async fn merge(&self, tally: &Tally, child: &WorkOrderId) -> Result<Merge, Abort> {
+        let ours = tally.commit.as_ref().unwrap_or(&self.base.commit);
+        let (label, message) = (resumed::label(child), self.message(child));
+        let merge = self.repository.merge(ours, &label, &message);
+        merge.await.map_err(|why| match why {
+            GitError::Stopped => Abort::Stopped(Stopped::default()),
+            why => {
+                let message = format!("what the child {child} did cannot be merged: {why}");
+                fail(RunErrorCode::ChildrenFailed, &message)
+            }
+        })
+    }
+
+    fn message(&self, child: &WorkOrderId) -> String {
+        let prefix = &self.spec.profile.git_ops.commit_message_prefix;
+        prompt::merge_message(prefix, child)
+    }
+
+    /// What was filled is the agent's, or the run has no workspace any more.
+    async fn give_workspace(&self, filled: Result<(), GitError>) -> Result<(), Abort> {
+        let layout = self.layout.clone();
+        let give = move || layout.give_tree(&layout.workspace());
+        let filled = match filled {
+            Ok(()) => match tokio::task::spawn_blocking(give).await {
+                Ok(given) => given.map_err(|why| why.to_string()),
+                Err(_) => Err("a thread was lost".to_owned()),
+            },
+            Err(GitError::Stopped) => return Err(Abort::Stopped(Stopped::default())),
+            Err(why) => Err(why.to_string()),
+        };
+        filled.map_err(|why| {
+            let message = format!("what was merged could not be put into the workspace: {why}");
+            fail(RunErrorCode::WorkspaceFailed, &message)
+        })
+    }
+
+    async fn report_merge(&self, tally: &mut Tally, child: &WorkOrderId, commit: Commit) {
+        tally.commit = Some(commit.hash.clone());
+        let committed = RunnerEvent::Committed {
+            iteration: tally.iterations,
+            commit: commit.hash.clone(),
+            files_changed: commit.files_changed,
+        };
+        self.reporter.event(committed).await;
+        let merged = RunnerEvent::ChildMerged {
+            work_order_id: child.clone(),
+            commit: commit.hash,
+        };
+        self.reporter.event(merged).await;
+    }
+
+    /// From now on the conflict is the agent's, if there is another iteration.
+    async fn hand_over(
+        &self,
+        tally: &mut Tally,
+        child: &WorkOrderId,
+        conflict: Conflict,
+    ) -> Verdict {
+        let found = RunnerEvent::MergeConflict {
+            work_order_id: child.clone(),
+            files: names(&conflict),
+        };
+        self.reporter.event(found).await;
+        tally.feedback = vec![feedback(child, &conflict)];
+        let verdict = not_resolved(child, &names(&conflict));
+        tally.integration.open = Some(conflict);
+        verdict
+    }
+
+    /// Commits what the agent made of an iteration, which failed if `failure` says so; a verdict, if
+    /// that is where the iteration ends. A conflict stays open until the agent has done its part.
+    pub(super) async fn keep(
+        &self,
+        tally: &mut Tally,
+        failure: Option<Failure>,
+    ) -> Result<Option<Verdict>, Abort> {
+        let number = tally.iterations;
+        let open = tally.integration.open.clone();
+        let open = open.zip(tally.integration.rest.front().cloned());
+        let Some((conflict, child)) = open else {
+            let failure = failure.or(self.commit(tally).await?.err().map(not_committed));
+            return Ok(failure.map(|failure| agent_failed(tally, number, &failure)));
+        };
+        let left = match failure {
+            Some(failure) => Err(failure),
+            None => match self.conclude(tally, &child, &conflict).await? {
+                Ok(left) if left.is_empty() => return Ok(None),
+                Ok(left) => Ok(left),
+                Err(why) => Err(not_committed(why)),
+            },
+        };
+        let verdict = match &left {
+            Err(failure) => agent_failed(tally, number, failure),
+            Ok(left) => {
+                tally.feedback = vec![Feedback {
+                    level: None,
+                    check: CHILDREN_CHECK.to_owned(),
+                    message: format!("conflict markers still stand in {}", left.join(", ")),
+                }];
+                not_resolved(&child, left)
+            }
+        };
+        tally.feedback.push(feedback(&child, &conflict));
+        Ok(Some(verdict))
+    }
+
+    /// Commits the merge, if no markers are left; else the files that have some.
+    async fn conclude(
+        &self,
+        tally: &mut Tally,
+        child: &WorkOrderId,
+        conflict: &Conflict,
+    ) -> Result<Result<Vec<String>, String>, Abort> {
+        let newest = tally.commit.as_ref().unwrap_or(&self.base.commit);
+        let concluded = async {
+            let left = self.repository.unresolved(conflict).await?;
+            if !left.is_empty() {
+                return Ok(Err(left));
+            }
+            let message = self.message(child);
+            let commit = self.repository.conclude(newest, &message).await?;
+            Ok(Ok(commit))
+        };
+        match concluded.await {
+            Ok(Ok(commit)) => {
+                let hash = commit.hash.clone();
+                self.report_merge(tally, child, commit).await;
+                self.report_diff(tally.iterations, hash).await;
+                tally.integration.rest.pop_front();
+                tally.integration.open = None;
+                Ok(Ok(Vec::new()))
+            }
+            Ok(Err(left)) => Ok(Ok(left
+                .iter()
+                .map(|file| told(&file.to_string_lossy()))
+                .collect())),
+            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
+            Err(why) => Ok(Err(format!("the merge could not be committed: {why}"))),
+        }
+    }
+}
+
+fn not_committed(reason: String) -> Failure {
+    Failure {
+        reason,
+        timed_out: false,
+    }
+}
+
+/// Names are the words of whoever made the files.
+fn told(name: &str) -> String {
+    printable(name).chars().take(TOLD_NAME).collect()
+}
+
+fn names(conflict: &Conflict) -> Vec<String> {
+    let names = conflict.files.iter().take(MAX_CONFLICT_FILES);
+    names.map(|file| told(&file.to_string_lossy())).collect()
+}
+
+/// What the agent is told of a conflict.
+fn feedback(child: &WorkOrderId, conflict: &Conflict) -> Feedback {
+    let label = resumed::label(child);
+    let mut message = format!(
+        "What the child {child} did conflicts with what is here. The workspace holds both, with \
+         conflict markers (<<<<<<< awo/parent, =======, >>>>>>> {label}): bring both sides \
+         together and remove the markers; the runner commits the merge. In this repository the \
+         child's commit is {label}. In conflict:"
+    );
+    for said in conflict.said.iter().take(MAX_CONFLICT_FILES) {
+        // Writing to a string cannot fail.
+        let _ = write!(message, "\n{}", told(said));
+    }
+    message.truncate(message.floor_char_boundary(MAX_REASON_BYTES));
+    Feedback {
+        level: None,
+        check: CHILDREN_CHECK.to_owned(),
+        message,
+    }
+}
+
+/// A conflict is no progress over anything.
+fn not_resolved(child: &WorkOrderId, files: &[String]) -> Verdict {
+    let files = last_bytes(&files.join(", "), MAX_REASON_BYTES / 4);
+    let message = format!(
+        "what the child {child} did conflicts with what the run and its other children did, and no \
+         iteration is left to bring them together: {files}. Raise maxIterations, or let children \
+         change different files"
+    );
+    let error = RunError::new(RunErrorCode::ChildrenFailed, &message);
+    Verdict::NotPassed(usize::MAX, error)
+}
