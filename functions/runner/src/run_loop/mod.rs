@@ -1,6 +1,7 @@
 //! The run: workspace, then agent → commit → verification until one passes or none is left, then
 //! delivery. Each step reports what it did; every way out is an ending with a code and a sentence.
 
+mod delivered;
 mod hooks;
 mod steps;
 mod verdicts;
@@ -16,6 +17,7 @@ use awo_pricing::Prices;
 use tokio::time::Instant;
 
 use crate::agent::{self, Failure};
+use crate::delivery::place::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
@@ -98,6 +100,7 @@ pub(crate) async fn run(
             spec.allow_file_repositories,
             made.git_config(),
             &spec.git_credentials,
+            settings.hosts.ca_file(),
         );
         let repository = Repository::new(git, made);
         let left = left_of(spec, began);
@@ -117,6 +120,7 @@ pub(crate) async fn run(
             repository: &repository,
             frozen: &frozen,
             base: &base,
+            hosts: &settings.hosts,
             began,
         };
         work.post_create().await?;
@@ -203,6 +207,7 @@ struct Work<'a> {
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
     base: &'a Base,
+    hosts: &'a Hosts,
     began: Instant,
 }
 
