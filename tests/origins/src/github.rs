@@ -19,6 +19,8 @@ pub const STRANGER: &str = "stranger";
 pub enum Turn {
     /// This answer: status, a header, body.
     Answer(u16, Option<(&'static str, String)>, String),
+    /// This status, by somebody who is no GitHub.
+    Foreign(u16),
     /// It is done, and its answer is a 502.
     Lost,
     /// It is never answered.
@@ -137,6 +139,10 @@ async fn handle(
             response(status, None, body.to_string())
         }
         Some(Turn::Answer(status, header, body)) => response(status, header, body),
+        Some(Turn::Foreign(status)) => {
+            let response = Response::builder().status(status);
+            response.body(Body::empty()).expect("a response")
+        }
         Some(Turn::Lost) => {
             github.answer(&call);
             response(502, None, "<html>Unicorn!</html>".to_owned())

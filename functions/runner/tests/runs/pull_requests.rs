@@ -19,8 +19,12 @@ struct Stage {
 impl Stage {
     /// A run whose profile wants a pull request, on a host that has GitHub's API below `/api/v3`.
     fn new() -> Stage {
+        Stage::on(Access::All)
+    }
+
+    fn on(access: Access) -> Stage {
         let token = format!("{CANARY}-git");
-        let host = GitHost::start(&token, Access::All);
+        let host = GitHost::start(&token, access);
         let mut scene = Scene::new(&[("README.md", "x\n")], "date > x").once();
         let url = host.add("acme/app.git", &scene.origin().display().to_string());
         let source = format!(r#"{{"repository":"{url}"}}"#);
@@ -294,28 +298,48 @@ fn where_there_are_no_drafts_it_is_none_and_an_event_says_so() {
     );
 }
 
-#[test]
-fn where_nobody_can_open_one_the_run_succeeds_and_an_event_says_why() {
-    // A host whose answers are not GitHub's.
-    let stage = Stage::new();
-    let mut scene = Scene::new(&[("README.md", "x\n")], "date > x").once();
-    scene.spec.profile.git_ops.mode = GitMode::PullRequest;
-    let ended = scene.run();
-    assert_eq!(url(&ended), None);
-    let [why] = notes(&ended)[..] else {
+/// The only note of a run that succeeded without a pull request.
+fn why_none(ended: &Ended) -> &str {
+    assert_eq!(url(ended), None);
+    let [why] = notes(ended)[..] else {
         panic!("{:#?}", ended.events);
     };
     assert!(why.starts_with("no pull request was opened"), "{why}");
-    assert!(why.contains("not a repository on a GitHub host"), "{why}");
-    let mut deep = stage.scene;
-    let url_of = stage
-        .host
-        .add("group/sub/app.git", &deep.origin().display().to_string());
-    let source = format!(r#"{{"repository":"{url_of}"}}"#);
-    deep.spec.source = serde_json::from_str(&source).unwrap();
-    let ended = deep.run();
-    assert_eq!(url(&ended), None);
-    assert_eq!(stage.host.github.calls().len(), 0);
+    why
+}
+
+#[test]
+fn where_nobody_can_open_one_the_run_succeeds_and_an_event_says_why() {
+    let foreign = Stage::new();
+    foreign.next("GET", "/pulls", Turn::Foreign(404));
+    let ended = foreign.scene.run();
+    assert!(why_none(&ended).contains("is no GitHub host"));
+    foreign.is_pushed();
+
+    let mut unknown = Stage::on(Access::Public);
+    unknown.scene.spec.git_credentials.clear();
+    let ended = unknown.scene.run();
+    let wanted = format!("the secret git:{}", unknown.host.host());
+    assert!(why_none(&ended).contains(&wanted), "{}", why_none(&ended));
+    unknown.is_pushed();
+
+    let mut file = Scene::new(&[("README.md", "x\n")], "date > x").once();
+    file.spec.profile.git_ops.mode = GitMode::PullRequest;
+    let ended = file.run();
+    assert!(why_none(&ended).contains("not a repository on a GitHub host"));
+}
+
+#[test]
+fn an_api_that_the_environment_names_is_asked_instead() {
+    let mut stage = Stage::new();
+    let (api, _served) = stage.host.github.start();
+    let address = api.trim_start_matches("http://").to_owned();
+    stage.scene.env.push(("AWO_GITHUB_API_URL", api));
+    let ended = stage.scene.run();
+    assert_eq!(url(&ended), Some(OURS));
+    for call in stage.host.github.calls() {
+        assert_eq!(call.headers["host"], address);
+    }
 }
 
 #[test]
