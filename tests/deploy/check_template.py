@@ -30,7 +30,7 @@ REGION = "us-east-1"
 
 # For one machine only: file repositories would let a caller read a function's disk, and an
 # endpoint would send calls with a role's signature to somebody else.
-LOCAL_ONLY = re.compile(r"^(AWO_ALLOW_FILE_REPOSITORIES|AWS_ENDPOINT_URL.*)$")
+LOCAL_ONLY = re.compile(r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWS_ENDPOINT_URL.*)$")
 # Actions that IAM cannot bind to a resource, with why that does no harm.
 UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
@@ -191,7 +191,9 @@ def wrong_variables(expanded: dict) -> list[str]:
     for name, properties in of_type(expanded, "AWS::ECS::TaskDefinition").items():
         for container in properties["ContainerDefinitions"]:
             for variable in container.get("Environment", []):
-                if variable["Name"] not in known:
+                if LOCAL_ONLY.match(variable["Name"]):
+                    faults.append(f"{name}: {variable['Name']} is for one machine only")
+                elif variable["Name"] not in known:
                     faults.append(f"{name}: no code reads {variable['Name']}")
     return faults
 

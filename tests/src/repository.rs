@@ -73,10 +73,19 @@ impl Repository {
 
     /// From now on whoever pushes waits, much longer than any test.
     pub fn hang_on_push(&self) {
+        self.before_pushes("#!/bin/sh\nsleep 600\n");
+    }
+
+    /// From now on whoever pushes is refused in these words.
+    pub fn refuse_pushes(&self, words: &str) {
+        self.before_pushes(&format!("#!/bin/sh\necho '{words}' >&2\nexit 1\n"));
+    }
+
+    fn before_pushes(&self, script: &str) {
         use std::os::unix::fs::PermissionsExt;
         let hook = self.origin().join("hooks/pre-receive");
         std::fs::create_dir_all(hook.parent().expect("a parent")).expect("a directory");
-        std::fs::write(&hook, "#!/bin/sh\nsleep 600\n").expect("a file");
+        std::fs::write(&hook, script).expect("a file");
         std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 

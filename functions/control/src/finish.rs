@@ -65,23 +65,28 @@ fn ending(
     usage: &[PricedUsage],
     charge: Charge,
 ) -> Result<Ending, Error> {
-    let (end, commit, branch) = match &finish.outcome {
-        Outcome::Succeeded { commit, branch } => (RunEnd::Succeeded, commit, branch.clone()),
+    let (branch, pr_url) = match &finish.outcome {
+        Outcome::Succeeded { branch, pr_url, .. } => (branch.clone(), pr_url.clone()),
+        _ => (None, None),
+    };
+    let (end, commit) = match &finish.outcome {
+        Outcome::Succeeded { commit, .. } => (RunEnd::Succeeded, commit),
         Outcome::Failed {
             code,
             message,
             commit,
-        } => (RunEnd::Failed(RunError::new(*code, message)), commit, None),
+        } => (RunEnd::Failed(RunError::new(*code, message)), commit),
         Outcome::Waiting { .. } => {
             return Err(Error::Conflict("this run has no open children".to_owned()));
         }
-        Outcome::Stopped { forced, commit } => (end_of_stop(run, wish, *forced)?, commit, None),
+        Outcome::Stopped { forced, commit } => (end_of_stop(run, wish, *forced)?, commit),
     };
     Ok(Ending {
         end,
         iterations: finish.iterations.min(run.max_iterations),
         commit: commit.clone(),
         branch,
+        pr_url,
         usage: usage.to_vec(),
         charge,
     })

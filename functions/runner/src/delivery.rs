@@ -4,10 +4,16 @@
 use std::time::Duration;
 
 use awo_domain::source::GitSource;
+use tokio::time::sleep;
 
 use crate::git::{Answer, GitError};
 use crate::repository::Repository;
 use crate::workspace::needs_credential;
+
+pub(crate) mod github;
+pub(crate) mod place;
+pub(crate) mod pull_request;
+mod texts;
 
 /// Longest time of one push.
 const PUSH_LIMIT: Duration = Duration::from_secs(120);
@@ -54,7 +60,7 @@ pub(crate) async fn deliver(
             ));
         }
         tracing::warn!(why, tries, "a push failed; trying again");
-        if repository.pause(PAUSE).await.is_err() {
+        if repository.unless_stopped(sleep(PAUSE)).await.is_err() {
             return Delivery::Stopped;
         }
     }

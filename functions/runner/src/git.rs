@@ -109,7 +109,10 @@ pub(crate) struct Git {
     stop: StopSignal,
     protocols: &'static str,
     config_file: PathBuf,
-    headers: Vec<(String, String)>,
+    /// What calls that talk to a remote are told beyond [`CONFIG`].
+    of_remotes: Vec<(String, String)>,
+    /// What no answer may show.
+    secrets: Vec<String>,
 }
 
 impl Git {
@@ -121,20 +124,33 @@ impl Git {
         allow_file: bool,
         config_file: PathBuf,
         credentials: &[GitCredential],
+        ca_file: Option<&Path>,
     ) -> Git {
-        let headers = credentials.iter().map(|credential| {
-            let pair = format!("{CREDENTIAL_USER}:{}", credential.token);
-            (
+        let mut of_remotes = Vec::new();
+        let mut secrets = Vec::new();
+        for credential in credentials {
+            let pair = STANDARD.encode(format!("{CREDENTIAL_USER}:{}", credential.token));
+            of_remotes.push((
                 format!("http.https://{}/.extraHeader", credential.host),
-                format!("Authorization: Basic {}", STANDARD.encode(pair)),
-            )
-        });
+                format!("Authorization: Basic {pair}"),
+            ));
+            secrets.extend([credential.token.clone(), pair]);
+        }
+        if !credentials.is_empty() {
+            // git would send the header on to wherever the first answer leads.
+            of_remotes.push(("http.followRedirects".to_owned(), "false".to_owned()));
+        }
+        if let Some(file) = ca_file {
+            let file = file.to_string_lossy().into_owned();
+            of_remotes.push(("http.sslCAInfo".to_owned(), file));
+        }
         Git {
             path,
             stop,
             protocols: if allow_file { "https:file" } else { "https" },
             config_file,
-            headers: headers.collect(),
+            of_remotes,
+            secrets,
         }
     }
 
@@ -165,7 +181,7 @@ impl Git {
             .spawn()
             .map_err(|why| GitError::Failed(format!("git could not be started: {why}")))?;
         let group = child.id();
-        let result = tokio::select! {
+        let mut result = tokio::select! {
             answer = converse(&mut child, call.input, call.head) => answer,
             () = sleep(limit) => Err(GitError::TimedOut(limit)),
             () = self.stop.stopped() => Err(GitError::Stopped),
@@ -177,16 +193,23 @@ impl Git {
             }
             let _ = child.wait().await;
         }
+        if let Ok(answer) = &mut result {
+            // A remote may quote what it was sent.
+            answer.stderr = without(&self.secrets, std::mem::take(&mut answer.stderr));
+        }
         result
     }
 
-    /// Waits between two calls.
+    /// Does something that is neither git nor hostile.
     ///
     /// # Errors
     /// If the run is stopped meanwhile.
-    pub(crate) async fn pause(&self, pause: Duration) -> Result<(), GitError> {
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, GitError> {
         tokio::select! {
-            () = sleep(pause) => Ok(()),
+            done = work => Ok(done),
             () = self.stop.stopped() => Err(GitError::Stopped),
         }
     }
@@ -234,11 +257,15 @@ impl Git {
         if let Some(work_tree) = call.work_tree {
             command.current_dir(work_tree);
         }
-        let headers = if call.remote { &self.headers[..] } else { &[] };
+        let of_remotes = if call.remote {
+            &self.of_remotes[..]
+        } else {
+            &[]
+        };
         let settings = CONFIG
             .iter()
             .map(|(key, value)| (*key, *value))
-            .chain(headers.iter().map(|(key, value)| (&**key, &**value)));
+            .chain(of_remotes.iter().map(|(key, value)| (&**key, &**value)));
         let mut count = 0_usize;
         for (key, value) in settings {
             command
@@ -254,6 +281,12 @@ impl Git {
 /// Who commits.
 const AUTHOR_NAME: &str = "Agent Work Order Service";
 const AUTHOR_EMAIL: &str = "awo@localhost";
+
+/// The text without any of the secrets.
+pub(crate) fn without(secrets: &[String], text: String) -> String {
+    let told = secrets.iter().filter(|secret| !secret.is_empty());
+    told.fold(text, |text, secret| text.replace(secret.as_str(), "***"))
+}
 
 async fn converse(
     child: &mut Child,

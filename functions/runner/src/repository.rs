@@ -289,9 +289,12 @@ impl Repository {
         self.git.answer(call).await
     }
 
-    /// Waits before the next try, unless the run is stopped.
-    pub(crate) async fn pause(&self, pause: Duration) -> Result<(), GitError> {
-        self.git.pause(pause).await
+    /// Does something on the way to the origin, unless the run is stopped.
+    pub(crate) async fn unless_stopped<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, GitError> {
+        self.git.unless_stopped(work).await
     }
 
     fn here<'a>(&'a self, mut call: Call<'a>) -> Call<'a> {

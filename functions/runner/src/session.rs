@@ -30,6 +30,8 @@ environment.
   AWO_WORKSPACE_ROOT  absolute path; a run works in <root>/<orgId>/<runId>
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
+  AWO_GITHUB_API_URL  GitHub's API for repositories on github.com and on its own host
+  AWO_GIT_CA_FILE     PEM file of the only authorities that git hosts are believed; for tests
 
 On SIGTERM it asks the control API why. If a client canceled or killed the run, it stops as
 wished and reports what was used; otherwise the platform ends the task: SIGTERM to the agent,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
+use crate::delivery::place::Hosts;
 use crate::proxy::BaseUrls;
 
 /// Where programs are found if the environment has no PATH.
@@ -97,6 +98,8 @@ pub(crate) struct Settings {
     pub(crate) tool_homes: Vec<(&'static str, OsString)>,
     /// Where models are.
     pub(crate) models: BaseUrls,
+    /// Where git hosts and their APIs are.
+    pub(crate) hosts: Hosts,
     /// This program, for `supervise`.
     pub(crate) program: PathBuf,
 }
@@ -137,6 +140,7 @@ impl Settings {
             workspace_root,
             agent_user,
             models: BaseUrls::from_env(text, is_loopback)?,
+            hosts: Hosts::from_env(text, is_loopback)?,
             path: std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()),
             tool_homes: TOOL_HOMES
                 .into_iter()

@@ -129,6 +129,10 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
                 "{url} has no branch {branch}: name one that exists, or leave it out for the \
                  default branch"
             ),
+            Some(CloneFault::Moved) => format!(
+                "{url} has moved, or leads elsewhere, and the organization's credential is not \
+                 taken along: name the repository by its present URL"
+            ),
             Some(CloneFault::NoRepository) => format!(
                 "{url} does not exist, or may not be seen without a credential: check the URL, \
                  or have the operator set a credential for its host"
@@ -144,6 +148,7 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
 
 enum CloneFault {
     NoBranch,
+    Moved,
     NoRepository,
     NeedsCredential,
 }
@@ -152,6 +157,8 @@ fn clone_fault(said: &str) -> Option<CloneFault> {
     let says = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
     if says(&["Remote branch"]) && says(&["not found"]) {
         Some(CloneFault::NoBranch)
+    } else if is_redirect(said) {
+        Some(CloneFault::Moved)
     } else if needs_credential(said) {
         Some(CloneFault::NeedsCredential)
     } else if says(&["does not appear to be a git repository", "does not exist"])
@@ -161,6 +168,11 @@ fn clone_fault(said: &str) -> Option<CloneFault> {
     } else {
         None
     }
+}
+
+/// True if a remote sent git elsewhere, and git did not go.
+pub(crate) fn is_redirect(said: &str) -> bool {
+    said.contains("returned error: 30")
 }
 
 /// True if a remote wanted to know who asks, or did not like the answer.

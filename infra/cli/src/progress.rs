@@ -67,8 +67,14 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             (paint.bad(&head), Vec::new())
         }
         "delivery.started" => ("delivering".to_owned(), Vec::new()),
-        "delivery.finished" => (format!("delivered    {}", text(data, "branch")), Vec::new()),
-        "delivery.skipped" => (format!("not pushed   {}", text(data, "reason")), Vec::new()),
+        "delivery.finished" => {
+            let (branch, url) = (text(data, "branch"), text(data, "prUrl"));
+            (
+                format!("delivered    {branch} {url}").trim_end().to_owned(),
+                Vec::new(),
+            )
+        }
+        "delivery.skipped" => (format!("not done     {}", text(data, "reason")), Vec::new()),
         // What follows them says it better.
         "run.started"
         | "run.compute_stopped"

@@ -45,6 +45,8 @@ const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
 const BELL_RECEIVES: u64 = 20;
 /// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
 const RUNG_AGAIN: u32 = 1_000;
+/// Settings of runners alone, which their tasks are told as the service was.
+const OF_RUNNERS: [&str; 2] = ["AWO_GITHUB_API_URL", "AWO_GIT_CA_FILE"];
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -347,17 +349,21 @@ fn cluster(
         None => Ecs::new(settings, events, work),
     };
     let runner = options.runner.display().to_string();
-    let mut environment: BTreeMap<String, String> = tool_homes::found();
-    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
-    environment.insert(
+    let mut environment_of_task: BTreeMap<String, String> = tool_homes::found();
+    environment_of_task.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
+    environment_of_task.insert(
         "AWO_WORKSPACE_ROOT".to_owned(),
         options.workspace_root.display().to_string(),
     );
+    let product = environment(&options.settings);
+    for name in OF_RUNNERS {
+        environment_of_task.extend(product.get(name).map(|value| (name.to_owned(), value)));
+    }
     ecs.register(TaskDefinition {
         family: "awo-runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
         command: vec![runner.clone()],
-        environment,
+        environment: environment_of_task,
         stop_timeout: STOP_TIMEOUT,
         supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
     });

@@ -23,6 +23,7 @@ pub use wish::Wish;
 use crate::agent::Agent;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
+use crate::pull_request::PullRequestUrl;
 use crate::run::RunErrorCode;
 use crate::source::GitSource;
 use crate::template::Hooks;
@@ -241,8 +242,11 @@ pub enum RunnerEvent {
         branch: String,
         /// Its head.
         commit: String,
+        /// Where its pull request is, if the profile wanted one and there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr_url: Option<PullRequestUrl>,
     },
-    /// The result stays where it is.
+    /// Something that the profile wants of the delivery was not done, and the run goes on.
     DeliverySkipped {
         /// Why.
         reason: String,
@@ -285,6 +289,9 @@ pub enum Outcome {
         /// The branch on the origin, if it was pushed.
         #[serde(skip_serializing_if = "Option::is_none")]
         branch: Option<String>,
+        /// Where its pull request is, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pr_url: Option<PullRequestUrl>,
     },
     /// Not.
     Failed {

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::Timestamp;
 use crate::control::RunnerEvent;
+use crate::pull_request::PullRequestUrl;
 use crate::run::{Phase, RunError, RunStatus};
 
 /// One event of a run's timeline.
@@ -52,6 +53,8 @@ pub enum Lifecycle {
         status: RunStatus,
         /// Iterations begun.
         iterations: u32,
+        /// Where its pull request is, if there is one.
+        pr_url: Option<PullRequestUrl>,
         /// Why it failed.
         error: Option<RunError>,
         /// When it got its slot.
@@ -88,6 +91,7 @@ impl Lifecycle {
             Lifecycle::Ended {
                 status,
                 iterations,
+                pr_url,
                 error,
                 started_at,
                 completed_at,
@@ -102,6 +106,9 @@ impl Lifecycle {
                         "durationMs": completed_at.ms_since(*started_at),
                     });
                     data["cost"] = json!({ "credits": credits });
+                }
+                if let Some(pr_url) = pr_url {
+                    data["prUrl"] = json!(pr_url);
                 }
                 if let Some(error) = error {
                     data["error"] = json!(error);
@@ -216,6 +223,7 @@ mod tests {
             assert!(is_terminal(Lifecycle::Ended {
                 status,
                 iterations: 1,
+                pr_url: None,
                 error: None,
                 started_at: at,
                 completed_at: at,

@@ -15,6 +15,7 @@ pub mod manual;
 pub mod money;
 pub mod plugin;
 pub mod profile;
+pub mod pull_request;
 pub mod queue;
 pub mod run;
 pub mod source;

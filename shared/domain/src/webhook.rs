@@ -161,6 +161,7 @@ mod tests {
         let ends = ends.map(|status| Lifecycle::Ended {
             status,
             iterations: 1,
+            pr_url: None,
             error: None,
             started_at: at,
             completed_at: at,

@@ -107,6 +107,7 @@ impl Endings {
             iterations: run.iteration,
             commit: None,
             branch: None,
+            pr_url: None,
             usage: run.usage.clone(),
             charge,
         }

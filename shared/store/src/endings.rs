@@ -4,6 +4,7 @@
 
 use awo_domain::control::Wish;
 use awo_domain::event::Lifecycle;
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
@@ -29,6 +30,8 @@ pub struct Ending {
     pub commit: Option<String>,
     /// The branch on the origin.
     pub branch: Option<String>,
+    /// Where the pull request is.
+    pub pr_url: Option<PullRequestUrl>,
     /// What it used in all.
     pub usage: Vec<PricedUsage>,
     /// What it is to be charged.
@@ -157,6 +160,7 @@ impl End<'_> {
         Lifecycle::Ended {
             status,
             iterations: self.ending.iterations,
+            pr_url: self.ending.pr_url.clone(),
             error: self.ending.end.error().cloned(),
             started_at: self.run.started_at.unwrap_or(self.run.created_at),
             completed_at: self.now,
@@ -189,6 +193,7 @@ impl End<'_> {
             .set_some("workDir", run.work_dir.as_ref())
             .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))
             .set_some("branch", ending.branch.as_ref())
+            .set_some("prUrl", ending.pr_url.as_ref())
             .set_some("error", ending.end.error())
             .remove("phase")
             .when("status", stored.status)

@@ -2,6 +2,7 @@
 
 use awo_domain::audit::AuditHead;
 use awo_domain::money::NanoUsd;
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::usage::ModelUsage;
@@ -90,6 +91,9 @@ pub struct Run {
     /// The result branch on the origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// Where its pull request is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pr_url: Option<PullRequestUrl>,
     /// The last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

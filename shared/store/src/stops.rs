@@ -203,6 +203,7 @@ impl Transaction {
         let ended = Lifecycle::Ended {
             status,
             iterations: 0,
+            pr_url: None,
             error: None,
             started_at: run.created_at,
             completed_at: now,

@@ -277,6 +277,7 @@ pub(crate) fn queued_run(
         settled_at: None,
         stop: None,
         branch: None,
+        pr_url: None,
         commit: None,
         error: None,
         usage: Vec::new(),

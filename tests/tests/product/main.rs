@@ -11,6 +11,7 @@ mod authorisation;
 mod bad_input;
 mod costs;
 mod crash_points;
+mod delivery;
 mod diff;
 mod house;
 mod http_api;

@@ -168,7 +168,7 @@ async fn built_in_profiles_are_there_and_never_change() {
     assert_eq!(ci["gitOps"]["mode"], "pull_request");
     assert_eq!(ci["gitOps"]["branchPrefix"], "awo/");
     let warned = validate(client, "ci-focused", None).await.body["data"]["warnings"].clone();
-    assert_eq!(warned[0]["path"], "/gitOps/mode", "{warned}");
+    assert_eq!(warned, json!([]));
 }
 
 #[tokio::test]

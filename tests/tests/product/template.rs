@@ -173,3 +173,18 @@ fn every_function_of_the_template_is_a_program_of_the_workspace() {
         .collect();
     assert_eq!(told, programs);
 }
+
+#[test]
+fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
+    let template = template().to_string();
+    for variable in [
+        "AWO_ALLOW_FILE_REPOSITORIES",
+        "AWO_GIT_CA_FILE",
+        "AWO_WEBHOOK_ALLOW_LOOPBACK",
+        "AWO_WEBHOOK_CA_FILE",
+        "AWO_WEBHOOK_RETRY_DELAYS_MS",
+        "AWS_ENDPOINT_URL",
+    ] {
+        assert!(!template.contains(variable), "{variable}");
+    }
+}

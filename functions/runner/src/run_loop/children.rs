@@ -110,8 +110,11 @@ impl Work<'_> {
                 }
                 Err(refused @ CallError::Refused { .. }) => return Ok(Err(refused.to_string())),
             }
-            let paused = self.repository.pause(backoff.pause()).await;
-            paused.map_err(|_| Abort::Stopped(Stopped::default()))?;
+            tokio::select! {
+                biased;
+                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = sleep(backoff.pause()) => {}
+            }
         }
     }
 }

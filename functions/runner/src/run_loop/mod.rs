@@ -3,6 +3,7 @@
 //! they did. Each step reports what it did; every way out is an ending with a code and a sentence.
 
 mod children;
+mod delivered;
 mod hooks;
 mod integration;
 mod steps;
@@ -19,6 +20,7 @@ use awo_pricing::Prices;
 use tokio::time::Instant;
 
 use crate::agent;
+use crate::delivery::place::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
@@ -109,6 +111,7 @@ pub(crate) async fn run(
             spec.allow_file_repositories,
             made.git_config(),
             &spec.git_credentials,
+            settings.hosts.ca_file(),
         );
         let repository = Repository::new(git, made);
         let left = left_of(spec, began);
@@ -129,6 +132,7 @@ pub(crate) async fn run(
             repository: &repository,
             frozen: &frozen,
             base: &base,
+            hosts: &settings.hosts,
             began,
         };
         work.post_create().await?;
@@ -242,6 +246,7 @@ struct Work<'a> {
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
     base: &'a Base,
+    hosts: &'a Hosts,
     began: Instant,
 }
 

@@ -14,10 +14,6 @@ use crate::git::GitError;
 use crate::stop::Stopped;
 use crate::verify::{self, Tree, Verification, subject};
 
-/// What a run is told whose profile wants a pull request.
-const NO_PULL_REQUEST: &str = "no pull request was opened: this service cannot open any yet; the \
-                               branch is pushed, and one can be opened from it";
-
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
@@ -99,6 +95,7 @@ impl Work<'_> {
             return Ok(Outcome::Succeeded {
                 commit: None,
                 branch: None,
+                pr_url: None,
             });
         };
         if git_ops.mode == GitMode::Local {
@@ -106,21 +103,16 @@ impl Work<'_> {
             return Ok(Outcome::Succeeded {
                 commit,
                 branch: None,
+                pr_url: None,
             });
         }
         self.reporter.event(RunnerEvent::DeliveryStarted {}).await;
         let branch = format!("{}{}", git_ops.branch_prefix, self.spec.run_id);
         let source = &self.spec.source;
+        let mut pr_url = None;
         let branch = match delivery::deliver(self.repository, source, &commit, &branch).await {
             Delivery::Delivered => {
-                let delivered = RunnerEvent::Delivered {
-                    branch: branch.clone(),
-                    commit: commit.clone(),
-                };
-                self.reporter.event(delivered).await;
-                if git_ops.mode == GitMode::PullRequest {
-                    self.skip_delivery(NO_PULL_REQUEST).await;
-                }
+                pr_url = self.delivered(tally.iterations, &commit, &branch).await?;
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {
@@ -133,10 +125,11 @@ impl Work<'_> {
         Ok(Outcome::Succeeded {
             commit: Some(commit),
             branch,
+            pr_url,
         })
     }
 
-    async fn skip_delivery(&self, reason: &str) {
+    pub(super) async fn skip_delivery(&self, reason: &str) {
         let reason = reason.to_owned();
         self.reporter
             .event(RunnerEvent::DeliverySkipped { reason })

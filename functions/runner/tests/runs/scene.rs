@@ -247,7 +247,7 @@ impl Ended {
     /// The commit of a run that succeeded.
     pub fn succeeded(&self) -> (Option<&str>, Option<&str>) {
         match self.outcome() {
-            Outcome::Succeeded { commit, branch } => (commit.as_deref(), branch.as_deref()),
+            Outcome::Succeeded { commit, branch, .. } => (commit.as_deref(), branch.as_deref()),
             other => panic!("{other:?} {:#?}", self.events),
         }
     }

@@ -1,7 +1,7 @@
 //! How often a run tries, by its profile.
 
 use awo_domain::control::{Configuration, RunnerEvent as E};
-use awo_domain::profile::{GitMode, Profile, resolve_built_in};
+use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::run::RunErrorCode;
 
 use crate::scene::{Ended, Scene};
@@ -101,24 +101,6 @@ fn what_the_service_says_at_its_start_counts_for_an_iteration() {
     ended.failed(RunErrorCode::MaxIterationsReached);
     // The answer may come too late for the first one.
     assert!(begun(&ended) <= 2, "{:#?}", ended.events);
-}
-
-#[test]
-fn a_pull_request_that_is_not_opened_is_told_and_the_branch_is_pushed() {
-    let mut scene = Scene::new(&[("README.md", "x\n")], "date > x");
-    scene.spec.profile.git_ops.mode = GitMode::PullRequest;
-    scene.spec.profile.git_ops.commit_message_prefix = "fix: ".to_owned();
-    let ended = scene.run();
-    let (_, branch) = ended.succeeded();
-    let log = crate::scene::git(
-        &scene.origin(),
-        &["log", "-1", "--format=%s", branch.unwrap()],
-    );
-    assert_eq!(log.trim(), "fix: iteration 1: Make the test pass");
-    let Some(E::DeliverySkipped { reason }) = ended.events.last() else {
-        panic!("{:#?}", ended.events);
-    };
-    assert!(reason.starts_with("no pull request was opened"), "{reason}");
 }
 
 #[test]

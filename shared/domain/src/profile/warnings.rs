@@ -1,6 +1,6 @@
 //! What is allowed in a profile and yet not what its client may expect of it.
 
-use super::{GitMode, Profile, StrategyType};
+use super::{Profile, StrategyType};
 use crate::Fault;
 
 impl Profile {
@@ -29,10 +29,6 @@ impl Profile {
         if self.levels().is_empty() {
             let message = "leaves no level to verify: every iteration passes, with a warning";
             warn("/verification/levels", message.to_owned());
-        }
-        if self.git_ops.mode == GitMode::PullRequest {
-            let message = "pushes the branch: pull requests cannot be opened yet";
-            warn("/gitOps/mode", message.to_owned());
         }
         let limits = &self.execution_limits;
         for (name, limit) in [

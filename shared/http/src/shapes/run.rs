@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
@@ -95,6 +96,8 @@ pub struct RunShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pr_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a RunError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<RunUsageShape<'a>>,
@@ -122,6 +125,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             settled_at: run.settled_at,
             branch: run.branch.as_deref(),
             commit: run.commit.as_deref(),
+            pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
             error: run.error.as_ref(),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),

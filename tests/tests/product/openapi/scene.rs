@@ -15,6 +15,8 @@ use serde_json::{Value, json};
 
 use crate::http_api::quiet_service;
 
+const PULL_REQUEST: &str = "https://github.com/example/almanac/pull/12";
+
 /// The scene.
 pub struct Scene {
     pub service: TestService,
@@ -138,7 +140,7 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
             "overallStatus": "passed", "summary": "1 check passed", "results": results,
         }),
         json!({ "type": "deliveryStarted" }),
-        json!({ "type": "delivered", "branch": "awo/run", "commit": commit }),
+        json!({ "type": "delivered", "branch": "awo/run", "commit": commit, "prUrl": PULL_REQUEST }),
     ] {
         run.tell(event).await;
     }
@@ -151,7 +153,9 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
     let log = json!({ "iteration": 2, "output": gzip("mended it\n"), "bytes": 10 });
     let kept = run.control("logs", &log).await;
     assert_eq!(kept.status, 200, "{}", kept.text);
-    let outcome = json!({ "type": "succeeded", "commit": commit, "branch": "awo/run" });
+    let outcome = json!({
+        "type": "succeeded", "commit": commit, "branch": "awo/run", "prUrl": PULL_REQUEST,
+    });
     let body = json!({ "events": [], "outcome": outcome, "iterations": 2, "usage": usage });
     let finished = run.control("finish", &body).await;
     assert_eq!(finished.status, 200, "{}", finished.text);

@@ -1,0 +1,100 @@
+//! What a pull request says. The task is a client's text: in the body it stands as code, so that
+//! nothing in it is a mention, a link, an image, or a word that closes an issue.
+
+use std::fmt::Write;
+
+use super::pull_request::Pushed;
+
+/// Longest title, in characters; GitHub takes 256.
+const MAX_TITLE: usize = 200;
+/// How much of the task the body shows, in characters; GitHub takes 65 536 in all.
+const MAX_TASK: usize = 8_000;
+/// What a title is where the task has no words for one.
+const NO_TITLE: &str = "Changes by an agent";
+
+/// The first line of the task.
+pub(super) fn title(task_prompt: &str) -> String {
+    let line = task_prompt.trim().lines().next().unwrap_or_default();
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    match line.trim() {
+        "" => NO_TITLE.to_owned(),
+        line if line.chars().count() <= MAX_TITLE => line.to_owned(),
+        line => {
+            let cut: String = line.chars().take(MAX_TITLE - 1).collect();
+            format!("{cut}…")
+        }
+    }
+}
+
+/// What was asked and what was done, for whoever reviews it.
+pub(super) fn body(pushed: &Pushed<'_>) -> String {
+    let spec = pushed.spec;
+    let tries = match pushed.iterations {
+        1 => "1 iteration".to_owned(),
+        many => format!("{many} iterations"),
+    };
+    let mut text = format!(
+        "An agent made these changes. They passed the verification of their run; review them \
+         before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
+         The task was:\n\n",
+        spec.run_id, spec.work_order_id, pushed.commit
+    );
+    text.push_str(&quoted(&spec.task_prompt));
+    text
+}
+
+/// A text as a block of code.
+fn quoted(text: &str) -> String {
+    let text = text.trim();
+    let shown: String = text
+        .chars()
+        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
+        .take(MAX_TASK)
+        .collect();
+    let fence = "`".repeat(longest_run(&shown).max(2) + 1);
+    let mut block = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(block, "{fence}text\n{shown}\n{fence}\n");
+    if text.chars().count() > MAX_TASK {
+        block.push_str("\nThe rest of it is left out here.\n");
+    }
+    block
+}
+
+/// The most backticks in a row.
+fn longest_run(text: &str) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_line_of_bounded_length() {
+        assert_eq!(title("\n  Mend\tit \nplease"), "Mendit");
+        assert_eq!(title("\u{1b}[31m\n"), "[31m");
+        assert_eq!(title(" \u{7} \n x"), NO_TITLE);
+        let long = title(&"ä".repeat(1_000));
+        assert!(long.chars().count() == MAX_TITLE && long.ends_with('…'));
+    }
+
+    #[test]
+    fn a_task_cannot_leave_its_block_of_code() {
+        assert_eq!(quoted("x\u{7}\n"), "```text\nx\n```\n");
+        let hostile = quoted("```\n@everyone fixes #1\n`````\n![](https://evil.example)");
+        assert!(
+            hostile.starts_with("``````text\n```\n@everyone"),
+            "{hostile}"
+        );
+        assert!(hostile.ends_with("\n``````\n"), "{hostile}");
+        let long = quoted(&"x".repeat(50_000));
+        assert!(long.len() < MAX_TASK + 100 && long.contains("left out"));
+    }
+}

@@ -1,0 +1,62 @@
+//! What follows once the result's branch is on the origin.
+
+use awo_domain::control::RunnerEvent;
+use awo_domain::profile::GitMode;
+use awo_domain::pull_request::PullRequestUrl;
+use awo_domain::run::RunErrorCode;
+
+use super::{Abort, Work, fail};
+use crate::delivery::pull_request::{self, Pushed, Unopened};
+use crate::stop::Stopped;
+
+impl Work<'_> {
+    /// Opens the pull request, where the profile wants one, and tells that the result is there.
+    pub(super) async fn delivered(
+        &self,
+        iterations: u32,
+        commit: &str,
+        branch: &str,
+    ) -> Result<Option<PullRequestUrl>, Abort> {
+        let told = |pr_url| RunnerEvent::Delivered {
+            branch: branch.to_owned(),
+            commit: commit.to_owned(),
+            pr_url,
+        };
+        if self.spec.profile.git_ops.mode != GitMode::PullRequest {
+            self.reporter.event(told(None)).await;
+            return Ok(None);
+        }
+        let pushed = Pushed {
+            spec: &self.spec,
+            base: self.base,
+            commit,
+            branch,
+            iterations,
+        };
+        let opening = pull_request::open(self.hosts, &pushed);
+        let opened = self.repository.unless_stopped(opening).await;
+        match opened.map_err(|_| Abort::Stopped(Stopped::default()))? {
+            Ok(opened) => {
+                self.reporter.event(told(Some(opened.url.clone()))).await;
+                for note in opened.notes {
+                    self.skip_delivery(&note).await;
+                }
+                Ok(Some(opened.url))
+            }
+            Err(Unopened::NotPossible(why)) => {
+                self.reporter.event(told(None)).await;
+                self.skip_delivery(&format!("no pull request was opened: {why}"))
+                    .await;
+                Ok(None)
+            }
+            Err(Unopened::Refused(why)) => {
+                self.reporter.event(told(None)).await;
+                let message = format!(
+                    "the result is on the origin as {branch}, and its pull request could not be \
+                     opened: {why}"
+                );
+                Err(fail(RunErrorCode::DeliveryFailed, &message))
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A git host: private repositories over HTTPS, for one token, and GitHub's API of the same host
+//! below `/api/v3`, as GitHub Enterprise Server has it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, Method, Response, Uri};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::backend;
+use crate::github::Github;
+use crate::serve::{Identity, Server, serve};
+
+/// What a host lets the token do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Clone and push.
+    #[default]
+    All,
+    /// Everything, for everybody: no token is asked for.
+    Public,
+    /// Clone; a push is 403.
+    Read,
+    /// Nothing: 403, though the token is known.
+    Nothing,
+    /// All calls are sent to another base, without a slash at its end.
+    Redirect(String),
+}
+
+/// What a host has seen.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// Method, path and `Authorization` of every call of git.
+    pub calls: Vec<(String, String, Option<String>)>,
+    /// Command lines that held the token while a call was under way.
+    pub leaks: Vec<String>,
+}
+
+/// A host that runs until it is dropped.
+pub struct GitHost {
+    /// Its API; its calls are seen there.
+    pub github: Github,
+    dir: tempfile::TempDir,
+    seen: Arc<Mutex<Seen>>,
+    server: Server,
+}
+
+struct App {
+    root: PathBuf,
+    token: String,
+    access: Access,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl GitHost {
+    /// A host for one token.
+    ///
+    /// # Panics
+    /// When there is no port or no folder to be had.
+    #[must_use]
+    pub fn start(token: &str, access: Access) -> GitHost {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let identity = Identity::of_loopback();
+        std::fs::write(dir.path().join("ca.pem"), &identity.pem).expect("a file");
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let app = App {
+            root: dir.path().join("repositories"),
+            token: token.to_owned(),
+            access,
+            seen: Arc::clone(&seen),
+        };
+        let github = Github::new(token);
+        let router = Router::new()
+            .nest("/api/v3", github.router())
+            .fallback(handle)
+            .layer(DefaultBodyLimit::disable())
+            .with_state(Arc::new(app));
+        GitHost {
+            github,
+            server: serve(router, Some(&identity)),
+            dir,
+            seen,
+        }
+    }
+
+    /// Takes a repository over, a bare clone of the one at `from`; its URL.
+    ///
+    /// # Panics
+    /// When it cannot be cloned.
+    pub fn add(&self, name: &str, from: &str) -> String {
+        let to = self.repository(name);
+        let cloned = Command::new("git")
+            .args(["clone", "--quiet", "--bare", from])
+            .arg(&to)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .status();
+        assert!(cloned.expect("git runs").success());
+        format!("{}/{name}", self.base())
+    }
+
+    /// Where a repository is on this machine.
+    #[must_use]
+    pub fn repository(&self, name: &str) -> PathBuf {
+        self.dir.path().join("repositories").join(name)
+    }
+
+    /// Host name and port, as the secret of its token is named by.
+    #[must_use]
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.server.port)
+    }
+
+    /// Its URL, without a slash at its end.
+    #[must_use]
+    pub fn base(&self) -> String {
+        format!("https://{}", self.host())
+    }
+
+    /// The PEM file of who says that it is the host.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        Path::join(self.dir.path(), "ca.pem")
+    }
+
+    /// What it has seen so far.
+    pub fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn handle(
+    State(app): State<Arc<App>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    let given = headers.get("authorization").and_then(|v| v.to_str().ok());
+    let wanted = STANDARD.encode(format!("x-access-token:{}", app.token));
+    {
+        let mut seen = app.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = uri.path().to_owned();
+        let call = (method.to_string(), path, given.map(str::to_owned));
+        seen.calls.push(call);
+        seen.leaks.extend(leaks(&[&app.token, &wanted]));
+    }
+    if let Access::Redirect(base) = &app.access {
+        let to = format!("{base}{uri}");
+        return plain(301, "location", &to, "moved");
+    }
+    let is_known = given == Some(&format!("Basic {wanted}"));
+    if app.access != Access::Public && !is_known {
+        return plain(401, "www-authenticate", "Basic realm=\"git\"", "who is it");
+    }
+    let service = format!("{}{}", uri.path(), uri.query().unwrap_or_default());
+    let pushes = service.contains("git-receive-pack");
+    if app.access == Access::Nothing || (app.access == Access::Read && pushes) {
+        // A host that quotes what it was sent.
+        let quoted = format!("{} may not", app.token);
+        return plain(403, "content-type", "text/plain", &quoted);
+    }
+    backend::answer(&app.root, "awo", (&method, &uri), &headers, &body).await
+}
+
+fn plain(status: u16, name: &str, value: &str, text: &str) -> Response<Body> {
+    let response = Response::builder().status(status).header(name, value);
+    response
+        .body(Body::from(text.to_owned()))
+        .expect("a response")
+}
+
+/// Command lines that hold one of the marks.
+fn leaks(marks: &[&str]) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").expect("processes").flatten();
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines
+        .filter(|line| marks.iter().any(|mark| line.contains(mark)))
+        .collect()
+}

@@ -1,0 +1,13 @@
+//! Git hosts for tests, on loopback: real git over HTTPS behind TLS and tokens, and GitHub's REST
+//! API with the shapes of its answers.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test that cannot go on says so and ends"
+)]
+
+pub mod git_host;
+pub mod github;
+
+mod backend;
+mod serve;
