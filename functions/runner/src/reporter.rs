@@ -69,6 +69,11 @@ impl Reporter {
         let _ = self.0.send(Message::Event(now(), event)).await;
     }
 
+    /// Reports what somebody may watch, if there is room: nothing waits for it.
+    pub(crate) fn watched(&self, event: RunnerEvent) {
+        let _ = self.0.try_send(Message::Event(now(), event));
+    }
+
     /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what
     /// the iteration goes by, if that was said.
     pub(crate) async fn begin(&self, iteration: u32, limit: Duration) -> Option<Configuration> {

@@ -29,7 +29,7 @@ use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
-use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs, tool_homes};
+use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, runner_environment, secrets, sqs};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
@@ -347,7 +347,7 @@ fn cluster(
         None => Ecs::new(settings, events, work),
     };
     let runner = options.runner.display().to_string();
-    let mut environment: BTreeMap<String, String> = tool_homes::found();
+    let mut environment: BTreeMap<String, String> = runner_environment::of(&options.settings);
     environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
     environment.insert(
         "AWO_WORKSPACE_ROOT".to_owned(),
