@@ -44,14 +44,14 @@ async fn a_key_that_is_refused_fails_a_run_quickly_with_that_reason() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_model_that_never_answers_ends_with_the_iterations_time() {
     let scene = Scene::start(Manners::FallsSilent(0), "true").await;
-    let profile = json!({ "name": "brief", "executionLimits": { "maxIterationMs": 15_000 } });
+    let profile = json!({ "name": "brief", "executionLimits": { "maxIterationMs": 25_000 } });
     let made = scene.local.client.post("/api/v1/profiles", &profile).await;
     assert_eq!(made.status, 201, "{}", made.text);
     for run in each(&scene, &json!({ "harness": "brief" })).await {
         failed(&run, "TIMEOUT");
         let finished = scene.events(&run, "agent.finished").await;
         let took = finished[0]["data"]["durationMs"].as_u64().unwrap();
-        assert!((15_000..25_000).contains(&took), "{finished:#?}");
+        assert!((25_000..40_000).contains(&took), "{finished:#?}");
     }
     assert!(scene.models.calls().len() >= ALL.len());
 }

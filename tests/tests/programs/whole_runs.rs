@@ -76,7 +76,10 @@ async fn tells_what_it_does(scene: &Scene, run: &Value, program: Program) {
             let call = format!("echo {answer} > answer.txt");
             assert!(text.contains(&call), "{text}");
         }
-        assert!(text.contains("Done.") && !text.contains("\"type\""), "{text}");
+        assert!(
+            text.contains("Done.") && !text.contains("\"type\""),
+            "{text}"
+        );
     }
 }
 
