@@ -15,7 +15,7 @@ use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
 /// goes on while nobody answers.
-const MAX_WAITING: usize = 1_024;
+const MAX_WAITING: usize = 2_048;
 /// How a run ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
