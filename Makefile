@@ -5,6 +5,8 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BIN_DIR := $(TARGET_DIR)/debug
 # What the tests said and saw.
 SUITE := $(TARGET_DIR)/suite
+# The real agents' programs, as npm installs them.
+AGENTS := $(TARGET_DIR)/agents
 CARGO_DENY := $(TARGET_DIR)/tools/bin/cargo-deny
 
 SHELL := bash
@@ -31,6 +33,20 @@ test: ## Run all tests, and check that they show all that is documented
 		cargo test --workspace --locked 2>&1 | tee '$(SUITE)/log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers'
 
+test-agents: programs $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a model server of our own
+	@cargo build --locked -p awo-tests --bin check-suite
+	@mkdir -p '$(SUITE)'
+	@set -o pipefail; tests/agents/run.sh '$(AGENTS)' \
+		cargo test --locked -p awo-tests --test programs -- --test-threads 2 2>&1 | tee '$(SUITE)/agents.log'
+	@'$(BIN_DIR)/check-suite' '$(SUITE)/agents.log'
+
+$(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
+	@echo 'Installing Claude Code, Codex and opencode from npm into $(AGENTS), once.'
+	@rm -rf '$(AGENTS)' && mkdir -p '$(AGENTS)' && cp $^ '$(AGENTS)'
+	@# Not `ci`: what of opencode a registry does not have for other machines must not fail it.
+	@npm install --prefix '$(AGENTS)' --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel error
+	@touch '$@'
+
 test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
@@ -43,6 +59,7 @@ openapi: programs ## Write docs/openapi.json and its examples anew, from the cod
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy -p awo-tests --test programs --locked -- -D warnings
 	'$(CARGO_DENY)' --locked check bans licenses sources
 
 $(CARGO_DENY):
@@ -57,4 +74,4 @@ bench: programs ## Measure what a client waits for, and what idling costs
 
 include infra/deploy.mk
 
-.PHONY: help demo run programs openapi test test-model lint bench
+.PHONY: help demo run programs openapi test test-agents test-model lint bench

@@ -17,7 +17,7 @@ use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
 /// goes on while nobody answers.
-const MAX_WAITING: usize = 1_024;
+const MAX_WAITING: usize = 2_048;
 /// How a run ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
@@ -75,6 +75,11 @@ impl Reporter {
     pub(crate) async fn event(&self, event: RunnerEvent) {
         // The desk closes early only when the run is fenced, and then nobody listens.
         let _ = self.desk.send(Message::Event(now(), event)).await;
+    }
+
+    /// Reports what somebody may watch, if there is room: nothing waits for it.
+    pub(crate) fn watched(&self, event: RunnerEvent) {
+        let _ = self.desk.try_send(Message::Event(now(), event));
     }
 
     /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what

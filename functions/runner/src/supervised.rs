@@ -18,7 +18,9 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::live_output::Heard;
 use crate::output::Tail;
+use crate::pipes::read_both;
 use crate::settings::{AgentUser, Settings};
 use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
 
@@ -26,10 +28,6 @@ use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(5);
 /// How long output is awaited that is already in a pipe, once all writers are dead.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
-/// Bytes read from a pipe at once: as much as a pipe holds.
-const CHUNK_BYTES: usize = 65_536;
-/// How much of the beginning of standard output is kept beside its end.
-const HEAD_BYTES: usize = 16_384;
 /// Longest report of a supervisor.
 const MAX_REPORT_BYTES: u64 = 16_384;
 
@@ -66,6 +64,8 @@ pub(crate) struct Job<'a> {
     pub(crate) at_timeout: AtTimeout,
     /// How much of the end of its output is kept.
     pub(crate) keep_bytes: usize,
+    /// Who hears its output as it comes.
+    pub(crate) heard: Option<&'a Heard>,
 }
 
 /// How a command ended.
@@ -87,7 +87,7 @@ pub(crate) struct Finished {
     pub(crate) output: Tail,
     /// Standard output alone.
     pub(crate) stdout: Tail,
-    /// How standard output began; at most [`HEAD_BYTES`].
+    /// How standard output began.
     pub(crate) stdout_head: Vec<u8>,
     pub(crate) took: Duration,
 }
@@ -268,7 +268,7 @@ impl Supervised {
             };
             // Once all writers are dead this only takes what is still in the pipes.
             tokio::select! {
-                () = read_both(&mut pipes.stdout, &mut pipes.stderr, finished) => {}
+                () = read_both(&mut pipes.stdout, &mut pipes.stderr, finished, job.heard) => {}
                 () = drained => {}
             }
         };
@@ -363,29 +363,6 @@ async fn finish_the_job() {
         survivors = killed.unwrap_or_default().survivors,
         "a supervisor was lost; what it left was killed"
     );
-}
-
-async fn read_both(stdout: &mut Receiver, stderr: &mut Receiver, finished: &mut Finished) {
-    let mut from_stdout = vec![0; CHUNK_BYTES];
-    let mut from_stderr = vec![0; CHUNK_BYTES];
-    let (mut stdout_open, mut stderr_open) = (true, true);
-    while stdout_open || stderr_open {
-        tokio::select! {
-            count = stdout.read(&mut from_stdout), if stdout_open => {
-                let count = count.unwrap_or(0);
-                stdout_open = count > 0;
-                finished.output.push(&from_stdout[..count]);
-                finished.stdout.push(&from_stdout[..count]);
-                let room = HEAD_BYTES - finished.stdout_head.len();
-                finished.stdout_head.extend_from_slice(&from_stdout[..count.min(room)]);
-            }
-            count = stderr.read(&mut from_stderr), if stderr_open => {
-                let count = count.unwrap_or(0);
-                stderr_open = count > 0;
-                finished.output.push(&from_stderr[..count]);
-            }
-        }
-    }
 }
 
 async fn read_report(pipe: &mut Receiver) -> Option<Report> {

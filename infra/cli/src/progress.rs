@@ -7,6 +7,8 @@ use crate::paint::{Paint, clean_line, shortened};
 
 /// Most failing checks that are named.
 const MAX_CHECKS: usize = 12;
+/// Most lines of what an agent wrote that are shown at once.
+const MAX_OUTPUT_LINES: usize = 20;
 /// Most lines of a check's message.
 const MAX_MESSAGE_LINES: usize = 8;
 /// Most characters of such a line.
@@ -29,6 +31,7 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             (format!("workspace    {branch} at {commit}"), Vec::new())
         }
         "iteration.started" => (paint.strong(&format!("iteration {iteration}")), Vec::new()),
+        "agent.output" => return output(data, paint),
         "agent.finished" => (agent(data, paint), Vec::new()),
         "iteration.committed" => {
             let files = data["filesChanged"].as_u64().unwrap_or(0);
@@ -87,6 +90,23 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     let mut lines = vec![format!("{at}  {head}")];
     lines.extend(rest);
     lines
+}
+
+/// What the agent wrote, as far as it fits.
+fn output(data: &Value, paint: Paint) -> Vec<String> {
+    let text = data["text"].as_str().unwrap_or_default();
+    let written: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    let left_out = written.len().saturating_sub(MAX_OUTPUT_LINES);
+    let mut lines = Vec::new();
+    if left_out > 0 || data["leftOutBytes"].as_u64().is_some_and(|count| count > 0) {
+        lines.push("             …".to_owned());
+    }
+    let shown = written.into_iter().skip(left_out);
+    lines.extend(shown.map(|line| format!("             {}", shortened(line, MAX_LINE))));
+    lines.into_iter().map(|line| paint.faint(&line)).collect()
 }
 
 fn agent(data: &Value, paint: Paint) -> String {
@@ -228,6 +248,18 @@ mod tests {
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
         assert!(lines[10].contains("1 more"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_an_agent_writes_is_shown_without_what_would_steer_the_terminal() {
+        let text = "[Bash] make\n\n\u{1b}[2Jdone\n";
+        let lines = shown("agent.output", json!({"iteration": 1, "text": text}));
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines[0].trim(), "[Bash] make");
+        assert!(!lines[1].contains('\u{1b}'), "{lines:?}");
+        let long = "x\n".repeat(MAX_OUTPUT_LINES + 1);
+        let lines = shown("agent.output", json!({"text": long, "leftOutBytes": 1}));
+        assert_eq!(lines.len(), MAX_OUTPUT_LINES + 1);
     }
 
     #[test]

@@ -17,13 +17,13 @@ pub mod functions;
 pub mod gateway;
 pub mod invoke_later;
 pub mod mapping;
+mod runner_environment;
 pub mod schedule;
 pub mod secrets;
 mod serve;
 pub mod service;
 pub mod shutdown;
 pub mod sqs;
-mod tool_homes;
 
 pub use arn::{ACCOUNT, REGION};
 pub use serve::Server;

@@ -29,7 +29,7 @@ use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
-use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs, tool_homes};
+use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, runner_environment, secrets, sqs};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
@@ -45,8 +45,6 @@ const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
 const BELL_RECEIVES: u64 = 20;
 /// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
 const RUNG_AGAIN: u32 = 1_000;
-/// Settings of runners alone, which their tasks are told as the service was.
-const OF_RUNNERS: [&str; 2] = ["AWO_GITHUB_API_URL", "AWO_GIT_CA_FILE"];
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -349,21 +347,17 @@ fn cluster(
         None => Ecs::new(settings, events, work),
     };
     let runner = options.runner.display().to_string();
-    let mut environment_of_task: BTreeMap<String, String> = tool_homes::found();
-    environment_of_task.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
-    environment_of_task.insert(
+    let mut environment: BTreeMap<String, String> = runner_environment::of(&options.settings);
+    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
+    environment.insert(
         "AWO_WORKSPACE_ROOT".to_owned(),
         options.workspace_root.display().to_string(),
     );
-    let product = environment(&options.settings);
-    for name in OF_RUNNERS {
-        environment_of_task.extend(product.get(name).map(|value| (name.to_owned(), value)));
-    }
     ecs.register(TaskDefinition {
         family: "awo-runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
         command: vec![runner.clone()],
-        environment: environment_of_task,
+        environment,
         stop_timeout: STOP_TIMEOUT,
         supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
     });

@@ -10,6 +10,7 @@
 
 mod children;
 mod diff;
+mod log;
 mod models;
 mod wish;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
+pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use wish::Wish;
 
@@ -46,19 +48,10 @@ pub fn finish_path(org: &OrgId, run: &RunId) -> String {
     format!("/control/{org}/runs/{run}/finish")
 }
 
-/// The path of what agents wrote; `POST` with an [`IterationLog`], answered by a [`ReportAnswer`].
-#[must_use]
-pub fn logs_path(org: &OrgId, run: &RunId) -> String {
-    format!("/control/{org}/runs/{run}/logs")
-}
-
 /// Most events in one report.
 pub const MAX_REPORTED_EVENTS: usize = 20;
 /// How often a runner that has nothing to say reports all the same.
 pub const HEARTBEAT_MS: u64 = 10_000;
-/// How much of the end of what an agent wrote in one iteration is kept, in bytes.
-pub const MAX_LOG_BYTES: usize = 262_144;
-
 /// How many files a conflict of merging names.
 pub const MAX_CONFLICT_FILES: usize = 50;
 
@@ -158,6 +151,15 @@ pub enum RunnerEvent {
     IterationStarted {
         /// From 1.
         iteration: u32,
+    },
+    /// What the agent wrote lately, for whoever watches; a sample, with a log for the rest.
+    AgentOutput {
+        /// From 1.
+        iteration: u32,
+        /// In lines; of known programs their words and the tools that they call.
+        text: String,
+        /// How many bytes before it were left out.
+        left_out_bytes: u64,
     },
     /// The agent's processes are gone.
     AgentFinished {
@@ -362,16 +364,4 @@ pub struct ReportAnswer {
     /// What the iteration goes by whose start was reported, as it is audited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Box<Configuration>>,
-}
-
-/// The end of what an agent wrote in one iteration.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct IterationLog {
-    /// From 1.
-    pub iteration: u32,
-    /// Base64 of the gzip of at most [`MAX_LOG_BYTES`] bytes.
-    pub output: String,
-    /// How many bytes it wrote in all.
-    pub bytes: u64,
 }

@@ -163,6 +163,7 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         RunnerEvent::IterationStarted { iteration } => {
             ("iteration.started", Some(Phase::Agent), Some(*iteration))
         }
+        RunnerEvent::AgentOutput { iteration, .. } => ("agent.output", None, Some(*iteration)),
         RunnerEvent::AgentFinished { iteration, .. } => ("agent.finished", None, Some(*iteration)),
         RunnerEvent::Committed { iteration, .. } => ("iteration.committed", None, Some(*iteration)),
         RunnerEvent::ChildrenRefused { iteration, .. } => {

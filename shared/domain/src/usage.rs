@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What one model was used for. `input_tokens` counts all input tokens; `cached_input_tokens`
-/// is the part of them that was read from the provider's cache.
+/// is the part of them that was read from the provider's cache, and `cache_write_tokens` the part
+/// that was written to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelUsage {
@@ -17,9 +18,20 @@ pub struct ModelUsage {
     /// Input tokens that came from the cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
+    /// Input tokens that went into the cache, where the provider says so: some ask more for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// What the agent says it cost: kept for information, never charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Longest model name that is kept.
@@ -46,9 +58,12 @@ impl ModelUsage {
         if self.input_tokens > MAX_TOKENS || self.output_tokens > MAX_TOKENS {
             return Err(format!("token counts of {} are out of range", self.model));
         }
-        if self.cached_input_tokens > self.input_tokens {
+        let cache = self
+            .cached_input_tokens
+            .saturating_add(self.cache_write_tokens);
+        if cache > self.input_tokens {
             return Err(format!(
-                "cachedInputTokens of {} exceed its inputTokens",
+                "cachedInputTokens and cacheWriteTokens of {} exceed its inputTokens",
                 self.model
             ));
         }
@@ -78,6 +93,9 @@ pub fn sum_by_model<'a>(all: impl IntoIterator<Item = &'a ModelUsage>) -> Vec<Mo
                 sum.cached_input_tokens = sum
                     .cached_input_tokens
                     .saturating_add(one.cached_input_tokens);
+                sum.cache_write_tokens = sum
+                    .cache_write_tokens
+                    .saturating_add(one.cache_write_tokens);
                 sum.cost_usd = match (sum.cost_usd, one.cost_usd) {
                     (None, None) => None,
                     (a, b) => Some(a.unwrap_or(0.0) + b.unwrap_or(0.0)),

@@ -20,6 +20,9 @@ pub struct OwnPrice {
     /// Cached input tokens; as other input where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_usd_per_million: Option<f64>,
+    /// Input tokens that are written to the cache; as other input where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_usd_per_million: Option<f64>,
 }
 
 /// The operator's prices by model, over the bundled table of public prices.
@@ -41,6 +44,7 @@ impl Prices {
                 Some(p.input_usd_per_million),
                 Some(p.output_usd_per_million),
                 p.cached_input_usd_per_million,
+                p.cache_write_usd_per_million,
             ]
         });
         if numbers.flatten().any(|n| !n.is_finite() || n < 0.0) {
@@ -69,12 +73,15 @@ impl Prices {
 
 #[expect(clippy::cast_precision_loss, reason = "token counts stay below 2^53")]
 fn own_cost(price: &OwnPrice, usage: &ModelUsage) -> f64 {
-    let fresh = usage.input_tokens.saturating_sub(usage.cached_input_tokens) as f64;
-    let cached_price = price
-        .cached_input_usd_per_million
-        .unwrap_or(price.input_usd_per_million);
-    (fresh * price.input_usd_per_million
-        + usage.cached_input_tokens as f64 * cached_price
+    let (read, written) = (usage.cached_input_tokens, usage.cache_write_tokens);
+    let fresh = usage
+        .input_tokens
+        .saturating_sub(read.saturating_add(written));
+    let or_fresh =
+        |price_of_cache: Option<f64>| price_of_cache.unwrap_or(price.input_usd_per_million);
+    (fresh as f64 * price.input_usd_per_million
+        + read as f64 * or_fresh(price.cached_input_usd_per_million)
+        + written as f64 * or_fresh(price.cache_write_usd_per_million)
         + usage.output_tokens as f64 * price.output_usd_per_million)
         / 1e6
 }
@@ -86,6 +93,10 @@ fn public_cost(usage: &ModelUsage, at: Timestamp) -> Option<f64> {
         (
             UsageKey::CACHE_READ_TOKENS,
             usage.cached_input_tokens as f64,
+        ),
+        (
+            UsageKey::CACHE_WRITE_TOKENS,
+            usage.cache_write_tokens as f64,
         ),
         (UsageKey::OUTPUT_TOKENS, usage.output_tokens as f64),
     ]);
@@ -112,6 +123,7 @@ mod tests {
             input_tokens: 1_000_000,
             output_tokens: 100_000,
             cached_input_tokens: 200_000,
+            cache_write_tokens: 0,
             cost_usd: Some(999.0),
         }
     }
@@ -124,6 +136,35 @@ mod tests {
             None
         );
         assert!(Prices::default().cost(&usage("gpt-4o"), at).is_some());
+    }
+
+    #[test]
+    fn what_is_written_to_the_cache_costs_what_its_provider_asks_for_it() {
+        let at = Timestamp::from_epoch_ms(1_780_000_000_000);
+        // As Claude Code itself said of these counts.
+        let claude = ModelUsage {
+            model: "claude-sonnet-4-5".to_owned(),
+            input_tokens: 1_200,
+            output_tokens: 40,
+            cached_input_tokens: 600,
+            cache_write_tokens: 400,
+            cost_usd: None,
+        };
+        let cost = Prices::default().cost(&claude, at);
+        assert_eq!(cost, Some(NanoUsd::from_nano(2_880_000)));
+        let gpt = ModelUsage {
+            model: "gpt-4o".to_owned(),
+            ..claude
+        };
+        let unwritten = ModelUsage {
+            cache_write_tokens: 0,
+            ..gpt.clone()
+        };
+        let cost = |usage| Prices::default().cost(usage, at);
+        assert_eq!(cost(&gpt), cost(&unwritten), "it asks no more for them");
+        let own = br#"{"gpt-4o":{"inputUsdPerMillion":1,"outputUsdPerMillion":1,"cacheWriteUsdPerMillion":2}}"#;
+        let own = Prices::parse(own).unwrap();
+        assert_eq!(own.cost(&gpt, at), Some(NanoUsd::from_nano(1_640_000)));
     }
 
     #[test]

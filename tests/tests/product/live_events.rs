@@ -4,8 +4,10 @@ use std::time::{Duration, Instant};
 
 use awo_domain::api_key::Scope;
 use awo_store::streams::{MAX_STREAMS, PLACE_MS, StreamPlace};
+use awo_tests::agents;
 use awo_tests::client::LiveStream;
 use awo_tests::driven::DrivenRun;
+use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
@@ -217,4 +219,34 @@ async fn a_place_is_free_when_its_stream_is_dropped_or_its_time_is_up() {
         place.give_back().await;
     }
     assert!(take("e", later).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_writes_is_seen_while_it_works() {
+    let service = TestService::start(1_000_000, &[]).await;
+    let repository = Repository::with(&[("Makefile", "test:\n\t@true\n"), ("a", "b\n")]);
+    // It ends once somebody has seen what it wrote.
+    let script = "echo 'who reads this?'; until [ -e go ]; do sleep 0.05; done; rm go";
+    let order = agents::order(&repository.url(), script);
+    let made = agents::submit(&service.client, &order).await;
+    let run = format!("/v1/runs/{}", made["runId"].as_str().unwrap());
+    let path = format!("{run}/events");
+    let mut live = service.client.watch(&path, &[]).await.unwrap();
+    let told = loop {
+        let event = live.next().await.expect("the run goes on");
+        if event.kind == "agent.output" {
+            break event.data["data"].clone();
+        }
+        assert_ne!(event.kind, "agent.finished");
+    };
+    assert_eq!(told["text"], "who reads this?\n");
+    assert_eq!(
+        (&told["iteration"], &told["leftOutBytes"]),
+        (&json!(1), &json!(0))
+    );
+    let work_dir = service.client.get(&run).await.body["workDir"].clone();
+    let go = std::path::Path::new(work_dir.as_str().unwrap()).join("go");
+    std::fs::write(go, "").unwrap();
+    assert_eq!(live.rest().await.last().unwrap().kind, "run.completed");
+    service.client.finished_run(&made).await;
 }

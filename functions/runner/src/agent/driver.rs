@@ -247,6 +247,8 @@ fn opencode_env(start: &Start<'_>) -> Environment {
         "autoupdate": false,
         "share": "disabled",
         "permission": {"*": "allow"},
+        // A title is for people who look through their sessions; it would cost a call.
+        "agent": {"title": {"disable": true}},
         "provider": {"anthropic": provider("anthropic"), "openai": provider("openai")},
     });
     vec![("OPENCODE_CONFIG_CONTENT", config.to_string().into())]

@@ -16,14 +16,14 @@ const TOLD_OUTPUT_BYTES: usize = 1_536;
 const UNKNOWN_MODEL: &str = "unknown";
 
 /// What a driver's records say; nothing for agents that are none.
-pub(super) fn told(agent: &Agent, finished: &Finished) -> Option<Told> {
+pub(super) fn told(agent: &Agent, finished: &Finished, resumed: bool) -> Option<Told> {
     let tail = finished.stdout.bytes();
     // What the tail has, too, would count twice.
     let before_tail = finished.stdout.total() - tail.len() as u64;
     let before_tail = usize::try_from(before_tail).unwrap_or(usize::MAX);
     let head = &finished.stdout_head[..finished.stdout_head.len().min(before_tail)];
     let model = agent.model.as_deref().unwrap_or(UNKNOWN_MODEL);
-    read(agent.kind, head, tail, model)
+    read(agent.kind, head, tail, model, resumed)
 }
 
 pub(super) fn judge(

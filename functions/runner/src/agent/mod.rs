@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
+use crate::live_output::{Heard, LiveOutput};
 use crate::output::Tail;
 use crate::prompt;
 use crate::proxy::{Passed, Proxy};
@@ -70,6 +71,8 @@ pub(crate) struct Agents<'a> {
     pub(crate) layout: &'a Layout,
     /// The door to the models, where the organization has keys for any.
     pub(crate) proxy: Option<&'a Proxy>,
+    /// Tells what they write while they work.
+    pub(crate) live: &'a LiveOutput,
 }
 
 /// What is left of what the run may take.
@@ -96,7 +99,7 @@ impl Agents<'_> {
             proxy.open(request.iteration, left.used, left.max_tokens);
         }
         let mut attempt = match self.command_line(request, program) {
-            Some((argv, env)) => self.run(&argv, &env, left.time).await,
+            Some((argv, env)) => self.run(&argv, &env, left.time, request).await,
             None => not_made("the door to its models is shut".to_owned()),
         };
         if let Some(proxy) = self.proxy {
@@ -114,8 +117,16 @@ impl Agents<'_> {
         attempt
     }
 
-    async fn run(&self, argv: &[OsString], env: &[(&str, OsString)], limit: Duration) -> Attempt {
+    async fn run(
+        &self,
+        argv: &[OsString],
+        env: &[(&str, OsString)],
+        limit: Duration,
+        request: &AgentRequest,
+    ) -> Attempt {
         let layout = self.layout;
+        let key = self.proxy.map(|proxy| proxy.door().key.clone());
+        let heard = Heard::new(self.agent.kind, key);
         let job = Job {
             argv,
             dir: &layout.workspace(),
@@ -125,10 +136,15 @@ impl Agents<'_> {
             limit,
             at_timeout: AtTimeout::Ask,
             keep_bytes: MAX_LOG_BYTES,
+            heard: Some(&heard),
         };
-        match self.supervised.run(job).await {
+        let ran = self
+            .live
+            .of(request.iteration, &heard, self.supervised.run(job));
+        match ran.await {
             Ok(finished) => {
-                let told = judgement::told(self.agent, &finished);
+                let resumed = request.session_id.is_some();
+                let told = judgement::told(self.agent, &finished, resumed);
                 judgement::judge(finished, self.result(), told, limit)
             }
             Err(interrupted) => judgement::cut_short(interrupted, self.result()),

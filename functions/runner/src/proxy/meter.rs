@@ -178,7 +178,7 @@ mod tests {
         Some(Counts {
             input,
             output,
-            cached: 0,
+            ..Counts::default()
         })
     }
 

@@ -41,6 +41,7 @@ impl Work<'_> {
             limit,
             at_timeout: AtTimeout::Kill,
             keep_bytes: TOLD_OUTPUT_BYTES,
+            heard: None,
         };
         let finished = (self.supervised.run(job).await)
             .map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;

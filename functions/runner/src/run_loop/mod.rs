@@ -23,6 +23,7 @@ use crate::agent;
 use crate::delivery::place::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
+use crate::live_output::LiveOutput;
 use crate::plan::FrozenPlan;
 use crate::proxy::{Budget, Proxy};
 use crate::reporter::{Ending, Reporter};
@@ -127,6 +128,7 @@ pub(crate) async fn run(
             spec: spec.clone(),
             proxy: proxy.as_ref(),
             reporter,
+            live: LiveOutput::new(reporter.clone()),
             supervised: &supervised,
             layout: made,
             repository: &repository,
@@ -240,6 +242,7 @@ struct Work<'a> {
     /// With the profile as it is for the present iteration.
     spec: RunSpec,
     reporter: &'a Reporter,
+    live: LiveOutput,
     supervised: &'a Supervised,
     proxy: Option<&'a Proxy>,
     layout: &'a Layout,
@@ -296,7 +299,7 @@ impl Work<'_> {
         if let Some(output) = &attempt.output {
             self.report_output(number, output).await;
         }
-        tally.keep_output(attempt.output.as_ref());
+        tally.keep_output(self.spec.agent.kind, attempt.output.as_ref());
         if let Some(stopped) = attempt.stopped {
             return Err(Abort::Stopped(stopped));
         }

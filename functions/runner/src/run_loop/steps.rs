@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use awo_domain::agent::{AgentRequest, Feedback, RequestLimits};
+use awo_domain::agent::told::said;
+use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
 use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
@@ -25,13 +26,16 @@ pub(super) const MAX_REASON_BYTES: usize = 4_096;
 const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 
 impl Tally {
-    /// Keeps what the agent wrote, as far as any strategy may look back.
-    pub(super) fn keep_output(&mut self, output: Option<&Tail>) {
+    /// Keeps what the agent said, as far as any strategy may look back; of a driver its words, not
+    /// the records that they stand in.
+    pub(super) fn keep_output(&mut self, kind: AgentType, output: Option<&Tail>) {
         if self.outputs.len() == MAX_WINDOW {
             self.outputs.remove(0);
         }
-        self.outputs
-            .push(output.map(Tail::utf8).unwrap_or_default());
+        let output = output.map(Tail::utf8).unwrap_or_default();
+        let lines = output.lines();
+        let said = lines.filter_map(|line| said(kind, line.as_bytes()));
+        self.outputs.push(said.collect::<Vec<_>>().join("\n"));
     }
 }
 
@@ -126,6 +130,7 @@ impl Work<'_> {
             supervised: self.supervised,
             layout: self.layout,
             proxy: self.proxy,
+            live: &self.live,
         };
         let left = Left {
             time: limit,

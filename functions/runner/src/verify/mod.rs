@@ -199,6 +199,7 @@ impl<'a> Verification<'a> {
             limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
             keep_bytes: KEEP_OUTPUT_BYTES,
+            heard: None,
         };
         match self.supervised.run(job).await {
             Ok(finished) => Ok(Ok(finished)),

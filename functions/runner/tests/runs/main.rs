@@ -18,6 +18,7 @@ mod hearing;
 mod hooks;
 mod hostile;
 mod integration;
+mod live;
 mod logs;
 mod model_double;
 mod models;

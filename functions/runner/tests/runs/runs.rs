@@ -65,6 +65,7 @@ fn name(event: &E) -> &'static str {
         E::VerificationFinished { .. } => "verified",
         E::DeliveryStarted {} => "delivering",
         E::Delivered { .. } => "delivered",
+        E::AgentOutput { .. } => "output",
         E::DeliverySkipped { .. } => "skipped",
         E::ChildrenRefused { .. } => "children refused",
         E::IntegrationStarted { .. } => "integrating",

@@ -30,6 +30,8 @@ pub struct Counts {
     pub input: u64,
     /// The part of them that was read from the cache.
     pub cached: u64,
+    /// The part of them that was written to the cache.
+    pub written: u64,
     /// Output tokens.
     pub output: u64,
 }
@@ -43,6 +45,7 @@ impl Counts {
             input_tokens: self.input,
             output_tokens: self.output,
             cached_input_tokens: self.cached.min(self.input),
+            cache_write_tokens: self.written.min(self.input.saturating_sub(self.cached)),
             cost_usd: None,
         }
     }
@@ -52,6 +55,7 @@ impl Counts {
         Counts {
             input: self.input.max(other.input),
             cached: self.cached.max(other.cached),
+            written: self.written.max(other.written),
             output: self.output.max(other.output),
         }
     }
@@ -151,6 +155,7 @@ fn messages(usage: &Value) -> Counts {
     Counts {
         input: tokens(usage, "/input_tokens") + written + cached,
         cached,
+        written,
         output: tokens(usage, "/output_tokens"),
     }
 }
@@ -159,6 +164,7 @@ fn responses(usage: &Value) -> Counts {
     Counts {
         input: tokens(usage, "/input_tokens"),
         cached: tokens(usage, "/input_tokens_details/cached_tokens"),
+        written: tokens(usage, "/input_tokens_details/cache_write_tokens"),
         output: tokens(usage, "/output_tokens"),
     }
 }
@@ -167,6 +173,7 @@ fn chat(usage: &Value) -> Counts {
     Counts {
         input: tokens(usage, "/prompt_tokens"),
         cached: tokens(usage, "/prompt_tokens_details/cached_tokens"),
+        written: tokens(usage, "/prompt_tokens_details/cache_write_tokens"),
         output: tokens(usage, "/completion_tokens"),
     }
 }
@@ -182,13 +189,14 @@ mod tests {
         event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     const RESPONSES: &str = "event: response.created\r\n\
         data: {\"type\":\"response.created\",\"response\":{\"usage\":null}}\r\n\r\n\
-        data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":330,\"input_tokens_details\":{\"cached_tokens\":300},\"output_tokens\":42}}}\r\n\r\n";
+        data: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":330,\"input_tokens_details\":{\"cached_tokens\":300,\"cache_write_tokens\":20},\"output_tokens\":42}}}\r\n\r\n";
     const CHAT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}],\"usage\":null}\n\n\
-        data: {\"choices\":[],\"usage\":{\"prompt_tokens\":330,\"completion_tokens\":42,\"prompt_tokens_details\":{\"cached_tokens\":300}}}\n\n\
+        data: {\"choices\":[],\"usage\":{\"prompt_tokens\":330,\"completion_tokens\":42,\"prompt_tokens_details\":{\"cached_tokens\":300,\"cache_write_tokens\":20}}}\n\n\
         data: [DONE]\n\n";
     const USED: Counts = Counts {
         input: 330,
         cached: 300,
+        written: 20,
         output: 42,
     };
 
@@ -216,11 +224,11 @@ mod tests {
             ),
             (
                 Dialect::Responses,
-                r#"{"usage":{"input_tokens":330,"input_tokens_details":{"cached_tokens":300},"output_tokens":42}}"#,
+                r#"{"usage":{"input_tokens":330,"input_tokens_details":{"cached_tokens":300,"cache_write_tokens":20},"output_tokens":42}}"#,
             ),
             (
                 Dialect::Chat,
-                r#"{"usage":{"prompt_tokens":330,"prompt_tokens_details":{"cached_tokens":300},"completion_tokens":42}}"#,
+                r#"{"usage":{"prompt_tokens":330,"prompt_tokens_details":{"cached_tokens":300,"cache_write_tokens":20},"completion_tokens":42}}"#,
             ),
         ] {
             let mut counter = Counter::new(dialect, false);

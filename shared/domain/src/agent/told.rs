@@ -8,8 +8,11 @@
 mod claude_code;
 mod codex;
 mod opencode;
+mod said;
 
 use serde_json::Value;
+
+pub use said::said;
 
 use super::{AgentType, MAX_RESULT_TEXT};
 use crate::usage::{MAX_MODELS, MAX_TOKENS, ModelUsage};
@@ -40,13 +43,14 @@ pub struct Told {
 
 /// Reads what a driver wrote to standard output: the beginning, and the end, of which either may
 /// be cut in the middle of a line. `model` is the one that it was started with, for programs that
-/// do not say. Nothing for agents that are no drivers.
+/// do not say; `resumed` says whether it went on with a session. Nothing for agents that are no
+/// drivers.
 #[must_use]
-pub fn told(kind: AgentType, head: &[u8], tail: &[u8], model: &str) -> Option<Told> {
+pub fn told(kind: AgentType, head: &[u8], tail: &[u8], model: &str, resumed: bool) -> Option<Told> {
     let records = || records(head).chain(records(tail));
     let mut told = match kind {
         AgentType::ClaudeCode => claude_code::told(records(), model),
-        AgentType::Codex => codex::told(records(), model),
+        AgentType::Codex => codex::told(records(), model, resumed),
         AgentType::Opencode => opencode::told(records(), model),
         AgentType::Command | AgentType::Patch => return None,
     };
@@ -107,5 +111,7 @@ fn denied<'a>(tools: impl Iterator<Item = &'a str>) -> Option<String> {
     (count > 0).then(|| format!("the agent was denied a tool {count} times: {names}"))
 }
 
+#[cfg(test)]
+mod recorded;
 #[cfg(test)]
 mod tests;

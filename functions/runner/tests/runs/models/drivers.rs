@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use awo_domain::agent::AgentType;
 use awo_domain::control::{Provider, RunnerEvent as E};
+use awo_domain::profile::StrategyType;
 use awo_domain::run::RunErrorCode as Code;
 
 use super::{key, left_behind, scene, used};
@@ -125,5 +126,25 @@ fn a_driver_that_has_used_up_its_own_budget_ends_the_run() {
     let ended = scene.run();
     let message = ended.failed(Code::BudgetExceeded);
     assert!(message.contains("limits.maxCredits"), "{message}");
+    assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
+}
+
+#[test]
+fn a_driver_says_that_it_is_done_in_words_and_not_in_records() {
+    let models = ModelDouble::start(Manners::Good);
+    let mut scene = scene("", &models);
+    scene.spec.asked_iterations = Some(3);
+    let strategy = &mut scene.spec.profile.loop_strategy;
+    strategy.kind = StrategyType::Ralph;
+    strategy.min_iterations = 3;
+    strategy.completion_signals = vec!["ALL DONE".to_owned()];
+    scene.spec.agent.kind = AgentType::Codex;
+    scene.spec.agent.command = None;
+    let done = r#"cat > /dev/null; echo '{"type":"thread.started","thread_id":"t-1"}'
+        echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works.\nALL DONE"}}'
+        echo '{"type":"turn.completed","usage":{}}'"#;
+    install(&mut scene, "codex", done);
+    let ended = scene.run();
+    ended.succeeded();
     assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
 }

@@ -59,10 +59,13 @@ fn failure(result: &Value) -> Option<String> {
     denied(tools.map(|denial| text(denial, "/tool_name").unwrap_or("unnamed")))
 }
 
-/// By model; older versions give one sum.
+/// Of this attempt, by model; older versions give one sum. `modelUsage` and `total_cost_usd` are
+/// of the whole session, which a resumed attempt would count again.
 fn usage(result: &Value, model: &str) -> Vec<ModelUsage> {
-    let by_model = result.get("modelUsage").and_then(Value::as_object);
-    if let Some(by_model) = by_model.filter(|by_model| !by_model.is_empty()) {
+    let by_model = result
+        .get("model_usage_since_last_result")
+        .and_then(Value::as_object);
+    if let Some(by_model) = by_model {
         let names = ["inputTokens", "cacheCreationInputTokens"];
         let names = (names, "cacheReadInputTokens", "outputTokens");
         let one = |(model, used): (&String, &Value)| one(model, used, names);
@@ -76,14 +79,18 @@ fn usage(result: &Value, model: &str) -> Vec<ModelUsage> {
         .collect()
 }
 
-fn one(model: &str, used: &Value, (fresh, read, output): ([&str; 2], &str, &str)) -> ModelUsage {
+/// The names of its counts: fresh and written to the cache, read from it, output.
+type Names<'a> = ([&'a str; 2], &'a str, &'a str);
+
+fn one(model: &str, used: &Value, ([fresh, write], read, output): Names<'_>) -> ModelUsage {
     let count = |name: &str| tokens(used, &format!("/{name}"));
-    let cached = count(read);
+    let (written, cached) = (count(write), count(read));
     ModelUsage {
         model: model.to_owned(),
-        input_tokens: fresh.into_iter().map(count).sum::<u64>() + cached,
+        input_tokens: count(fresh) + written + cached,
         output_tokens: count(output),
         cached_input_tokens: cached,
+        cache_write_tokens: written,
         cost_usd: used.get("costUSD").and_then(Value::as_f64),
     }
 }

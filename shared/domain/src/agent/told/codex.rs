@@ -1,11 +1,12 @@
-//! Codex's `exec --json`. Its input tokens include cached ones. It names no model and no cost.
+//! Codex's `exec --json`. Its input tokens include cached ones. It names no model and no cost, and
+//! what a turn says that it used is of the whole thread: of a resumed one nothing is known.
 
 use serde_json::Value;
 
 use super::{Told, denied, text, tokens, type_of};
-use crate::usage::{ModelUsage, sum_by_model};
+use crate::usage::ModelUsage;
 
-pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
+pub(super) fn told(records: impl Iterator<Item = Value>, model: &str, resumed: bool) -> Told {
     let mut told = Told::default();
     let mut completed = false;
     let mut failed = None;
@@ -27,7 +28,7 @@ pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
             },
             "turn.completed" => {
                 completed = true;
-                told.usage.push(usage(&record, model));
+                told.usage = vec![usage(&record, model)];
             }
             "turn.failed" => {
                 let why = text(&record, "/error/message").unwrap_or("it does not say why");
@@ -38,7 +39,9 @@ pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
             _ => {}
         }
     }
-    told.usage = sum_by_model(&told.usage);
+    if resumed {
+        told.usage.clear();
+    }
     told.failure = failed
         .or_else(|| (!completed).then(|| not_completed(last_error)))
         .or_else(|| denied(declined.iter().map(String::as_str)));
@@ -57,6 +60,7 @@ fn usage(record: &Value, model: &str) -> ModelUsage {
         input_tokens: input,
         output_tokens: tokens(record, "/usage/output_tokens"),
         cached_input_tokens: tokens(record, "/usage/cached_input_tokens").min(input),
+        cache_write_tokens: tokens(record, "/usage/cache_write_input_tokens"),
         cost_usd: None,
     }
 }

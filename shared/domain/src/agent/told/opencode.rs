@@ -1,4 +1,5 @@
-//! opencode's `run --format json`. Its input tokens leave out what the cache gave and took.
+//! opencode's `run --format json`. Its input tokens leave out what the cache gave and took, and its
+//! output what the model thought.
 
 use serde_json::Value;
 
@@ -47,12 +48,13 @@ pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
 
 fn usage(record: &Value, model: &str) -> ModelUsage {
     let count = |name: &str| tokens(record, &format!("/part/tokens/{name}"));
-    let cached = count("cache/read");
+    let (cached, written) = (count("cache/read"), count("cache/write"));
     ModelUsage {
         model: model.to_owned(),
-        input_tokens: count("input") + count("cache/write") + cached,
-        output_tokens: count("output"),
+        input_tokens: count("input") + written + cached,
+        output_tokens: count("output") + count("reasoning"),
         cached_input_tokens: cached,
+        cache_write_tokens: written,
         cost_usd: record.pointer("/part/cost").and_then(Value::as_f64),
     }
 }

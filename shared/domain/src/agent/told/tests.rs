@@ -1,10 +1,10 @@
-//! Recorded outputs, by their shapes.
+//! Outputs by their shapes; what real programs wrote is in `recorded`.
 
 use super::*;
 
 const CLAUDE: &str = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11","tools":["Bash","Edit"],"model":"claude-sonnet-4-5","permissionMode":"bypassPermissions"}
 {"type":"assistant","message":{"model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":3,"output_tokens":9}},"session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11"}
-{"type":"result","subtype":"SUBTYPE","is_error":IS_ERROR,"duration_ms":2100,"num_turns":2,"result":"Fixed the test.","session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11","total_cost_usd":0.02,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":40},"modelUsage":{"claude-haiku-4-5":{"inputTokens":5,"outputTokens":1,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.001},"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":40,"cacheReadInputTokens":3000,"cacheCreationInputTokens":200,"costUSD":0.019}},"permission_denials":DENIALS,"terminal_reason":"completed"}
+{"type":"result","subtype":"SUBTYPE","is_error":IS_ERROR,"duration_ms":2100,"num_turns":2,"result":"Fixed the test.","session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11","total_cost_usd":0.02,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":40},"modelUsage":{"claude-haiku-4-5":{"inputTokens":900}},"model_usage_since_last_result":{"claude-haiku-4-5":{"inputTokens":5,"outputTokens":1,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.001},"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":40,"cacheReadInputTokens":3000,"cacheCreationInputTokens":200,"costUSD":0.019}},"permission_denials":DENIALS,"terminal_reason":"completed"}
 "#;
 
 fn claude(subtype: &str, is_error: &str, denials: &str) -> Told {
@@ -31,7 +31,7 @@ const OPENCODE: &str = r#"{"type":"step_start","timestamp":1,"sessionID":"ses_6a
 "#;
 
 fn of(kind: AgentType, output: &str) -> Told {
-    told(kind, b"", output.as_bytes(), "m").unwrap()
+    told(kind, b"", output.as_bytes(), "m", false).unwrap()
 }
 
 /// (model, input, output, cached)
@@ -81,7 +81,14 @@ fn claude_code_fails_by_a_denied_tool_an_error_and_its_budget_whatever_its_exit_
 fn codex_counts_cached_input_in_and_names_its_thread_at_the_beginning() {
     let output = CODEX.replace("STATUS", "completed");
     let (head, tail) = output.split_once("{\"type\":\"turn.started\"}").unwrap();
-    let told = told(AgentType::Codex, head.as_bytes(), tail.as_bytes(), "gpt-5").unwrap();
+    let told = told(
+        AgentType::Codex,
+        head.as_bytes(),
+        tail.as_bytes(),
+        "gpt-5",
+        false,
+    )
+    .unwrap();
     assert_eq!(told.failure, None);
     assert_eq!(counts(&told), [("gpt-5", 24_763, 122, 24_448)]);
     let session = told.session_id.as_deref();
@@ -157,5 +164,8 @@ fn hostile_output_is_bounded_and_never_taken_for_more_than_it_is() {
 
 #[test]
 fn agents_that_are_no_drivers_tell_by_their_result_file_alone() {
-    assert_eq!(told(AgentType::Command, b"", CODEX.as_bytes(), "m"), None);
+    assert_eq!(
+        told(AgentType::Command, b"", CODEX.as_bytes(), "m", false),
+        None
+    );
 }

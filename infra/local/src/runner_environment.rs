@@ -1,0 +1,48 @@
+//! What runners on this machine are told beyond what the cloud tells them: where its version
+//! managers keep their tool chains, since only the image of runs has its tools in the system's own
+//! places; and what whoever started the service wants of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Passed on to runners: other places of models and of GitHub's API than their own, whom git
+/// trusts besides, and the user that agents run as.
+const PASSED_ON: [&str; 6] = [
+    "AWO_AGENT_GID",
+    "AWO_AGENT_UID",
+    "AWO_ANTHROPIC_BASE_URL",
+    "AWO_GITHUB_API_URL",
+    "AWO_GIT_CA_FILE",
+    "AWO_OPENAI_BASE_URL",
+];
+
+/// All of it; `settings` come before this process's environment.
+pub(crate) fn of(settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let told = |name: &str| settings.get(name).cloned().or(std::env::var(name).ok());
+    let passed_on = PASSED_ON.into_iter();
+    let passed_on = passed_on.filter_map(|name| Some((name.to_owned(), told(name)?)));
+    tool_homes().into_iter().chain(passed_on).collect()
+}
+
+/// Variables that lead to the tool chains that there are.
+fn tool_homes() -> BTreeMap<String, String> {
+    let home = std::env::var("HOME").unwrap_or_default();
+    [
+        ("RUSTUP_HOME", ".rustup"),
+        ("PYENV_ROOT", ".pyenv"),
+        ("RBENV_ROOT", ".rbenv"),
+    ]
+    .into_iter()
+    .filter_map(|(name, usual)| {
+        let usual = Path::new(&home).join(usual);
+        let set = std::env::var(name).ok();
+        let place = set.or_else(|| usual.is_dir().then(|| usual.display().to_string()))?;
+        Some((name.to_owned(), place))
+    })
+    .chain(
+        std::env::var("JAVA_HOME")
+            .ok()
+            .map(|place| ("JAVA_HOME".to_owned(), place)),
+    )
+    .collect()
+}

@@ -1,0 +1,13 @@
+//! The real Claude Code, Codex and opencode, each driven by the real runner on the whole local
+//! service, against a model server of our own. `make test-agents` installs them and runs this;
+//! `make test` does not.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has failed, also in what its tests share"
+)]
+
+mod models;
+mod outcomes;
+mod scene;
+mod whole_runs;

@@ -1,0 +1,100 @@
+//! Two iterations of each program: the first fails its verification, the second learns why.
+
+use serde_json::{Value, json};
+
+use crate::models::{FAILURE, Manners};
+use crate::scene::{
+    self, CANARY, CLAUDE_CODE, CODEX, OPENCODE, OPENCODE_OF_OPENAI, Program, Scene,
+};
+
+/// What an agent finds of the organization's keys: in the environment and the command lines of all
+/// processes that it may look at, and in its files. (The pattern does not find itself.) The pause
+/// shows whether its output comes while it works.
+const LOOK: &str = "sleep 2; { env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; \
+    grep -rh organization ~ . ..; } 2>/dev/null | grep -ac 'organizations-[o]wn' > keys.txt";
+
+/// US dollars that two calls to each of two iterations cost, by the public prices.
+fn usd(program: Program) -> f64 {
+    match program.provider {
+        // 100 fresh at 3, 200 written at 3.75, 300 read at 0.3, 20 out at 15 a million.
+        "anthropic" => 4.0 * 0.00144,
+        // 300 fresh at 1.25, 300 read at 0.125, 20 out at 10 a million.
+        _ => 4.0 * 0.000_612_5,
+    }
+}
+
+async fn learns(program: Program) {
+    let scene = Scene::start(Manners::Good, LOOK).await;
+    let repository = scene::repository(&[]);
+    let order = scene.submit(&repository, program, json!({})).await;
+    let run = scene.ended(&order).await;
+    assert_eq!(run["status"], "succeeded", "{run:#}");
+    assert_eq!(run["iteration"], 2, "{run:#}");
+    let branch = run["branch"].as_str().unwrap();
+    assert_eq!(repository.show(branch, "answer.txt"), "right");
+    assert_eq!(repository.show(branch, "keys.txt"), "0");
+    counted(&run, program);
+    speaks_in_one_session(&scene, program);
+    tells_what_it_does(&scene, &run, program).await;
+}
+
+fn counted(run: &Value, program: Program) {
+    let usage = &run["usage"];
+    let model = program.model.rsplit('/').next().unwrap();
+    assert_eq!(usage["byModel"].as_object().unwrap().len(), 1, "{usage:#}");
+    let used = &usage["byModel"][model];
+    assert_eq!(used["inputTokens"], 2_400, "{usage:#}");
+    assert_eq!(used["cachedInputTokens"], 1_200, "{usage:#}");
+    assert_eq!(used["outputTokens"], 80, "{usage:#}");
+    let cost = used["costUsd"].as_f64().unwrap();
+    assert!((cost - usd(program)).abs() < 1e-9, "{usage:#}");
+}
+
+fn speaks_in_one_session(scene: &Scene, program: Program) {
+    let calls = scene.models.calls();
+    assert_eq!(calls.len(), 4, "two to an iteration, and none beside");
+    for call in calls.iter() {
+        let key = format!("{CANARY}-{}", program.provider);
+        assert_eq!(call.key.trim_start_matches("Bearer "), key);
+    }
+    let said: Vec<String> = calls.iter().map(|call| call.body.to_string()).collect();
+    assert!(!said[0].contains(FAILURE) && said[2].contains(FAILURE));
+    let before = "echo wrong > answer.txt";
+    assert!(said[2].contains(before), "the session goes on: {}", said[2]);
+}
+
+async fn tells_what_it_does(scene: &Scene, run: &Value, program: Program) {
+    let finished = scene.events(run, "agent.finished").await;
+    let summaries: Vec<&Value> = finished.iter().map(|e| &e["data"]["summary"]).collect();
+    assert_eq!(summaries, ["Done.", "Done."]);
+    // opencode tells of a call when it is over, and may be done before anybody is told.
+    if program.agent != "opencode" {
+        let live = scene.events(run, "agent.output").await;
+        let texts = live.iter().filter_map(|e| e["data"]["text"].as_str());
+        let text: String = texts.collect();
+        for answer in ["wrong", "right"] {
+            let call = format!("echo {answer} > answer.txt");
+            assert!(text.contains(&call), "{text}");
+        }
+        assert!(
+            text.contains("Done.") && !text.contains("\"type\""),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claude_code_learns_from_feedback_and_is_counted() {
+    learns(CLAUDE_CODE).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn codex_learns_from_feedback_and_is_counted() {
+    learns(CODEX).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn opencode_learns_from_feedback_and_is_counted_with_either_provider() {
+    learns(OPENCODE).await;
+    learns(OPENCODE_OF_OPENAI).await;
+}
