@@ -18,6 +18,8 @@ mod git;
 mod hearing;
 mod iteration_log;
 mod layout;
+mod limits;
+mod meter;
 mod nested;
 mod output;
 mod plan;

@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod budgets;
 mod by_hand;
 mod control_double;
 mod delivery;
@@ -15,6 +16,7 @@ mod hearing;
 mod hooks;
 mod hostile;
 mod logs;
+mod machine;
 mod model_double;
 mod models;
 mod protocol;
