@@ -175,7 +175,7 @@ impl Meter {
         let per_minute = self.budget.rates.credits_per_minute.micro();
         let covered = match (left.micro(), per_minute) {
             (..=0, _) => Duration::ZERO,
-            (_, ..=0) => Duration::MAX,
+            (_, ..=0) => return Duration::MAX,
             // By the started second: what is left of the last one is not covered.
             (left, per_minute) => {
                 let seconds = i128::from(left) * 60 / i128::from(per_minute);

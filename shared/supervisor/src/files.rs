@@ -25,7 +25,7 @@ use crate::tree;
 /// Between two looks, at least.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
 /// A look is followed by a pause so many times as long.
-const PAUSE_TIMES: u32 = 10;
+const PAUSE_TIMES: u32 = 20;
 /// Where all may write.
 const SHARED_PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Where all may write, into memory.

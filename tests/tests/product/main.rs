@@ -9,12 +9,14 @@
 mod audit;
 mod authorisation;
 mod bad_input;
+mod budgets;
 mod costs;
 mod crash_points;
 mod diff;
 mod house;
 mod http_api;
 mod http_lists;
+mod image;
 mod kills;
 mod live_events;
 mod logs;
