@@ -63,16 +63,16 @@ impl Layout {
         for dir in [layout.verify_root(), layout.aside(), layout.logs()] {
             make_dir(&dir, PASSABLE)?;
         }
-        for dir in [
-            layout.workspace(),
-            layout.home(),
-            layout.tmp(),
-            layout.result_dir(),
-        ] {
+        for dir in layout.agents_dirs() {
             make_dir(&dir, PRIVATE)?;
             layout.give(&dir)?;
         }
         Ok(layout)
+    }
+
+    /// All that the agent may write: its workspace, home, temporary files and result.
+    pub(crate) fn agents_dirs(&self) -> [PathBuf; 4] {
+        [self.workspace(), self.home(), self.tmp(), self.result_dir()]
     }
 
     /// The agent's clone.

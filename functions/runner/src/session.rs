@@ -21,7 +21,9 @@ use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
 /// The command line.
 pub const USAGE: &str = "\
 usage: runner
-       runner supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] -- command [argument…]
+       runner supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N]
+                        [--max-memory-mb N] [--max-disk-mb N] [--max-processes N]
+                        [--place FOLDER…] -- command [argument…]
 
 Without arguments: does the one run, or the one verification by hand, whose nonce stands in the
 environment.

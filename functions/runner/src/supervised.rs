@@ -1,10 +1,13 @@
 //! Hostile processes: each runs under the supervisor with a clean environment, its output is
 //! bounded, and when [`Supervised::run`] returns nothing of it is alive.
 
+mod job;
+mod pipes;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -12,61 +15,24 @@ use awo_supervisor::{Ended, KILL_LIMIT, Order, Report, kill_descendants};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::live_output::Heard;
+use crate::limits;
 use crate::output::Tail;
-use crate::pipes::read_both;
 use crate::settings::{AgentUser, Settings};
 use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
+
+pub(crate) use job::{AtTimeout, CalledOff, Job};
+use pipes::{read_both, read_report};
 
 /// What the supervisor may take beyond grace and kill limit before it counts as lost.
 const SUPERVISOR_SLACK: Duration = Duration::from_secs(5);
 /// How long output is awaited that is already in a pipe, once all writers are dead.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
-/// Longest report of a supervisor.
-const MAX_REPORT_BYTES: u64 = 16_384;
-
-/// What happens to a command whose time is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AtTimeout {
-    /// It is asked to end and may still write its result.
-    Ask,
-    /// It is killed.
-    Kill,
-}
-
-impl AtTimeout {
-    fn grace(self) -> Duration {
-        match self {
-            AtTimeout::Ask => TERM_GRACE,
-            AtTimeout::Kill => Duration::ZERO,
-        }
-    }
-}
-
-/// A hostile command.
-#[derive(Debug)]
-pub(crate) struct Job<'a> {
-    pub(crate) argv: &'a [OsString],
-    pub(crate) dir: &'a Path,
-    /// Private home of the command.
-    pub(crate) home: &'a Path,
-    /// Private place for temporary files.
-    pub(crate) tmp: &'a Path,
-    /// Beyond PATH, HOME, TMPDIR and LANG.
-    pub(crate) env: &'a [(&'a str, OsString)],
-    pub(crate) limit: Duration,
-    pub(crate) at_timeout: AtTimeout,
-    /// How much of the end of its output is kept.
-    pub(crate) keep_bytes: usize,
-    /// Who hears its output as it comes.
-    pub(crate) heard: Option<&'a Heard>,
-}
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +40,10 @@ pub(crate) enum End {
     Exited(i32),
     Signaled(i32),
     TimedOut,
+    /// For the reason that was given.
+    CalledOff(String),
+    /// It took more of the machine than it may; what it took.
+    OverLimit(String),
     NotStarted(String),
     /// The command killed its supervisor. It is dead all the same.
     SupervisorLost,
@@ -102,9 +72,11 @@ pub(crate) struct Interrupted {
 }
 
 /// Why a command was asked to end, if it was.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Asked {
     by_time: bool,
+    /// With its reason.
+    off: Option<String>,
     by_stop: bool,
 }
 
@@ -216,6 +188,7 @@ impl Supervised {
             user: self.user.map(|user| (user.uid, user.gid)),
             term_grace: TERM_GRACE,
             report_fd: Some(report_writer.as_raw_fd()),
+            limits: job.limits.clone(),
             argv: job.argv.to_vec(),
         };
         let child = Command::new(&self.program)
@@ -276,15 +249,7 @@ impl Supervised {
         Attended {
             stopped: asked.by_stop,
             forced: report.as_ref().is_none_or(|report| report.forced),
-            end: match report {
-                _ if asked.by_time => End::TimedOut,
-                None => End::SupervisorLost,
-                Some(report) => match report.end {
-                    Ended::Exited { code } => End::Exited(code),
-                    Ended::Signaled { signal } => End::Signaled(signal),
-                    Ended::NotStarted { reason } => End::NotStarted(reason),
-                },
-            },
+            end: how(asked, report),
         }
     }
 
@@ -295,6 +260,7 @@ impl Supervised {
         let mut asked = Asked::default();
         let mut timetable: Option<Timetable> = None;
         let mut from_stop = None;
+        let mut called_off = job.called_off.clone();
         loop {
             let step = timetable.map(|timetable| timetable.step(Instant::now()));
             if let (Some(timetable), Some(step)) = (timetable, step) {
@@ -314,6 +280,10 @@ impl Supervised {
                     from_stop = Some(new);
                     Some(new)
                 }
+                why = called(&mut called_off), if asked.off.is_none() => {
+                    asked.off = Some(why);
+                    Some(Timetable::terminate(Instant::now(), job.at_timeout.grace()))
+                }
                 () = sleep_until(next) => match step {
                     None => {
                         asked.by_time = true;
@@ -331,6 +301,39 @@ impl Supervised {
         // A supervisor that does not end in time is lost; we are the next subreaper.
         let _ = child.kill().await;
         asked
+    }
+}
+
+fn how(asked: Asked, report: Option<Report>) -> End {
+    match report {
+        Some(Report {
+            breach: Some(breach),
+            ..
+        }) => End::OverLimit(limits::told(breach)),
+        _ if asked.by_time => End::TimedOut,
+        _ if asked.off.is_some() => End::CalledOff(asked.off.unwrap_or_default()),
+        None => End::SupervisorLost,
+        Some(report) => match report.end {
+            Ended::Exited { code } => End::Exited(code),
+            Ended::Signaled { signal } => End::Signaled(signal),
+            Ended::NotStarted { reason } => End::NotStarted(reason),
+        },
+    }
+}
+
+/// Waits until a command is called off.
+async fn called(off: &mut Option<CalledOff>) -> String {
+    let why = match off {
+        Some(off) => match off.wait_for(Option::is_some).await {
+            Ok(why) => why.clone(),
+            Err(_) => None,
+        },
+        None => None,
+    };
+    match why {
+        Some(why) => why,
+        // Nobody is there who could.
+        None => std::future::pending().await,
     }
 }
 
@@ -363,10 +366,4 @@ async fn finish_the_job() {
         survivors = killed.unwrap_or_default().survivors,
         "a supervisor was lost; what it left was killed"
     );
-}
-
-async fn read_report(pipe: &mut Receiver) -> Option<Report> {
-    let mut line = Vec::new();
-    let read = pipe.take(MAX_REPORT_BYTES).read_to_end(&mut line).await;
-    read.ok().and_then(|_| serde_json::from_slice(&line).ok())
 }

@@ -9,12 +9,18 @@
 //! none, nothing is. It is a process of its own, with one thread and no runtime, because waiting
 //! for any child would steal the children of a runtime that waits for its own.
 //!
+//! What the tree takes of the machine has limits, too (`limits`): they are measured, and a tree that
+//! breaks one is killed.
+//!
 //! What it cannot do: a command of the *same* user may kill the supervisor itself. Its main child
 //! then dies with it (a parent-death signal), its orphans go to the next subreaper, and that is
 //! the runner, which finishes the job with [`kill_descendants`]. Only another user id for the
 //! command makes the supervisor untouchable; that is what `--uid` and `--gid` are for.
 
+mod files;
 mod hardening;
+mod limits;
+mod measure;
 mod order;
 mod supervise;
 mod tree;
@@ -28,6 +34,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
+pub use limits::{Breach, Limit, Limits};
 pub use order::{Order, USAGE};
 pub use tree::{Killed, Reaped, kill_descendants};
 
@@ -71,6 +78,9 @@ pub struct Report {
     pub forced: bool,
     /// Processes that were still alive when [`KILL_LIMIT`] was over; 0 unless the kernel is stuck.
     pub survivors: usize,
+    /// The limit that the tree broke, if it was killed for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breach: Option<Breach>,
 }
 
 impl Report {

@@ -4,11 +4,14 @@ use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
+use crate::Limits;
+
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
--- command [argument…]
+[--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
+A tree that takes more than a limit is killed; each --place is a folder whose contents count.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
@@ -21,6 +24,7 @@ const DEFAULT_GRACE_MS: u64 = 5_000;
 pub(crate) const MAX_GRACE_MS: u64 = 600_000;
 /// The first descriptor that is not a standard stream.
 const FIRST_FREE_FD: RawFd = 3;
+const NO_PLACE: &str = "--place needs a folder";
 
 /// A command to supervise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub struct Order {
     pub term_grace: Duration,
     /// An inherited descriptor that takes the report.
     pub report_fd: Option<RawFd>,
+    /// What the whole tree may take.
+    pub limits: Limits,
     /// The command; never empty.
     pub argv: Vec<OsString>,
 }
@@ -46,6 +52,7 @@ impl Order {
         let mut gid = None;
         let mut grace_ms = DEFAULT_GRACE_MS;
         let mut report_fd = None;
+        let mut limits = Limits::default();
         loop {
             let flag = args
                 .next()
@@ -56,6 +63,10 @@ impl Order {
                 Some("--gid") => gid = Some(number(&mut args, "--gid")?),
                 Some("--term-grace-ms") => grace_ms = number(&mut args, "--term-grace-ms")?,
                 Some("--report-fd") => report_fd = Some(number(&mut args, "--report-fd")?),
+                Some(flag @ "--max-memory-mb") => limits.memory_mb = Some(number(&mut args, flag)?),
+                Some(flag @ "--max-disk-mb") => limits.disk_mb = Some(number(&mut args, flag)?),
+                Some(flag @ "--max-processes") => limits.processes = Some(number(&mut args, flag)?),
+                Some("--place") => limits.places.push(args.next().ok_or(NO_PLACE)?.into()),
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
             }
         }
@@ -78,6 +89,7 @@ impl Order {
             user,
             term_grace: Duration::from_millis(grace_ms),
             report_fd,
+            limits,
             argv,
         })
     }
@@ -94,6 +106,18 @@ impl Order {
         push("--term-grace-ms", self.term_grace.as_millis().to_string());
         if let Some(fd) = self.report_fd {
             push("--report-fd", fd.to_string());
+        }
+        for (flag, limit) in [
+            ("--max-memory-mb", self.limits.memory_mb),
+            ("--max-disk-mb", self.limits.disk_mb),
+            ("--max-processes", self.limits.processes),
+        ] {
+            if let Some(limit) = limit {
+                args.extend([flag.into(), limit.to_string().into()]);
+            }
+        }
+        for place in &self.limits.places {
+            args.extend(["--place".into(), place.into()]);
         }
         args.push("--".into());
         args.extend(self.argv.iter().cloned());
@@ -124,6 +148,12 @@ mod tests {
             user: Some((1_000, 1_001)),
             term_grace: Duration::from_millis(250),
             report_fd: Some(7),
+            limits: Limits {
+                memory_mb: Some(64),
+                disk_mb: None,
+                processes: Some(8),
+                places: vec!["/a b".into(), "/c".into()],
+            },
             argv: vec!["sh".into(), "-c".into(), "--".into()],
         };
         assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));
@@ -135,6 +165,8 @@ mod tests {
             (&["--uid", "1", "--", "x"][..], "--gid"),
             (&["--uid", "x", "--gid", "1", "--", "x"], "--uid"),
             (&["--report-fd", "1", "--", "x"], "--report-fd"),
+            (&["--max-memory-mb", "x", "--", "x"], "--max-memory-mb"),
+            (&["--place"], "--place"),
             (&["--term-grace-ms", "99999999", "--", "x"], "exceed"),
             (&["--"], "command"),
             (&["x"], "unknown"),

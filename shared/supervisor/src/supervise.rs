@@ -13,9 +13,11 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::WaitStatus;
 use nix::unistd::Pid;
 
+use crate::limits::{self, Kernel};
+use crate::measure::Measuring;
 use crate::order::MAX_GRACE_MS;
 use crate::tree::{LOOK_AGAIN, Terminated};
-use crate::{Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
+use crate::{Breach, Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
 /// Bytes of standard input that are read at once; all wishes that can wait there are shorter.
 const WISH_BYTES: usize = 256;
@@ -42,7 +44,11 @@ enum Told {
 
 /// Runs the command of `order` until it and everything below it is gone.
 pub(crate) fn supervise(order: &Order) -> Report {
-    let started = prepare().and_then(|signals| Ok((signals, start(order)?)));
+    let mut measuring = None;
+    let started = prepare().and_then(|signals| {
+        measuring = Measuring::start(&order.limits, other_user(order));
+        Ok((signals, start(order)?))
+    });
     let (signals, main_child) = match started {
         Ok(started) => started,
         Err(why) => {
@@ -52,6 +58,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
                 },
                 forced: false,
                 survivors: 0,
+                breach: None,
             };
         }
     };
@@ -61,7 +68,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
             end = how(status);
         }
     };
-    watch(order, &signals, main_child, &mut note);
+    let breach = watch(order, &signals, main_child, measuring.as_mut(), &mut note);
     let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
     Report {
         // Without a status the main child itself is among the survivors of SIGKILL.
@@ -70,6 +77,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         }),
         forced: killed.forced,
         survivors: killed.survivors,
+        breach: breach.or_else(|| measuring.as_ref()?.last_look()),
     }
 }
 
@@ -98,34 +106,47 @@ fn prepare() -> io::Result<SignalFd> {
 fn start(order: &Order) -> io::Result<Pid> {
     let mut command = Command::new(&order.argv[0]);
     command.args(&order.argv[1..]).stdin(Stdio::null());
-    if let Some((uid, gid)) = order.user
-        && nix::unistd::geteuid().is_root()
-    {
+    let user = other_user(order);
+    if let Some((uid, gid)) = user {
         // With a user id given, and being root, the standard library also drops all
         // supplementary groups, before it changes the ids.
         command.gid(gid).uid(uid);
     }
-    // SAFETY: the closure runs between fork and exec. It makes four system calls that are
+    let uid = user.map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid);
+    let kernel = Kernel::of(&order.limits, uid)?;
+    // SAFETY: the closure runs between fork and exec. It makes a few system calls that are
     // async-signal-safe, allocates nothing and takes no lock.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             // The signals that we read from a descriptor would stay blocked in the command.
             SigSet::empty().thread_set_mask()?;
             nix::unistd::setsid()?;
             nix::sys::prctl::set_no_new_privs()?;
             // Set after the ids changed, which would have cleared it.
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            Ok(())
+            kernel.apply()
         });
     }
     // The handle is dropped: waiting is done for all children at once.
-    let child = command.spawn()?;
+    let child = limits::first_to_go(|| command.spawn())?;
     Ok(Pid::from_raw(child.id().cast_signed()))
 }
 
+/// The user that the command runs as, where it is another one. Only root can become somebody else.
+fn other_user(order: &Order) -> Option<(u32, u32)> {
+    order.user.filter(|_| nix::unistd::geteuid().is_root())
+}
+
 /// Returns when it is over, or everything that is left is to be killed: when the command has
-/// ended, or, where the whole tree was asked to end, when all of it has or its time is up.
-fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnMut(Reaped)) {
+/// ended, or, where the whole tree was asked to end, when all of it has or its time is up; or when
+/// it has broken a limit.
+fn watch(
+    order: &Order,
+    signals: &SignalFd,
+    main_child: Pid,
+    mut measuring: Option<&mut Measuring<'_>>,
+    note: &mut impl FnMut(Reaped),
+) -> Option<Breach> {
     let mut deadline: Option<Instant> = None;
     let mut told = Told::Nothing;
     let mut terminated = Terminated::default();
@@ -138,7 +159,10 @@ fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnM
         });
         let over = main_ended && told < Told::Terminated;
         if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
-            return;
+            return None;
+        }
+        if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.look()) {
+            return Some(breach);
         }
         if told == Told::Terminated {
             terminated.orphans();
@@ -147,9 +171,11 @@ fn watch(order: &Order, signals: &SignalFd, main_child: Pid, note: &mut impl FnM
             Told::Terminated => at.min(Instant::now() + LOOK_AGAIN),
             _ => at,
         });
+        let measure = measuring.as_ref().map(|measuring| measuring.next());
+        let look_again = look_again.into_iter().chain(measure).min();
         for wish in next_wishes(order, &stdin, signals, look_again) {
             let grace = match wish {
-                Wish::Kill => return,
+                Wish::Kill => return None,
                 Wish::Stop => {
                     if !main_ended {
                         tree::ask(main_child);

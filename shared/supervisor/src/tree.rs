@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 
 /// Between two looks at a tree whose processes were all sent SIGKILL.
 const PAUSE: Duration = Duration::from_micros(300);
@@ -175,43 +175,95 @@ fn children() -> Vec<Pid> {
         .collect()
 }
 
+/// A process below this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    /// Bytes of memory that it has mapped and that are there.
+    pub(crate) resident: u64,
+}
+
+/// A line of `/proc/<pid>/stat`.
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    parent: i32,
+    /// A zombie, or nearly.
+    ended: bool,
+    resident_pages: u64,
+}
+
 /// Everything below this process that has not ended yet.
 fn descendants() -> Vec<Pid> {
-    let mut by_parent: HashMap<i32, Vec<(i32, bool)>> = HashMap::new();
-    let Ok(processes) = fs::read_dir("/proc") else {
-        return children();
-    };
-    for process in processes.flatten() {
-        let Some(pid) = process.file_name().to_str().and_then(|n| n.parse().ok()) else {
+    match all_below() {
+        Some(found) => found.iter().map(|process| process.pid).collect(),
+        None => children(),
+    }
+}
+
+/// The same with what it takes; nothing where `/proc` cannot be read.
+pub(crate) fn alive() -> Vec<Process> {
+    all_below().unwrap_or_default()
+}
+
+/// True if a process has not ended.
+pub(crate) fn is_alive(pid: Pid) -> bool {
+    stat(&pid.to_string()).is_some_and(|stat| !stat.ended)
+}
+
+fn all_below() -> Option<Vec<Process>> {
+    let mut by_parent: HashMap<i32, Vec<(i32, Stat)>> = HashMap::new();
+    for process in fs::read_dir("/proc").ok()?.flatten() {
+        let name = process.file_name();
+        let Some((name, pid)) = name.to_str().and_then(|n| Some((n, n.parse().ok()?))) else {
             continue;
         };
-        if let Some((parent, ended)) = fs::read_to_string(process.path().join("stat"))
-            .ok()
-            .as_deref()
-            .and_then(parent_and_end)
-        {
-            by_parent.entry(parent).or_default().push((pid, ended));
+        if let Some(stat) = stat(name) {
+            by_parent.entry(stat.parent).or_default().push((pid, stat));
         }
     }
     let mut found = Vec::new();
     let mut open = vec![std::process::id().cast_signed()];
+    let page_bytes = page_bytes();
     while let Some(parent) = open.pop() {
-        for (pid, ended) in by_parent.remove(&parent).unwrap_or_default() {
+        for (pid, stat) in by_parent.remove(&parent).unwrap_or_default() {
             open.push(pid);
-            if !ended {
-                found.push(Pid::from_raw(pid));
+            if !stat.ended {
+                found.push(Process {
+                    pid: Pid::from_raw(pid),
+                    resident: stat.resident_pages.saturating_mul(page_bytes),
+                });
             }
         }
     }
-    found
+    Some(found)
 }
 
-/// Parent and "is a zombie" from a line of `/proc/<pid>/stat`. The name in parentheses may hold
-/// anything, parentheses and line breaks included, so the line is read from the last one.
-fn parent_and_end(stat: &str) -> Option<(i32, bool)> {
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+fn page_bytes() -> u64 {
+    const USUAL: u64 = 4_096;
+    let found = sysconf(SysconfVar::PAGE_SIZE).ok().flatten();
+    found
+        .and_then(|bytes| bytes.try_into().ok())
+        .unwrap_or(USUAL)
+}
+
+fn stat(pid: &str) -> Option<Stat> {
+    read_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name in parentheses may hold anything, parentheses and line breaks included, so the line is
+/// read from the last one.
+fn read_stat(line: &str) -> Option<Stat> {
+    /// Fields between the parent and the resident pages.
+    const BETWEEN: usize = 19;
+    let mut fields = line.get(line.rfind(')')? + 1..)?.split_ascii_whitespace();
     let ended = matches!(fields.next()?, "Z" | "X");
-    Some((fields.next()?.parse().ok()?, ended))
+    let parent = fields.next()?.parse().ok()?;
+    let resident_pages = fields.nth(BETWEEN).and_then(|pages| pages.parse().ok());
+    Some(Stat {
+        parent,
+        ended,
+        resident_pages: resident_pages.unwrap_or(0),
+    })
 }
 
 #[cfg(test)]
@@ -220,11 +272,21 @@ mod tests {
 
     #[test]
     fn a_hostile_process_name_does_not_hide_its_parent() {
-        assert_eq!(
-            parent_and_end("12 (a) R 1 (b\n) S 77 12 0"),
-            Some((77, false))
+        let read = |line| read_stat(line).map(|stat| (stat.parent, stat.ended));
+        assert_eq!(read("12 (a) R 1 (b\n) S 77 12 0"), Some((77, false)));
+        assert_eq!(read("12 (x) Z 5 12 0"), Some((5, true)));
+        assert_eq!(read("12 (x"), None);
+    }
+
+    #[test]
+    fn what_this_very_process_has_in_memory_is_found() {
+        let own = stat(&std::process::id().to_string()).unwrap();
+        let statm = fs::read_to_string("/proc/self/statm").unwrap();
+        let pages: u64 = statm.split(' ').nth(1).unwrap().parse().unwrap();
+        // The kernel keeps the two counts a little apart.
+        assert!(
+            own.resident_pages.abs_diff(pages) < pages / 2 + 512,
+            "{own:?} {pages}"
         );
-        assert_eq!(parent_and_end("12 (x) Z 5 12 0"), Some((5, true)));
-        assert_eq!(parent_and_end("12 (x"), None);
     }
 }

@@ -9,6 +9,7 @@
 mod audit;
 mod authorisation;
 mod bad_input;
+mod budgets;
 mod costs;
 mod crash_points;
 mod delivery;
@@ -16,6 +17,7 @@ mod diff;
 mod house;
 mod http_api;
 mod http_lists;
+mod image;
 mod kills;
 mod live_events;
 mod logs;

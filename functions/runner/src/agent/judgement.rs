@@ -40,6 +40,8 @@ pub(super) fn judge(
             "the agent was stopped after {} ms, its limit",
             limit.as_millis()
         )),
+        End::CalledOff(why) => Some(format!("the agent was stopped: {why}")),
+        End::OverLimit(why) => Some(format!("the agent was ended: {why}")),
         End::NotStarted(why) => Some(format!("the agent could not be started: {why}")),
         End::SupervisorLost => Some("the agent killed its supervisor".to_owned()),
     };
@@ -67,6 +69,10 @@ pub(super) fn judge(
     let reason = why_failed.or(ended).or(invalid).or(gave_up);
     let over_budget = told.as_ref().filter(|told| told.over_budget);
     let over_budget = over_budget.and_then(|told| told.failure.clone());
+    let over_budget = match &finished.end {
+        End::CalledOff(why) => Some(why.clone()),
+        _ => over_budget,
+    };
     let said = said.unwrap_or_else(nothing_said);
     let said = match told {
         Some(told) => heard(said, &told),

@@ -5,6 +5,7 @@
 //! is judged. What it used is what went through the door to the models, if anything did: what it
 //! says itself counts only where nothing did, so that nothing counts twice.
 
+mod budget;
 mod driver;
 mod judgement;
 mod program;
@@ -14,15 +15,19 @@ use std::time::Duration;
 
 use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
+use awo_domain::profile::ExecutionLimits;
 use awo_domain::usage::ModelUsage;
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
+use crate::limits;
 use crate::live_output::{Heard, LiveOutput};
+use crate::meter::SharedMeter;
 use crate::output::Tail;
 use crate::prompt;
-use crate::proxy::{Passed, Proxy};
+use crate::proxy::Proxy;
 use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, Job, Supervised};
 
@@ -73,13 +78,14 @@ pub(crate) struct Agents<'a> {
     pub(crate) proxy: Option<&'a Proxy>,
     /// Tells what they write while they work.
     pub(crate) live: &'a LiveOutput,
+    pub(crate) meter: &'a SharedMeter,
+    /// The profile's.
+    pub(crate) limits: &'a ExecutionLimits,
 }
 
 /// What is left of what the run may take.
 pub(crate) struct Left<'a> {
     pub(crate) time: Duration,
-    /// Of the whole run.
-    pub(crate) max_tokens: Option<u64>,
     /// What the run has used so far.
     pub(crate) used: &'a [ModelUsage],
 }
@@ -95,8 +101,10 @@ impl Agents<'_> {
         if let Err(why) = self.hand_over(request) {
             return not_made(format!("its request could not be written: {why}"));
         }
+        let max_tokens = self.limits.max_total_tokens;
+        self.meter.lock().begin(left.used, max_tokens);
         if let Some(proxy) = self.proxy {
-            proxy.open(request.iteration, left.used, left.max_tokens);
+            proxy.open(request.iteration);
         }
         let mut attempt = match self.command_line(request, program) {
             Some((argv, env)) => self.run(&argv, &env, left.time, request).await,
@@ -107,8 +115,9 @@ impl Agents<'_> {
                 Some(_) => STOPPED_SETTLE_LIMIT,
                 None => SETTLE_LIMIT,
             };
-            count(&mut attempt, proxy.shut(limit).await);
+            proxy.shut(limit).await;
         }
+        self.count(&mut attempt);
         let log = self.layout.log(request.iteration);
         let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
         if let Err(why) = layout::write_anew(&log, output) {
@@ -127,21 +136,30 @@ impl Agents<'_> {
         let layout = self.layout;
         let key = self.proxy.map(|proxy| proxy.door().key.clone());
         let heard = Heard::new(self.agent.kind, key);
+        let [dir, home, tmp, result] = layout.agents_dirs();
+        let said = layout.result();
+        let (call_off, called_off) = watch::channel(None);
         let job = Job {
             argv,
-            dir: &layout.workspace(),
-            home: &layout.home(),
-            tmp: &layout.tmp(),
+            dir: &dir,
+            home: &home,
+            tmp: &tmp,
             env,
             limit,
             at_timeout: AtTimeout::Ask,
+            limits: limits::limits(self.limits, &[&dir, &home, &tmp, &result]),
+            called_off: Some(called_off),
             keep_bytes: MAX_LOG_BYTES,
             heard: Some(&heard),
         };
         let ran = self
             .live
             .of(request.iteration, &heard, self.supervised.run(job));
-        match ran.await {
+        let ended = tokio::select! {
+            ended = ran => ended,
+            never = budget::keep_to(self.meter, &said, &call_off) => match never {},
+        };
+        match ended {
             Ok(finished) => {
                 let resumed = request.session_id.is_some();
                 let told = judgement::told(self.agent, &finished, resumed);
@@ -188,6 +206,15 @@ impl Agents<'_> {
         Some((argv, env))
     }
 
+    /// What went through the door counts instead of what the agent says.
+    fn count(&self, attempt: &mut Attempt) {
+        let (passed, refused) = self.meter.lock().end();
+        if !passed.is_empty() {
+            attempt.usage = passed;
+        }
+        attempt.over_budget = refused.or(attempt.over_budget.take());
+    }
+
     fn hand_over(&self, request: &AgentRequest) -> std::io::Result<()> {
         let json = serde_json::to_vec_pretty(request)?;
         layout::write_anew(&self.layout.request(), &json)?;
@@ -204,14 +231,6 @@ impl Agents<'_> {
             Err(why) => Err(format!("the result file {why}")),
         }
     }
-}
-
-/// What went through the door counts instead of what the agent says.
-fn count(attempt: &mut Attempt, passed: Passed) {
-    if !passed.usage.is_empty() {
-        attempt.usage = passed.usage;
-    }
-    attempt.over_budget = passed.over_budget.or(attempt.over_budget.take());
 }
 
 /// An attempt that could not begin.

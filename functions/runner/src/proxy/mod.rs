@@ -7,18 +7,15 @@
 //! - no call begins that the budget does not cover, and none while no agent is at work.
 
 mod call;
-mod meter;
 mod refusal;
 mod request;
 mod upstream;
 
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use awo_domain::Timestamp;
 use awo_domain::control::{ModelKey, Provider};
-use awo_domain::usage::ModelUsage;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -27,10 +24,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::timeout;
 
-use meter::Meter;
+use crate::meter::{Meter, SharedMeter, now};
+
 use upstream::Upstream;
 
-pub(crate) use meter::Budget;
 pub(crate) use upstream::BaseUrls;
 
 /// Most connections at once.
@@ -55,14 +52,6 @@ pub(crate) struct Door {
     pub(crate) providers: Vec<Provider>,
 }
 
-/// What went through the door in an attempt.
-#[derive(Debug, Default)]
-pub(crate) struct Passed {
-    pub(crate) usage: Vec<ModelUsage>,
-    /// Why a call was refused for the sake of the budget, if one was.
-    pub(crate) over_budget: Option<String>,
-}
-
 /// The door, open or shut.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
@@ -74,7 +63,7 @@ pub(crate) struct Proxy {
 struct Shared {
     key: String,
     upstream: Upstream,
-    meter: Mutex<Meter>,
+    meter: SharedMeter,
     calls: Arc<Semaphore>,
     /// The number of the attempt that may call; 0 if none may.
     attempt: watch::Sender<u64>,
@@ -86,7 +75,7 @@ struct Shared {
 
 impl Shared {
     fn meter(&self) -> MutexGuard<'_, Meter> {
-        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+        self.meter.lock()
     }
 }
 
@@ -98,7 +87,7 @@ impl Proxy {
     pub(crate) async fn start(
         bases: BaseUrls,
         keys: Vec<ModelKey>,
-        budget: Budget,
+        meter: SharedMeter,
     ) -> Result<Proxy, String> {
         let upstream = Upstream::new(bases, keys)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
@@ -114,7 +103,7 @@ impl Proxy {
         let shared = Arc::new(Shared {
             key,
             upstream,
-            meter: Mutex::new(Meter::new(budget)),
+            meter,
             calls: Arc::new(Semaphore::new(MAX_CALLS)),
             attempt: watch::Sender::new(0),
             cut: watch::Sender::new(0),
@@ -132,9 +121,8 @@ impl Proxy {
         &self.door
     }
 
-    /// Lets an attempt through. `before` is what the run has used so far.
-    pub(crate) fn open(&self, attempt: u32, before: &[ModelUsage], max_tokens: Option<u64>) {
-        self.shared.meter().begin(before, max_tokens);
+    /// Lets an attempt through that the meter knows of.
+    pub(crate) fn open(&self, attempt: u32) {
         self.shared.attempt.send_replace(u64::from(attempt));
     }
 
@@ -145,7 +133,7 @@ impl Proxy {
 
     /// Lets nobody through any more. The agent is dead; providers have `limit` to say what its
     /// last calls have used.
-    pub(crate) async fn shut(&self, limit: Duration) -> Passed {
+    pub(crate) async fn shut(&self, limit: Duration) {
         // New calls see that at once; those under way go on until the limit.
         let attempt = self.shared.attempt.send_replace(0);
         let mut under_way = self.shared.under_way.subscribe();
@@ -156,8 +144,6 @@ impl Proxy {
             self.shared.cut.send_modify(|cuts| *cuts += 1);
             let _ = timeout(CUT_LIMIT, under_way.wait_for(|calls| *calls == 0)).await;
         }
-        let (usage, over_budget) = self.shared.meter().end();
-        Passed { usage, over_budget }
     }
 }
 
@@ -206,9 +192,4 @@ fn new_key() -> Result<String, String> {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).map_err(|why| format!("no randomness: {why}"))?;
     Ok(format!("awo-run-{}", hex::encode(bytes)))
-}
-
-fn now() -> Timestamp {
-    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
-    Timestamp::from_epoch_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

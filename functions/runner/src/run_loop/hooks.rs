@@ -6,6 +6,7 @@ use std::time::Duration;
 use awo_domain::run::RunErrorCode;
 
 use super::{Abort, Work, fail};
+use crate::limits::limits;
 use crate::output::last_bytes;
 use crate::supervised::{AtTimeout, End, Job};
 
@@ -32,14 +33,20 @@ impl Work<'_> {
         let layout = self.layout;
         let argv = ["sh", "-c", command].map(OsString::from);
         let limit = HOOK_LIMIT.min(self.left());
+        let [dir, home, tmp, result] = layout.agents_dirs();
         let job = Job {
             argv: &argv,
-            dir: &layout.workspace(),
-            home: &layout.home(),
-            tmp: &layout.tmp(),
+            dir: &dir,
+            home: &home,
+            tmp: &tmp,
             env: &[("AWO_RUN_ID", self.spec.run_id.as_str().into())],
             limit,
             at_timeout: AtTimeout::Kill,
+            limits: limits(
+                &self.spec.profile.execution_limits,
+                &[&dir, &home, &tmp, &result],
+            ),
+            called_off: None,
             keep_bytes: TOLD_OUTPUT_BYTES,
             heard: None,
         };
@@ -55,6 +62,8 @@ impl Work<'_> {
             End::TimedOut => format!("was stopped after {} s, its limit", limit.as_secs()),
             End::Exited(code) => format!("ended with exit code {code}"),
             End::Signaled(signal) => format!("was killed by signal {signal}"),
+            End::CalledOff(why) => format!("was stopped: {why}"),
+            End::OverLimit(why) => format!("was ended: {why}"),
             End::NotStarted(why) => format!("could not be started: {why}"),
             End::SupervisorLost => "killed its supervisor".to_owned(),
         };

@@ -24,8 +24,9 @@ use crate::delivery::place::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
+use crate::meter::{Budget, SharedMeter, now};
 use crate::plan::FrozenPlan;
-use crate::proxy::{Budget, Proxy};
+use crate::proxy::Proxy;
 use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
@@ -123,10 +124,12 @@ pub(crate) async fn run(
                 NoWorkspace::NoChild(why) => fail(RunErrorCode::ChildrenFailed, &why),
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
-        let proxy = door(settings, spec).await?;
+        let meter = meter(spec, began)?;
+        let proxy = door(settings, spec, &meter).await?;
         let mut work = Work {
             spec: spec.clone(),
             proxy: proxy.as_ref(),
+            meter: &meter,
             reporter,
             live: LiveOutput::new(reporter.clone()),
             supervised: &supervised,
@@ -175,21 +178,34 @@ fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result
         .map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
 }
 
-/// The door to the models that the organization has keys for, if it has any.
-async fn door(settings: &Settings, spec: &RunSpec) -> Result<Option<Proxy>, Abort> {
-    if spec.model_keys.is_empty() {
-        return Ok(None);
-    }
-    let opened = async {
+/// What the run may cost, compute included, and what it has cost.
+fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort> {
+    let budget = || {
         let own_prices = serde_json::to_vec(&spec.tariff.own_prices).map_err(|e| e.to_string())?;
-        let budget = Budget {
+        Ok::<_, String>(Budget {
             prices: Prices::parse(&own_prices)?,
             rates: spec.tariff.rates()?,
             max_credits: MicroCredits::from_decimal(spec.max_credits)?,
-            began: std::time::Instant::now(),
-        };
-        Proxy::start(settings.models.clone(), spec.model_keys.clone(), budget).await
+            began: began.into_std(),
+        })
     };
+    budget().map(SharedMeter::new).map_err(|why| {
+        let message = format!("what the run costs cannot be reckoned: {why}");
+        fail(RunErrorCode::WorkspaceFailed, &message)
+    })
+}
+
+/// The door to the models that the organization has keys for, if it has any.
+async fn door(
+    settings: &Settings,
+    spec: &RunSpec,
+    meter: &SharedMeter,
+) -> Result<Option<Proxy>, Abort> {
+    if spec.model_keys.is_empty() {
+        return Ok(None);
+    }
+    let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
+    let opened = Proxy::start(bases, keys, meter.clone());
     opened.await.map(Some).map_err(|why| {
         let message = format!("the agent has no way to its models: {why}");
         fail(RunErrorCode::AgentNotConfigured, &message)
@@ -245,6 +261,7 @@ struct Work<'a> {
     live: LiveOutput,
     supervised: &'a Supervised,
     proxy: Option<&'a Proxy>,
+    meter: &'a SharedMeter,
     layout: &'a Layout,
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
@@ -275,7 +292,7 @@ impl Work<'_> {
                     Verdict::NotPassed(_, error) => Err(self.given_up(&last, error)),
                 };
             }
-            self.check_tokens(tally)?;
+            self.check_budget()?;
             if self.left().is_zero() {
                 return Err(self.out_of_time());
             }
@@ -296,6 +313,7 @@ impl Work<'_> {
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());
+        self.meter.lock().spent(&tally.usage);
         if let Some(output) = &attempt.output {
             self.report_output(number, output).await;
         }
@@ -325,11 +343,18 @@ impl Work<'_> {
         }
     }
 
+    /// For how long the run may go on, by its time and by its credits.
     fn left(&self) -> Duration {
-        left_of(&self.spec, self.began)
+        let paid = self.meter.lock().time_left(now());
+        left_of(&self.spec, self.began).min(paid)
     }
 
     fn out_of_time(&self) -> Abort {
+        if !left_of(&self.spec, self.began).is_zero()
+            && let Err(over_budget) = self.check_budget()
+        {
+            return over_budget;
+        }
         let message = format!(
             "the run's time of {} ms is used up: raise limits.maxDurationMs or give it a smaller \
              task",

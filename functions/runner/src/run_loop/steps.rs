@@ -13,6 +13,7 @@ use super::{Abort, Tally, Verdict, Work, fail, millis};
 use crate::agent::{Agents, Attempt, Failure, Left, Program};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
+use crate::meter::now;
 use crate::output::{Tail, last_bytes};
 use crate::prompt;
 use crate::snapshot::packed;
@@ -90,22 +91,10 @@ impl Work<'_> {
         fail(error.code, &message)
     }
 
-    /// Ends a run that has used the tokens that its profile grants.
-    pub(super) fn check_tokens(&self, tally: &Tally) -> Result<(), Abort> {
-        let usage = tally.usage.iter();
-        let used: u64 = usage
-            .map(|used| used.input_tokens.saturating_add(used.output_tokens))
-            .fold(0, u64::saturating_add);
-        match self.spec.profile.execution_limits.max_total_tokens {
-            Some(most) if used >= most => {
-                let message = format!(
-                    "the run has used {used} tokens, and its profile's \
-                     executionLimits.maxTotalTokens is {most}: raise it or give it a smaller task"
-                );
-                Err(fail(RunErrorCode::BudgetExceeded, &message))
-            }
-            _ => Ok(()),
-        }
+    /// Ends a run that has used up its credits or the tokens that its profile grants.
+    pub(super) fn check_budget(&self) -> Result<(), Abort> {
+        let used_up = self.meter.lock().used_up(now());
+        used_up.map_or(Ok(()), |why| Err(out_of_budget(&why)))
     }
 
     pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Attempt {
@@ -131,10 +120,11 @@ impl Work<'_> {
             layout: self.layout,
             proxy: self.proxy,
             live: &self.live,
+            meter: self.meter,
+            limits,
         };
         let left = Left {
             time: limit,
-            max_tokens: limits.max_total_tokens,
             used: &tally.usage,
         };
         agents.attempt(&request, program, &left).await
@@ -213,7 +203,7 @@ impl Work<'_> {
     }
 }
 
-/// Ends a run whose agent failed because its budget covers no more calls.
+/// Ends a run whose budget is used up, or whose agent failed because it covers no more calls.
 pub(super) fn out_of_budget(why: &str) -> Abort {
     let message = format!(
         "the run's budget is used up: {why}. Raise limits.maxCredits or the profile's \

@@ -70,7 +70,8 @@ impl Work<'_> {
                 fail(RunErrorCode::WorkspaceFailed, &message)
             }
         })?;
-        let limit = Duration::from_millis(self.spec.profile.verification.timeout_ms);
+        let profile = &self.spec.profile;
+        let limit = Duration::from_millis(profile.verification.timeout_ms);
         let limit = limit.min(self.left());
         let plan = &self.frozen.plan;
         let tree = Tree {
@@ -79,7 +80,8 @@ impl Work<'_> {
         };
         let verification = Verification::new(self.supervised, plan, &subject, limit)
             .of_commit(tree)
-            .retrying(self.spec.profile.verification.retry_flaky);
+            .within(&profile.execution_limits)
+            .retrying(profile.verification.retry_flaky);
         let result = verification.run(plugins).await;
         let layout = self.layout.clone();
         // Nobody waits for it: the next one has a folder of its own.

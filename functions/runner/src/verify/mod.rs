@@ -25,13 +25,16 @@ pub(crate) mod subject;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use awo_domain::plugin::{BuiltIn, Plugin, PluginId};
+use awo_domain::profile::ExecutionLimits;
 use awo_domain::verification::{Check, CombinedResult, PluginResult, Status};
+use awo_supervisor::Limits;
 use tokio::time::Instant;
 
+use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
 use crate::stop::Stopped;
@@ -65,6 +68,13 @@ pub(crate) struct Subject {
     pub(crate) prompt: Option<PathBuf>,
 }
 
+impl Subject {
+    /// What its commands may write.
+    fn places(&self) -> [&Path; 3] {
+        [&self.dir, &self.home, &self.tmp]
+    }
+}
+
 /// A command word by word.
 struct Words<'a> {
     name: &'a str,
@@ -81,6 +91,8 @@ pub(crate) struct Verification<'a> {
     /// The end of the whole verification's time.
     deadline: Instant,
     limit: Duration,
+    /// What each command may take of the machine.
+    limits: Limits,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
     /// How often a test command that fails is tried again.
@@ -109,6 +121,7 @@ impl<'a> Verification<'a> {
             subject,
             deadline: Instant::now() + limit,
             limit,
+            limits: Limits::default(),
             set_up: None,
             retries: 0,
             tree: None,
@@ -121,6 +134,12 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
+    }
+
+    /// Keeps each command to a profile's limits.
+    pub(crate) fn within(self, limits: &ExecutionLimits) -> Verification<'a> {
+        let limits = limits::limits(limits, &self.subject.places());
+        Verification { limits, ..self }
     }
 
     /// Says that the subject is the clean checkout of a commit.
@@ -190,14 +209,17 @@ impl<'a> Verification<'a> {
         if left.is_zero() {
             return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
         }
+        let subject = self.subject;
         let job = Job {
             argv: words.argv,
-            dir: &self.subject.dir,
-            home: &self.subject.home,
-            tmp: &self.subject.tmp,
+            dir: &subject.dir,
+            home: &subject.home,
+            tmp: &subject.tmp,
             env: words.env,
             limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
+            limits: self.limits.clone(),
+            called_off: None,
             keep_bytes: KEEP_OUTPUT_BYTES,
             heard: None,
         };
@@ -226,11 +248,16 @@ impl<'a> Verification<'a> {
 
     /// A check whose command did not end by itself.
     fn broken(&self, name: &str, limit: Duration, finished: &Finished) -> Check {
+        if let End::OverLimit(why) = &finished.end {
+            let what = format!("ended: {why}");
+            return failed(name, &with_output(&what, &finished.output));
+        }
         let what = match &finished.end {
             End::Exited(code) => format!("exit code {code}"),
             End::Signaled(signal) => format!("killed by signal {signal}"),
             End::TimedOut if self.deadline <= Instant::now() => self.out_of_time(""),
             End::TimedOut => format!("timed out after {} ms", limit.as_millis()),
+            End::CalledOff(why) | End::OverLimit(why) => format!("ended: {why}"),
             End::NotStarted(why) => format!("could not be started: {why}"),
             End::SupervisorLost => "killed its own supervisor".to_owned(),
         };

@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod budgets;
 mod by_hand;
 mod children;
 mod conflicts;
@@ -18,10 +19,13 @@ mod hearing;
 mod hooks;
 mod hostile;
 mod integration;
+mod isolation;
 mod live;
 mod logs;
+mod machine;
 mod model_double;
 mod models;
+mod profile_keys;
 mod protocol;
 mod pull_requests;
 mod reports;

@@ -24,7 +24,7 @@ fn scene(agent: &str, models: &ModelDouble) -> Scene {
     scene
 }
 
-fn equip(scene: &mut Scene, models: &ModelDouble) {
+pub fn equip(scene: &mut Scene, models: &ModelDouble) {
     scene.spec.model_keys = Provider::ALL.map(key).into();
     for name in ["AWO_ANTHROPIC_BASE_URL", "AWO_OPENAI_BASE_URL"] {
         scene.env.push((name, models.url.clone()));

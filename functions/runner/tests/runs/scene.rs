@@ -43,7 +43,7 @@ pub struct Scene {
     pub env: Vec<(&'static str, String)>,
     /// A folder before all others in the PATH.
     pub programs: Option<PathBuf>,
-    nonce: String,
+    pub nonce: String,
 }
 
 /// A runner at work.

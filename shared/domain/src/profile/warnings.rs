@@ -30,17 +30,6 @@ impl Profile {
             let message = "leaves no level to verify: every iteration passes, with a warning";
             warn("/verification/levels", message.to_owned());
         }
-        let limits = &self.execution_limits;
-        for (name, limit) in [
-            ("maxMemoryMb", limits.max_memory_mb),
-            ("maxDiskMb", limits.max_disk_mb),
-            ("maxProcesses", limits.max_processes),
-        ] {
-            if limit.is_some() {
-                let message = "is kept and audited, and not enforced yet";
-                warn(&format!("/executionLimits/{name}"), message.to_owned());
-            }
-        }
         warnings
     }
 }

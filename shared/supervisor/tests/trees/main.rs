@@ -9,5 +9,6 @@
 )]
 
 mod escapes;
+mod limits;
 mod scene;
 mod wishes;

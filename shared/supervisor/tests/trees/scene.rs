@@ -111,6 +111,7 @@ pub fn exited(code: i32) -> Report {
         end: Ended::Exited { code },
         forced: false,
         survivors: 0,
+        breach: None,
     }
 }
 
@@ -119,6 +120,7 @@ pub fn signaled(signal: i32) -> Report {
         end: Ended::Signaled { signal },
         forced: false,
         survivors: 0,
+        breach: None,
     }
 }
 

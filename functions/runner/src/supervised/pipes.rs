@@ -1,18 +1,22 @@
-//! What a command writes, read as it comes, so that no pipe fills up; what is kept of it is bounded.
+//! What comes from a supervised command: its output, never more of it than is kept, and its
+//! supervisor's report.
 
+use awo_supervisor::Report;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
+use super::Finished;
 use crate::live_output::{Heard, Stream};
-use crate::supervised::Finished;
 
 /// Bytes read from a pipe at once: as much as a pipe holds.
 const CHUNK_BYTES: usize = 65_536;
 /// How much of the beginning of standard output is kept beside its end.
-const HEAD_BYTES: usize = 16_384;
+pub(super) const HEAD_BYTES: usize = 16_384;
+/// Longest report of a supervisor.
+const MAX_REPORT_BYTES: u64 = 16_384;
 
 /// Reads both streams to their ends, into what is kept of the command and to who hears it.
-pub(crate) async fn read_both(
+pub(super) async fn read_both(
     stdout: &mut Receiver,
     stderr: &mut Receiver,
     finished: &mut Finished,
@@ -45,4 +49,10 @@ pub(crate) async fn read_both(
             }
         }
     }
+}
+
+pub(super) async fn read_report(pipe: &mut Receiver) -> Option<Report> {
+    let mut line = Vec::new();
+    let read = pipe.take(MAX_REPORT_BYTES).read_to_end(&mut line).await;
+    read.ok().and_then(|_| serde_json::from_slice(&line).ok())
 }

@@ -1,7 +1,9 @@
 //! What models were used for, and whether the budget covers another call. Of what is under way only
-//! an estimate of its input is known: a call may end above the budget, none begins above it.
+//! an estimate of its input is known: a call may end above the budget, none begins above it. And how
+//! long the run may go on: compute is part of the budget, also where no model is called.
 
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use awo_domain::Timestamp;
 use awo_domain::agent::answer::Counts;
@@ -25,9 +27,23 @@ pub(crate) struct Budget {
     pub(crate) began: Instant,
 }
 
+/// The meter of a run, for all who look at it.
+#[derive(Debug, Clone)]
+pub(crate) struct SharedMeter(Arc<Mutex<Meter>>);
+
+impl SharedMeter {
+    pub(crate) fn new(budget: Budget) -> SharedMeter {
+        SharedMeter(Arc::new(Mutex::new(Meter::new(budget))))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Meter> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The meter of a run.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     budget: Budget,
     /// Of the whole run.
     max_tokens: Option<u64>,
@@ -35,6 +51,8 @@ pub(super) struct Meter {
     before: Vec<ModelUsage>,
     /// What was used in it.
     now: Vec<ModelUsage>,
+    /// What its agent says that it has used; it counts as long as nothing was counted.
+    told: Vec<ModelUsage>,
     /// What its calls under way will take at least.
     under_way: Vec<ModelUsage>,
     /// Why a call was refused, if one was.
@@ -42,27 +60,40 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn new(budget: Budget) -> Meter {
+    pub(crate) fn new(budget: Budget) -> Meter {
         Meter {
             budget,
             max_tokens: None,
             before: Vec::new(),
             now: Vec::new(),
+            told: Vec::new(),
             under_way: Vec::new(),
             refused: None,
         }
     }
 
     /// A new attempt begins.
-    pub(super) fn begin(&mut self, before: &[ModelUsage], max_tokens: Option<u64>) {
+    pub(crate) fn begin(&mut self, before: &[ModelUsage], max_tokens: Option<u64>) {
         self.before = before.to_vec();
         self.max_tokens = max_tokens;
         self.now.clear();
+        self.told.clear();
         self.refused = None;
     }
 
+    /// What the run has used so far, between attempts.
+    pub(crate) fn spent(&mut self, before: &[ModelUsage]) {
+        self.before = before.to_vec();
+    }
+
+    /// What the agent at work says that it has used.
+    pub(crate) fn tell(&mut self, usage: Vec<ModelUsage>) {
+        self.told = usage;
+    }
+
     /// What the attempt has used, and why a call of it was refused, if one was.
-    pub(super) fn end(&mut self) -> (Vec<ModelUsage>, Option<String>) {
+    pub(crate) fn end(&mut self) -> (Vec<ModelUsage>, Option<String>) {
+        self.told.clear();
         (std::mem::take(&mut self.now), self.refused.take())
     }
 
@@ -70,7 +101,7 @@ impl Meter {
     ///
     /// # Errors
     /// A sentence, if the budget does not cover it.
-    pub(super) fn take_on(
+    pub(crate) fn take_on(
         &mut self,
         model: &str,
         bytes: usize,
@@ -91,7 +122,7 @@ impl Meter {
     }
 
     /// A call is over; without counts nothing is known of it, and nothing is made up.
-    pub(super) fn done(&mut self, call: &ModelUsage, counts: Option<Counts>) {
+    pub(crate) fn done(&mut self, call: &ModelUsage, counts: Option<Counts>) {
         if let Some(at) = self.under_way.iter().position(|one| one == call) {
             self.under_way.swap_remove(at);
         }
@@ -103,17 +134,14 @@ impl Meter {
 
     /// Why what is used and under way is more than there is, if it is.
     fn uncovered(&self, at: Timestamp) -> Option<String> {
-        let used: u64 = self
-            .all()
-            .map(|used| used.input_tokens.saturating_add(used.output_tokens))
-            .fold(0, u64::saturating_add);
+        let used = tokens(self.all());
         if let Some(most) = self.max_tokens.filter(|most| used >= *most) {
             return Some(format!(
                 "with this call the run would use {used} tokens or more, and its profile's \
                  executionLimits.maxTotalTokens is {most}"
             ));
         }
-        let cost = self.cost(at);
+        let cost = self.cost(self.all(), at);
         (cost >= self.budget.max_credits).then(|| {
             format!(
                 "with this call the run would cost {} credits or more, and it may cost {}",
@@ -123,32 +151,101 @@ impl Meter {
         })
     }
 
+    /// Why nothing more may be used, if that is so.
+    pub(crate) fn used_up(&self, at: Timestamp) -> Option<String> {
+        let used = tokens(self.used());
+        if let Some(most) = self.max_tokens.filter(|most| used >= *most) {
+            return Some(format!(
+                "the run has used {used} tokens, and its profile's \
+                 executionLimits.maxTotalTokens is {most}"
+            ));
+        }
+        self.time_left(at).is_zero().then(|| {
+            format!(
+                "the run has cost {} credits, its compute included, and it may cost {}",
+                self.cost(self.used(), at).to_decimal(),
+                self.budget.max_credits.to_decimal()
+            )
+        })
+    }
+
+    /// For how long the credits cover compute, if no model is called any more.
+    pub(crate) fn time_left(&self, at: Timestamp) -> Duration {
+        let left = self.budget.max_credits.minus(self.models(self.used(), at));
+        let per_minute = self.budget.rates.credits_per_minute.micro();
+        let covered = match (left.micro(), per_minute) {
+            (..=0, _) => Duration::ZERO,
+            (_, ..=0) => return Duration::MAX,
+            // By the started second: what is left of the last one is not covered.
+            (left, per_minute) => {
+                let seconds = i128::from(left) * 60 / i128::from(per_minute);
+                Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX))
+            }
+        };
+        covered.saturating_sub(self.budget.began.elapsed())
+    }
+
+    fn used(&self) -> impl Iterator<Item = &ModelUsage> {
+        let now = match self.now.is_empty() {
+            true => &self.told,
+            false => &self.now,
+        };
+        self.before.iter().chain(now)
+    }
+
     fn all(&self) -> impl Iterator<Item = &ModelUsage> {
         self.before.iter().chain(&self.now).chain(&self.under_way)
     }
 
-    /// A model without a price costs nothing here, as it does in the end.
-    fn cost(&self, at: Timestamp) -> MicroCredits {
-        let models = sum_by_model(self.all())
-            .iter()
-            .filter_map(|usage| self.budget.prices.cost(usage, at))
-            .fold(NanoUsd::default(), NanoUsd::plus);
+    fn cost<'a>(&self, used: impl Iterator<Item = &'a ModelUsage>, at: Timestamp) -> MicroCredits {
+        let models = self.usd(used, at);
         let compute_ms = self.budget.began.elapsed().as_millis();
         let compute_ms = i64::try_from(compute_ms).unwrap_or(i64::MAX);
         self.budget.rates.cost(models, compute_ms)
     }
 
+    fn models<'a>(
+        &self,
+        used: impl Iterator<Item = &'a ModelUsage>,
+        at: Timestamp,
+    ) -> MicroCredits {
+        self.budget.rates.cost(self.usd(used, at), 0)
+    }
+
+    /// A model without a price costs nothing here, as it does in the end.
+    fn usd<'a>(&self, used: impl Iterator<Item = &'a ModelUsage>, at: Timestamp) -> NanoUsd {
+        sum_by_model(used)
+            .iter()
+            .filter_map(|usage| self.budget.prices.cost(usage, at))
+            .fold(NanoUsd::default(), NanoUsd::plus)
+    }
+
     /// US dollars that are left for a model; nothing where its price is not known.
-    pub(super) fn usd_left(&self, model: &str, at: Timestamp) -> Option<f64> {
+    pub(crate) fn usd_left(&self, model: &str, at: Timestamp) -> Option<f64> {
         let token = Counts {
             output: 1_000,
             ..Counts::default()
         };
         self.budget.prices.cost(&token.of(model), at)?;
-        let left = self.budget.max_credits.minus(self.cost(at)).to_decimal();
+        let left = self
+            .budget
+            .max_credits
+            .minus(self.cost(self.all(), at))
+            .to_decimal();
         let per_usd = self.budget.rates.credits_per_usd.to_decimal();
         (per_usd > 0.0).then(|| left.max(0.0) / per_usd)
     }
+}
+
+fn tokens<'a>(used: impl Iterator<Item = &'a ModelUsage>) -> u64 {
+    used.map(|used| used.input_tokens.saturating_add(used.output_tokens))
+        .fold(0, u64::saturating_add)
+}
+
+/// The time of prices.
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Timestamp::from_epoch_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -214,6 +311,37 @@ mod tests {
         meter.begin(&[counts(10, 10).unwrap().of("m")], None);
         assert_eq!(meter.usd_left("m", at()), Some(0.8));
         assert_eq!(meter.usd_left("free", at()), None);
+    }
+
+    #[test]
+    fn compute_is_covered_for_as_long_as_the_charge_stays_within_the_credits() {
+        let mut meter = meter(100);
+        assert_eq!(meter.time_left(at()), Duration::MAX, "it costs nothing");
+        meter.budget.rates.credits_per_minute = MicroCredits::from_credits(7);
+        meter.spent(&[counts(30, 60).unwrap().of("m")]);
+        // Ten credits are 85 s and a part of one.
+        let left = meter.time_left(at());
+        assert!(
+            left <= Duration::from_secs(85) && left > Duration::from_secs(60),
+            "{left:?}"
+        );
+        let charge = |ms| meter.budget.rates.cost(NanoUsd::default(), ms);
+        assert!(charge(85_000) <= MicroCredits::from_credits(10));
+        assert!(charge(85_001) > MicroCredits::from_credits(10));
+        assert_eq!(meter.used_up(at()), None);
+        meter.spent(&[counts(100, 0).unwrap().of("m")]);
+        assert!(meter.used_up(at()).unwrap().contains("may cost 100"));
+    }
+
+    #[test]
+    fn what_an_agent_says_counts_until_something_was_counted() {
+        let mut meter = meter(100);
+        meter.begin(&[], Some(50));
+        meter.tell(vec![counts(60, 0).unwrap().of("free")]);
+        assert!(meter.used_up(at()).unwrap().contains("60 tokens"));
+        let call = meter.take_on("free", 4, at()).unwrap();
+        meter.done(&call, counts(10, 0));
+        assert_eq!(meter.used_up(at()), None);
     }
 
     #[test]

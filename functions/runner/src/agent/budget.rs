@@ -1,0 +1,58 @@
+//! Keeps an agent at work to the run's budget: one that has used it up is told to end, also if it
+//! heeds no refusal or calls no model at all.
+
+use std::convert::Infallible;
+use std::fs;
+use std::future::pending;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use awo_domain::agent::{AgentResult, MAX_RESULT_BYTES};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::confined;
+use crate::meter::{SharedMeter, now};
+
+/// Between two looks at the meter.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// How long an agent has to end by itself once its calls are refused.
+const HEED_LIMIT: Duration = Duration::from_secs(1);
+
+/// Calls the agent off when the budget is used up. An agent without a door may say what it has
+/// used while it is at work: in its result file, which it writes anew each time.
+pub(super) async fn keep_to(
+    meter: &SharedMeter,
+    result: &Path,
+    call_off: &watch::Sender<Option<String>>,
+) -> Infallible {
+    let mut seen = None;
+    let why = loop {
+        sleep(LOOK_AGAIN).await;
+        let stamp = stamp(result);
+        if stamp != seen {
+            seen = stamp;
+            tell(meter, result);
+        }
+        if let Some(why) = meter.lock().used_up(now()) {
+            break why;
+        }
+    };
+    sleep(HEED_LIMIT).await;
+    tracing::info!(why, "the agent is called off");
+    call_off.send_replace(Some(why));
+    pending().await
+}
+
+/// Takes over what the file says, if it is whole.
+fn tell(meter: &SharedMeter, result: &Path) {
+    let said = confined::read(result, MAX_RESULT_BYTES).ok();
+    if let Some(said) = said.and_then(|bytes| AgentResult::parse(&bytes).ok()) {
+        meter.lock().tell(said.usage);
+    }
+}
+
+fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
+    let meta = fs::symlink_metadata(file).ok()?;
+    Some((meta.len(), meta.modified().ok()?))
+}

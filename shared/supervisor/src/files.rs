@@ -1,0 +1,225 @@
+//! What a tree has written: measured beside the supervisor's one thread, since a walk through many
+//! files takes its time. The thread waits for no process and starts none.
+//!
+//! What is counted is what is taken from the disk, hard links once: the places of the command,
+//! files that were removed and are still open, and what its user has put where all may write since
+//! the command began. Links are not followed. A path too long for the kernel hides what is below
+//! it, so that whoever makes one is over any limit.
+
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::libc;
+
+use crate::limits::{Limits, MIB};
+use crate::measure::as_user;
+use crate::tree;
+
+/// Between two looks, at least.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
+/// A look is followed by a pause so many times as long.
+const PAUSE_TIMES: u32 = 20;
+/// Where all may write.
+const SHARED_PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
+/// Where all may write, into memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+/// How much a tree may write that was over its limit when it began: what an earlier attempt left
+/// must not keep the next one from putting it in order.
+const ROOM_TO_TIDY_BYTES: u64 = 16 * MIB;
+/// Bytes of a block, as the kernel counts.
+const BLOCK_BYTES: u64 = 512;
+
+/// What was found last, in bytes.
+pub(crate) struct Files {
+    found: Arc<Found>,
+    survey: Survey,
+}
+
+#[derive(Default)]
+struct Found {
+    disk: AtomicU64,
+    memory: AtomicU64,
+}
+
+impl Files {
+    /// Notes what there is, and looks from now on for as long as this process lives; nothing where
+    /// no limit asks for it.
+    pub(crate) fn watch(limits: &Limits, user: Option<(u32, u32)>) -> Option<Files> {
+        if limits.disk_mb.is_none() && limits.memory_mb.is_none() {
+            return None;
+        }
+        let found = Arc::new(Found::default());
+        let survey = Survey::begin(limits, user);
+        let (telling, looking) = (Arc::clone(&found), survey.clone());
+        // Without a thread only the last look finds something, and the kernel's limit on each file
+        // remains.
+        let _ = thread::Builder::new().spawn(move || looking.go_on(&telling));
+        Some(Files { found, survey })
+    }
+
+    /// Bytes on disk, and in memory without a process that has mapped them.
+    pub(crate) fn found(&self) -> (u64, u64) {
+        let load = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        (load(&self.found.disk), load(&self.found.memory))
+    }
+
+    /// Bytes on disk once nothing writes any more.
+    pub(crate) fn left(&self) -> u64 {
+        self.survey.disk(self.survey.shared().disk)
+    }
+}
+
+#[derive(Clone)]
+struct Survey {
+    /// Absent where the disk has no limit.
+    places: Option<Vec<PathBuf>>,
+    user: Option<(u32, u32)>,
+    /// What the user had elsewhere before the command.
+    before: Shared,
+    /// Of what lay in the places before, what does not count.
+    forgiven: u64,
+}
+
+impl Survey {
+    fn begin(limits: &Limits, user: Option<(u32, u32)>) -> Survey {
+        let mut survey = Survey {
+            places: limits.disk_mb.map(|_| limits.places.clone()),
+            user,
+            before: Shared::default(),
+            forgiven: 0,
+        };
+        survey.before = survey.shared();
+        let granted = limits.disk_mb.unwrap_or(u64::MAX).saturating_mul(MIB);
+        let own = survey.disk(survey.before.disk);
+        if own > granted {
+            survey.forgiven = (own - granted).saturating_add(ROOM_TO_TIDY_BYTES);
+        }
+        survey
+    }
+
+    fn go_on(&self, telling: &Found) -> ! {
+        loop {
+            let began = Instant::now();
+            let shared = self.shared();
+            let (removed, removed_in_memory) = as_user(self.user, removed_and_open);
+            let memory = shared.memory.saturating_sub(self.before.memory);
+            let memory = memory.saturating_add(removed_in_memory);
+            telling.memory.store(memory, Ordering::Relaxed);
+            let disk = self.disk(shared.disk).saturating_add(removed);
+            telling.disk.store(disk, Ordering::Relaxed);
+            thread::sleep((began.elapsed() * PAUSE_TIMES).max(SHORTEST_PAUSE));
+        }
+    }
+
+    /// Bytes in the places, and those that came to be elsewhere.
+    fn disk(&self, elsewhere: u64) -> u64 {
+        let mut seen = HashSet::new();
+        let places = self.places.iter().flatten();
+        places
+            .fold(0_u64, |sum, place| {
+                sum.saturating_add(taken(place, None, &mut seen))
+            })
+            .saturating_add(elsewhere.saturating_sub(self.before.disk))
+            .saturating_sub(self.forgiven)
+    }
+
+    /// What the user has where all may write. As our own user there is no telling whose it is.
+    fn shared(&self) -> Shared {
+        let Some((uid, _)) = self.user else {
+            return Shared::default();
+        };
+        let mut seen = HashSet::new();
+        let mut of = |place: &str| taken(Path::new(place), Some(uid), &mut seen);
+        Shared {
+            memory: of(SHARED_MEMORY),
+            disk: match self.places {
+                Some(_) => SHARED_PLACES.iter().fold(0, |sum, place| sum + of(place)),
+                None => 0,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Shared {
+    disk: u64,
+    memory: u64,
+}
+
+/// Bytes that the files below a folder take; where `of` is given, those of that user alone, and
+/// only in folders of that user.
+fn taken(top: &Path, of: Option<u32>, seen: &mut HashSet<(u64, u64)>) -> u64 {
+    let mut bytes = 0_u64;
+    let mut open = vec![top.to_owned()];
+    while let Some(dir) = open.pop() {
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(why) if is_too_long(&why) => return u64::MAX,
+            // It is gone, or not for us to see.
+            Err(_) => continue,
+        };
+        for entry in entries.flatten() {
+            match entry.metadata() {
+                Ok(meta) if of.is_some_and(|uid| uid != meta.uid()) => {}
+                Ok(meta) => {
+                    if meta.is_dir() {
+                        open.push(entry.path());
+                    }
+                    bytes = bytes.saturating_add(once(&meta, seen));
+                }
+                Err(why) if is_too_long(&why) => return u64::MAX,
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+fn is_too_long(why: &io::Error) -> bool {
+    why.raw_os_error() == Some(libc::ENAMETOOLONG)
+}
+
+/// What a file takes, if it was not counted under another name.
+fn once(meta: &Metadata, seen: &mut HashSet<(u64, u64)>) -> u64 {
+    let is_new = meta.nlink() == 1 || meta.is_dir() || seen.insert((meta.dev(), meta.ino()));
+    match is_new {
+        true => meta.blocks().saturating_mul(BLOCK_BYTES),
+        false => 0,
+    }
+}
+
+/// Bytes of files without a name that processes of the tree have open: on disk, in memory.
+fn removed_and_open() -> (u64, u64) {
+    let mut seen = HashSet::new();
+    let (mut disk, mut memory) = (0_u64, 0_u64);
+    for process in tree::alive() {
+        let Ok(descriptors) = fs::read_dir(format!("/proc/{}/fd", process.pid)) else {
+            continue;
+        };
+        for descriptor in descriptors.flatten() {
+            let path = descriptor.path();
+            let Ok(meta) = fs::metadata(&path) else {
+                continue;
+            };
+            if !meta.is_file() || meta.nlink() > 0 || !seen.insert((meta.dev(), meta.ino())) {
+                continue;
+            }
+            let bytes = meta.blocks().saturating_mul(BLOCK_BYTES);
+            let name = fs::read_link(&path).unwrap_or_default();
+            let in_memory = ["/memfd:", SHARED_MEMORY].iter().any(|place| {
+                name.as_os_str()
+                    .as_encoded_bytes()
+                    .starts_with(place.as_bytes())
+            });
+            *if in_memory { &mut memory } else { &mut disk } += bytes;
+        }
+    }
+    (disk, memory)
+}
