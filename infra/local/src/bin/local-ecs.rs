@@ -96,6 +96,7 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         cluster: settings.cluster,
         log_directory: settings.log_directory,
         task_limit: TASKS,
+        files: None,
     };
     let (events, work) = (TaskEvents::new(vec![rule], later), shutdown.clone());
     let ecs = match &settings.journal {
@@ -109,6 +110,8 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         environment: settings.environment,
         stop_timeout: Duration::from_secs(settings.stop_timeout_s),
         supervisor: settings.supervisor,
+        volumes: Vec::new(),
+        mount_points: Vec::new(),
     };
     // Revisions count from 1, and the one that will be asked for has to be there.
     for _ in 0..revision.parse::<u32>()? {
