@@ -178,9 +178,17 @@ fn run_of(root: &Path, org: &OrgId, path: &Path) -> Option<RunId> {
 fn remove_older(root: &Path, now: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(root)?.take(MAX_SWEPT) {
         let entry = entry?;
-        let modified = entry.metadata()?.modified()?;
-        if now.duration_since(modified).is_ok_and(|age| age > KEPT) {
-            fs::remove_file(entry.path())?;
+        let removed = entry.metadata().and_then(|meta| {
+            let age = now.duration_since(meta.modified()?);
+            match age.is_ok_and(|age| age > KEPT) {
+                true => fs::remove_file(entry.path()),
+                false => Ok(()),
+            }
+        });
+        match removed {
+            // Another task sweeps, too, or has just given its archive its name.
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
         }
     }
     Ok(())

@@ -14,6 +14,7 @@ mod documented;
 mod hearing;
 mod hooks;
 mod hostile;
+mod keeping;
 mod logs;
 mod model_double;
 mod models;

@@ -4,6 +4,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use awo_cloud::{Cloud, Environment};
+use awo_domain::{OrgId, Timestamp};
+use awo_execution::launcher::Launcher;
+use awo_tests::faults::{Fault, Faults};
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
@@ -103,7 +107,7 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
 
     // What a deployment does; whoever starts anew sees it.
     let base = compute.task_definition("awo-runner").await.unwrap();
-    let fresh = awo_execution::launcher::Launcher::new(&service.service.cloud).unwrap();
+    let fresh = Launcher::new(&service.service.cloud).unwrap();
     compute
         .register_like(base, "awo-runner", FILE_SYSTEM, &made.access_point)
         .await
@@ -116,4 +120,43 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
     assert_eq!(launch.task_definition(), family);
     let revision = compute.task_definition(&family).await.unwrap().revision();
     assert_eq!(revision, before + 1, "made once");
+}
+
+/// More calls than the making of a definition takes.
+const MOST_CALLS: u32 = 12;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wherever_the_making_of_a_task_definition_goes_wrong_asking_again_goes_on() {
+    let service = service().await;
+    let settings = service.service.settings.clone();
+    let environment = Environment::new(move |name| settings.get(name).cloned());
+    let faults = Faults::default();
+    let faulty = Cloud::new(environment, faults.client()).await;
+    let sound = &service.service.cloud;
+    let (compute, store) = (sound.compute().unwrap(), sound.store().unwrap());
+    let points = service.dir.path().join("logs/files/access-points");
+    let mut made = 0;
+    for fault in Fault::ALL {
+        for nth in 1..=MOST_CALLS {
+            let org = OrgId::new(Timestamp::from_epoch_ms(1), made as u128 + 1);
+            let launcher = Launcher::new(&faulty).unwrap();
+            faults.arm(nth, fault);
+            faults.until_crash(launcher.launch_for(&org)).await;
+            let fired = faults.disarm();
+            let launch = Launcher::new(sound).unwrap().launch_for(&org).await;
+            let launch = launch.unwrap_or_else(|why| panic!("{fault:?} {nth}: {why:?}"));
+            let own = store.own_definition(&org).await.unwrap().unwrap();
+            let newest = compute.task_definition(launch.task_definition()).await;
+            let newest = newest.unwrap();
+            let volume = newest.volumes()[0].efs_volume_configuration().unwrap();
+            let point = volume.authorization_config().unwrap().access_point_id();
+            assert_eq!(point, Some(own.access_point.as_str()), "{fault:?} {nth}");
+            made += 1;
+            assert_eq!(std::fs::read_dir(&points).unwrap().count(), made);
+            if !fired {
+                break;
+            }
+            assert!(nth < MOST_CALLS, "{fault:?} fired at every call");
+        }
+    }
 }
