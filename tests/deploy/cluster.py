@@ -179,19 +179,18 @@ def holds(operator: str, keys: dict[str, str], context: dict[str, str]) -> bool:
 # ---------------------------------------------------------------------------- the cluster
 
 
-def definition_of(stack: Stack) -> dict:
+def container_of(stack: Stack) -> dict:
     ecs = stack.cloud.client("ecs")
     definition = ecs.describe_task_definition(taskDefinition=stack.outputs["RunnerTask"])["taskDefinition"]
     expect(len(definition["containerDefinitions"]) == 1, "the task has one container")
-    return definition
+    return definition["containerDefinitions"][0]
 
 
 @contextmanager
 def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path, root: bool):
     """Starts the ECS server with the deployed task definition, of which only the image and what
     is bound to this machine are replaced; its events go to the stack's rules."""
-    definition = definition_of(stack)
-    container = definition["containerDefinitions"][0]
+    container = container_of(stack)
     variables = {entry["name"]: entry["value"] for entry in container["environment"]}
     expected = {"AWO_CONTROL_URL", "AWO_WORKSPACE_ROOT", "AWO_KEPT_ROOT", "AWO_AGENT_UID", "AWO_AGENT_GID"}
     expect(variables.keys() == expected, f"the container is told {sorted(variables)}")
@@ -214,7 +213,8 @@ def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path
         "stopTimeoutS": container["stopTimeout"],
         "logDirectory": str(logs),
         "files": str(scratch / "files"),
-        "volumes": definition["volumes"],
+        # The stand-in loses the names of volumes.
+        "volumes": [{"name": mount["sourceVolume"]} for mount in container["mountPoints"]],
         "mountPoints": container["mountPoints"],
     }
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
