@@ -35,6 +35,8 @@ LOCAL_ONLY = re.compile(r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWS_ENDP
 UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
     "ecr:GetAuthorizationToken": "gives a token, not an image",
+    "ecs:DescribeTaskDefinition": "ECS knows no resource for it, and a definition holds no secret",
+    "ecs:RegisterTaskDefinition": "ECS knows no resource for it; RunTask and PassRole bind what may run as whom",
 }
 # No code reads whole tables or writes past its conditions.
 TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchWrite")} | {

@@ -53,6 +53,7 @@ PACKAGE_SECONDS = 300
 DEPLOY_SECONDS = 120
 SUBNETS = ["subnet-0a", "subnet-0b"]
 SECURITY_GROUPS = ["sg-0a"]
+FILE_SYSTEM = "fs-0123456789abcdef0"
 
 
 def free_port() -> int:
@@ -149,6 +150,8 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
         if "AWO_CLUSTER" in variables:
             # The path tells the door who calls.
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
+        if "AWO_KEPT_FILE_SYSTEM" in variables:
+            variables["AWS_ENDPOINT_URL_EFS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
         for event in properties.get("Events", {}).values():
@@ -186,6 +189,7 @@ def deploy(cloud: Cloud, template: dict) -> Stack:
     parameters = {
         "SubnetIds": ",".join(SUBNETS),
         "SecurityGroupIds": ",".join(SECURITY_GROUPS),
+        "FileSystemId": FILE_SYSTEM,
         "LogFilter": "info,awo_store=debug",
     }
     began = time.monotonic()

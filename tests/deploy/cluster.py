@@ -1,4 +1,5 @@
-"""The cluster of the deployed functions: our own ECS server, and a door before it.
+"""The cluster of the deployed functions: our own ECS server with the file system that its tasks
+mount, and a door before both.
 
 The functions' calls arrive at the door under a path that names the function. The door asks IAM
 whether the function's role allows the call, as ECS would, and only then passes it on, signed
@@ -18,12 +19,14 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from cloud import SECURITY_GROUPS, SUBNETS, Stack, policies_of
+from cloud import FILE_SYSTEM, SECURITY_GROUPS, SUBNETS, Stack, policies_of
 from processes import running
 from progress import expect, say
 
 CALL_SECONDS = 30
 TARGET = "AmazonEC2ContainerServiceV20141113."
+ACCESS_POINTS = "2015-02-01/access-points"
+OWN = "arn:aws:elasticfilesystem:us-east-1:000000000000"
 
 
 class Door:
@@ -45,12 +48,20 @@ class Door:
 
             def do_POST(self) -> None:  # noqa: N802, the name is the library's
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
-                status, answer = door.call(self.path.strip("/"), self.headers, body)
+                program, _, rest = self.path.strip("/").partition("/")
+                if rest:
+                    status, answer = door.call_files(program, self.command, rest, self.headers, body)
+                else:
+                    status, answer = door.call(program, self.headers, body)
                 self.send_response(status)
-                self.send_header("content-type", "application/x-amz-json-1.1")
+                self.send_header("content-type", "application/json" if rest else "application/x-amz-json-1.1")
+                if rest and status == 409:
+                    self.send_header("x-amzn-errortype", "AccessPointAlreadyExists")
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
+
+            do_GET = do_POST  # noqa: N815
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -70,18 +81,27 @@ class Door:
             self.turned_away += 1
             failure = {"arn": json.loads(body)["cluster"], "reason": "RESOURCE:MEMORY"}
             return 200, json.dumps({"tasks": [], "failures": [failure]}).encode()
+        passed = {"content-type": headers["content-type"], "x-amz-target": headers["x-amz-target"]}
+        return self.pass_on("POST", self.inner["url"], passed, headers, body)
+
+    def call_files(self, program: str, method: str, rest: str, headers, body: bytes) -> tuple[int, bytes]:
+        expect(rest.split("?")[0] == ACCESS_POINTS, f"{rest} is no call of EFS that is made here")
+        operation = {"POST": "CreateAccessPoint", "GET": "DescribeAccessPoints"}[method]
+        self.calls[f"{program} {operation}"] += 1
+        file_system, point = f"{OWN}:file-system/{FILE_SYSTEM}", f"{OWN}:access-point/{rest.split('=')[-1]}"
+        resource = file_system if method == "POST" else point
+        policies = policies_of(self.stack, program)
+        if not allowed(self.stack, policies, f"elasticfilesystem:{operation}", resource, {}):
+            self.denied.append(f"the role of {program} does not allow {operation} on {resource}")
+            return 403, json.dumps({"Message": self.denied[-1]}).encode()
+        passed = {"content-type": "application/json"}
+        return self.pass_on(method, f"{self.inner['filesUrl']}/{rest}", passed, headers, body or None)
+
+    def pass_on(self, method: str, url: str, passed: dict, headers, body: bytes | None) -> tuple[int, bytes]:
         # The cluster knows one key; whoever shows it may call.
         credential = f"Credential={self.inner['accessKeyId']}/"
         signed = re.sub(r"Credential=[^/]+/", credential, headers.get("authorization", ""))
-        request = urllib.request.Request(
-            self.inner["url"],
-            data=body,
-            headers={
-                "content-type": headers["content-type"],
-                "x-amz-target": headers["x-amz-target"],
-                "authorization": signed,
-            },
-        )
+        request = urllib.request.Request(url, data=body, method=method, headers={**passed, "authorization": signed})
         try:
             with urllib.request.urlopen(request, timeout=CALL_SECONDS) as answer:
                 return answer.status, answer.read()
@@ -90,18 +110,23 @@ class Door:
 
     def revision(self, definition: str | None) -> str | None:
         """What ECS asks IAM about: of a family, its newest revision."""
-        newest = self.stack.physical("RunnerTask")
-        return newest if definition == newest.rsplit("/")[-1].split(":")[0] else definition
+        if definition is None or ":" in definition:
+            return definition
+        base = self.stack.physical("RunnerTask")
+        prefix, _, newest = base.rpartition("/")
+        return base if definition == newest.split(":")[0] else f"{prefix}/{definition}:1"
 
     def refusal(self, program: str, operation: str, body: dict) -> str | None:
         """What IAM has against the call, if anything."""
-        cluster = f"arn:aws:ecs:us-east-1:000000000000:cluster/{body['cluster'].rsplit('/')[-1]}"
+        cluster = f"arn:aws:ecs:us-east-1:000000000000:cluster/{body.get('cluster', '').rsplit('/')[-1]}"
         in_cluster = {"ecs:cluster": cluster}
         wanted = {
             "RunTask": [("ecs:RunTask", self.revision(body.get("taskDefinition")), in_cluster)],
             "StopTask": [("ecs:StopTask", body.get("task"), in_cluster)],
             "DescribeTasks": [("ecs:DescribeTasks", task, in_cluster) for task in body.get("tasks", [])],
             "ListTasks": [("ecs:ListTasks", "*", in_cluster)],
+            "DescribeTaskDefinition": [("ecs:DescribeTaskDefinition", "*", {})],
+            "RegisterTaskDefinition": [("ecs:RegisterTaskDefinition", "*", {})],
         }.get(operation)
         if wanted is None:
             return f"{operation} is not known to the door"
@@ -109,6 +134,7 @@ class Door:
             network = body["networkConfiguration"]["awsvpcConfiguration"]
             if (network["subnets"], network["securityGroups"]) != (SUBNETS, SECURITY_GROUPS):
                 return f"the task would run in {network}"
+        if operation in ("RunTask", "RegisterTaskDefinition"):
             # ECS passes the roles of the task definition on, and asks whether the caller may.
             passed = {"iam:PassedToService": "ecs-tasks.amazonaws.com"}
             wanted += [("iam:PassRole", role, passed) for role in task_roles(self.stack)]
@@ -166,7 +192,7 @@ def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path
     is bound to this machine are replaced; its events go to the stack's rules."""
     container = container_of(stack)
     variables = {entry["name"]: entry["value"] for entry in container["environment"]}
-    expected = {"AWO_CONTROL_URL", "AWO_WORKSPACE_ROOT", "AWO_AGENT_UID", "AWO_AGENT_GID"}
+    expected = {"AWO_CONTROL_URL", "AWO_WORKSPACE_ROOT", "AWO_KEPT_ROOT", "AWO_AGENT_UID", "AWO_AGENT_GID"}
     expect(variables.keys() == expected, f"the container is told {sorted(variables)}")
     workspaces, logs = scratch / "workspaces", scratch / "tasks"
     for folder in (workspaces, logs):
@@ -186,6 +212,10 @@ def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path
         "environment": variables,
         "stopTimeoutS": container["stopTimeout"],
         "logDirectory": str(logs),
+        "files": str(scratch / "files"),
+        # The stand-in loses the names of volumes.
+        "volumes": [{"name": mount["sourceVolume"]} for mount in container["mountPoints"]],
+        "mountPoints": container["mountPoints"],
     }
     environment = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

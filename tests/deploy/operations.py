@@ -6,6 +6,7 @@ Bodies are the examples of docs/openapi.json."""
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from progress import expect, say
@@ -74,6 +75,19 @@ def answer(client: Client) -> None:
         expect(found.status == int(status), f"{method} {path}: {found.status} {found.body[:500]!r}")
         expect(status in told["responses"], f"{method} {path}: {status} is not documented")
         called += 1
+    verifies(client, done)
+    called += 1
     purged = client.call("POST", "/api/v1/work-orders/purge", json.dumps({"statuses": ["failed"]}).encode())
     expect(purged.json().get("data", {}).get("deletedCount", 0) > 0, f"purge: {purged.status} {purged.body[:500]!r}")
     say(f"  {called + 1} calls answered as documented")
+
+
+def verifies(client: Client, run: dict) -> None:
+    """The workspace of a run that has ended, where the disk of its task is gone."""
+    workspace = Path(run["workDir"])
+    shutil.rmtree(workspace.parent)
+    found = client.call("POST", "/api/v1/verification/run", json.dumps({"workDir": str(workspace)}).encode())
+    expect(found.status == 200, f"verifying {workspace}: {found.status} {found.body[:500]!r}")
+    result = found.json().get("data", {})
+    expect(result.get("overallStatus") == "passed", f"verifying {workspace}: {found.body[:500]!r}")
+    say(f"  {workspace} verified on another disk")

@@ -247,6 +247,7 @@ fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
         cluster: "awo".to_owned(),
         log_directory,
         task_limit: 10_000,
+        files: None,
     };
     let ecs = Ecs::new(
         settings,
@@ -260,6 +261,8 @@ fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
         environment: BTreeMap::new(),
         stop_timeout: Duration::from_millis(100),
         supervisor: Vec::new(),
+        volumes: Vec::new(),
+        mount_points: Vec::new(),
     });
     ecs
 }

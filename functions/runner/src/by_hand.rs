@@ -20,6 +20,7 @@ use awo_domain::verification::CombinedResult;
 use crate::confined;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::hearing::{ASK_LIMIT, Doorbell};
+use crate::kept::Kept;
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
 use crate::plan::FrozenPlan;
@@ -100,6 +101,12 @@ async fn work(
         let told = client.report(&report, REPORT_LIMIT).await;
         told.map_err(NotDone::Unheard)
     };
+    if let Some(kept) = Kept::of(settings) {
+        kept.sweep();
+        let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
+        restored
+            .map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))?;
+    }
     let (dir, frozen) = match look_at(settings, spec) {
         Ok(found) => found,
         Err(Wrong { file, message }) => {

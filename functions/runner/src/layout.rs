@@ -49,14 +49,8 @@ impl Layout {
         run: &RunId,
         user: Option<AgentUser>,
     ) -> io::Result<Layout> {
-        fs::create_dir_all(root)?;
-        let org_dir = fs::canonicalize(root)?.join(org.as_str());
-        match make_dir(&org_dir, PASSABLE) {
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
-            other => other?,
-        }
         let layout = Layout {
-            run_dir: org_dir.join(run.as_str()),
+            run_dir: make_org_dir(root, org)?.join(run.as_str()),
             user,
         };
         make_dir(&layout.run_dir, PASSABLE)?;
@@ -154,6 +148,38 @@ impl Layout {
             }
         }
     }
+}
+
+/// Makes the folder of an organization, unless it is there.
+fn make_org_dir(root: &Path, org: &OrgId) -> io::Result<PathBuf> {
+    fs::create_dir_all(root)?;
+    let org_dir = fs::canonicalize(root)?.join(org.as_str());
+    match make_dir(&org_dir, PASSABLE) {
+        Err(why) if why.kind() != io::ErrorKind::AlreadyExists => Err(why),
+        _ => Ok(org_dir),
+    }
+}
+
+/// Makes the empty workspace of a run that was elsewhere; none if the run's folder is here.
+///
+/// # Errors
+/// If it cannot be made.
+pub(crate) fn reopen_workspace(
+    root: &Path,
+    org: &OrgId,
+    run: &RunId,
+    user: Option<AgentUser>,
+) -> io::Result<Option<PathBuf>> {
+    let layout = Layout {
+        run_dir: make_org_dir(root, org)?.join(run.as_str()),
+        user,
+    };
+    match make_dir(&layout.run_dir, PASSABLE) {
+        Err(why) if why.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
+        other => other?,
+    }
+    layout.make_agents_dir(&layout.workspace())?;
+    Ok(Some(layout.workspace()))
 }
 
 fn make_dir(path: &Path, mode: u32) -> io::Result<()> {

@@ -17,6 +17,7 @@ mod desk;
 mod git;
 mod hearing;
 mod iteration_log;
+mod kept;
 mod layout;
 mod limits;
 mod live_output;

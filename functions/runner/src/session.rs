@@ -12,6 +12,7 @@ use crate::by_hand;
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::desk::is_immediate;
 use crate::hearing::{ASK_LIMIT, Doorbell, hear};
+use crate::kept::Kept;
 use crate::layout::Layout;
 use crate::reporter::{NotFinished, Reporter};
 use crate::run_loop::{self, Halted, Progress};
@@ -30,6 +31,8 @@ environment.
   AWO_CONTROL_URL     where the control API is (https://; http:// on loopback only)
   AWO_NONCE           <orgId>.<runId or verificationId>.<secret>, good for one claim
   AWO_WORKSPACE_ROOT  absolute path; a run works in <root>/<orgId>/<runId>
+  AWO_KEPT_ROOT       absolute path, optional: a folder that the organization's tasks share, where
+                      workspaces are kept for a day after the end of their runs
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
   AWO_GITHUB_API_URL  GitHub's API for repositories on github.com and on its own host
@@ -61,6 +64,11 @@ pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
 /// How long it is tried when the run is to stop.
 const STOPPED_FINISH_LIMIT: Duration = Duration::from_secs(15);
+/// How long the workspace of a run that came to its own end is packed before that is told, so that
+/// who hears of the end can verify it.
+const KEEP_LIMIT: Duration = Duration::from_secs(120);
+/// How long it is packed when the run was to stop, which has been told then.
+const STOPPED_KEEP_LIMIT: Duration = Duration::from_secs(10);
 /// How long work on folders in the background is awaited.
 const SWEEP_LIMIT: Duration = Duration::from_secs(5);
 
@@ -137,6 +145,9 @@ async fn live(settings: &Settings, run: &RunId) -> (ExitCode, Option<Layout>) {
         Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
     tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
+    if let Some(kept) = Kept::of(settings) {
+        kept.sweep();
+    }
     let (switch, stop) = stop::channel();
     let reporter = Reporter::start(client.clone(), switch.clone(), stop.clone());
     let session = Session {
@@ -179,11 +190,17 @@ impl Session<'_> {
         };
         match (halted, self.stop.reason()) {
             (Halted::Ended(outcome), _) => {
+                // Who wants to stop the run now does not wait for it.
+                tokio::select! {
+                    () = self.keep(&progress, KEEP_LIMIT) => {}
+                    () = bell.rung() => {}
+                }
                 let code = self.ended(outcome, &progress, bell).await;
                 (code, progress.into_layout())
             }
             (Halted::Stopped(stopped), Some(StopReason::Wished(wish))) => {
                 let code = self.stopped(stopped, wish, &progress).await;
+                self.keep(&progress, STOPPED_KEEP_LIMIT).await;
                 (code, progress.into_layout())
             }
             (Halted::Stopped(_), Some(StopReason::Fenced)) => (ExitCode::from(EXIT_FENCED), None),
@@ -207,6 +224,17 @@ impl Session<'_> {
             Ok(()) => ExitCode::SUCCESS,
             Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
             Err(why @ NotFinished::TimedOut) => refuse(&why.to_string()),
+        }
+    }
+
+    /// Keeps the workspace for other tasks. A run does not fail because that did.
+    async fn keep(&self, progress: &Progress, limit: Duration) {
+        let (Some(kept), Some(workspace)) = (Kept::of(self.settings), progress.workspace()) else {
+            return;
+        };
+        match kept.keep(&self.spec.run_id, &workspace, limit).await {
+            Ok(bytes) => tracing::info!(bytes, "the workspace is kept"),
+            Err(why) => tracing::warn!(%why, "the workspace is not kept"),
         }
     }
 

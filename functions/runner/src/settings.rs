@@ -91,6 +91,8 @@ pub(crate) struct Settings {
     pub(crate) plain_http: bool,
     pub(crate) nonce: Nonce,
     pub(crate) workspace_root: PathBuf,
+    /// Where workspaces of ended runs are kept for other tasks.
+    pub(crate) kept_root: Option<PathBuf>,
     /// Absent: agents run as the runner's own user.
     pub(crate) agent_user: Option<AgentUser>,
     pub(crate) path: OsString,
@@ -119,6 +121,10 @@ impl Settings {
         if !workspace_root.is_absolute() {
             return Err("AWO_WORKSPACE_ROOT must be an absolute path".to_owned());
         }
+        let kept_root = text("AWO_KEPT_ROOT").map(PathBuf::from);
+        if kept_root.as_ref().is_some_and(|root| !root.is_absolute()) {
+            return Err("AWO_KEPT_ROOT must be an absolute path".to_owned());
+        }
         let id = |name: &str| {
             text(name)
                 .map(|value| value.parse::<u32>())
@@ -138,6 +144,7 @@ impl Settings {
             plain_http,
             nonce: nonce?,
             workspace_root,
+            kept_root,
             agent_user,
             models: BaseUrls::from_env(text, is_loopback)?,
             hosts: Hosts::from_env(text, is_loopback)?,
@@ -149,6 +156,13 @@ impl Settings {
             program: std::env::current_exe()
                 .map_err(|why| format!("cannot find this program's own file: {why}"))?,
         })
+    }
+}
+
+impl Settings {
+    /// The agents' user, where this process can become another one: only root can.
+    pub(crate) fn effective_agent_user(&self) -> Option<AgentUser> {
+        self.agent_user.filter(|_| nix::unistd::geteuid().is_root())
     }
 }
 

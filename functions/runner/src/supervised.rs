@@ -112,10 +112,7 @@ impl Supervised {
             program: settings.program.clone(),
             path: settings.path.clone(),
             tool_homes: settings.tool_homes.clone(),
-            // Only root can become somebody else; otherwise agents share our user.
-            user: settings
-                .agent_user
-                .filter(|_| nix::unistd::geteuid().is_root()),
+            user: settings.effective_agent_user(),
             stop,
         }
     }

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, Gone, Launch, TaskState};
+use awo_cloud::compute::{Compute, Gone, TaskState};
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
+use awo_execution::launcher::Launcher;
 use awo_execution::start_task::start_task;
 use awo_execution::verifier::Verifier;
 use awo_store::Store;
@@ -29,7 +30,7 @@ const ERASING: Duration = Duration::from_secs(30);
 pub struct State {
     store: Store,
     compute: Compute,
-    launch: Launch,
+    launcher: Launcher,
     queue: RunQueue,
     clock: Clock,
     endings: Endings,
@@ -58,7 +59,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
         store: cloud.store()?,
         compute: cloud.compute()?,
-        launch: Launch::new(&cloud.environment)?,
+        launcher: Launcher::new(cloud)?,
         queue: cloud.run_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
@@ -129,7 +130,7 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
     let task_arn = match &lease.task_arn {
         Some(task_arn) => Some(task_arn.clone()),
         None if may_be_asked_for(lease, now) => {
-            return start_task(&state.store, &state.compute, &state.launch, lease, now).await;
+            return start_task(&state.store, &state.compute, &state.launcher, lease, now).await;
         }
         // Its start was never noted, or it never started: ECS knows.
         None => {

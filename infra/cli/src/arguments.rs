@@ -1,5 +1,7 @@
 //! What can be typed.
 
+mod audit;
+
 use std::path::PathBuf;
 
 use awo_domain::agent::AgentType;
@@ -9,6 +11,7 @@ use awo_domain::{RunId, WorkOrderId};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
+pub use self::audit::{Audit, AuditAction, VerifyAudit};
 use crate::quantity::{self, Id};
 
 const AFTER_HELP: &str = "\
@@ -18,7 +21,8 @@ The service and the key are found in this order:
 
 Exit codes:
   0    done
-  1    the run that was followed did not succeed, or a kill could not be confirmed
+  1    the run that was followed did not succeed, a kill could not be confirmed, or an audit
+       is broken
   2    the command line is wrong
   3    the service refused
   4    the service cannot be reached
@@ -77,6 +81,8 @@ pub enum Command {
     Logs(Logs),
     /// Show what a run has changed, as a unified diff
     Diff(Diff),
+    /// Check what a run went by
+    Audit(Audit),
     /// Delete work orders for good, with their runs
     Purge(Purge),
     /// Show how full the queue is, or the place of a work order in it

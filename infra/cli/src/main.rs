@@ -7,6 +7,7 @@ mod address;
 mod admin;
 mod answers;
 mod arguments;
+mod audit;
 mod bars;
 mod cancel;
 mod client;
@@ -77,6 +78,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Events(wanted) => events::run(&client, wanted, output).await,
         Command::Logs(wanted) => logs::run(&client, wanted, output).await,
         Command::Diff(wanted) => diff::run(&client, wanted, output).await,
+        Command::Audit(wanted) => audit::run(&client, wanted, output).await,
         Command::Purge(wanted) => purge::run(&client, wanted, output).await,
         Command::Queue(wanted) => queue::run(&client, wanted, output).await,
         Command::Get(wanted) => read::get(&client, &wanted.id, output).await,

@@ -31,6 +31,10 @@ pub(crate) fn task_definition(family: &str, revision: u32) -> String {
     format!("arn:aws:ecs:{REGION}:{ACCOUNT}:task-definition/{family}:{revision}")
 }
 
+pub(crate) fn access_point(id: &str) -> String {
+    format!("arn:aws:elasticfilesystem:{REGION}:{ACCOUNT}:access-point/{id}")
+}
+
 pub(crate) fn rule(name: &str) -> String {
     format!("arn:aws:events:{REGION}:{ACCOUNT}:rule/{name}")
 }

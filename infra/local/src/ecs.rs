@@ -16,15 +16,18 @@ use tokio::sync::{Notify, watch};
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
+pub use crate::ecs::definition::{MountPoint, TaskDefinition};
 pub use crate::ecs::event::{TaskEvents, TaskRule};
 use crate::ecs::journal::Journal;
 use crate::ecs::process::{Launch, Process};
 pub use crate::ecs::task::TaskStatus;
 use crate::ecs::task::{StopCause, Task};
+use crate::efs::Efs;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
+mod definition;
 mod event;
 mod journal;
 mod logs;
@@ -57,21 +60,6 @@ const DIALECT: Dialect = Dialect {
     body_bytes: BODY_BYTES,
 };
 
-/// What a task of a family runs.
-#[derive(Clone, Debug)]
-pub struct TaskDefinition {
-    pub family: String,
-    pub container_name: String,
-    /// A program and its arguments.
-    pub command: Vec<String>,
-    pub environment: BTreeMap<String, String>,
-    /// From SIGTERM to SIGKILL.
-    pub stop_timeout: Duration,
-    /// Stands before the command; empty without a supervisor. It reads `stop` and `kill` as
-    /// lines from its standard input, whose end means that it has to kill everything.
-    pub supervisor: Vec<String>,
-}
-
 /// How the cluster is set up.
 #[derive(Clone, Debug)]
 pub struct EcsSettings {
@@ -80,6 +68,8 @@ pub struct EcsSettings {
     pub log_directory: PathBuf,
     /// Tasks at once.
     pub task_limit: usize,
+    /// Where access points lead, if tasks can mount any.
+    pub files: Option<Efs>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -111,6 +101,7 @@ struct Inner {
     cluster: Arc<str>,
     log_directory: PathBuf,
     task_limit: AtomicUsize,
+    files: Option<Efs>,
     events: TaskEvents,
     shutdown: Shutdown,
     state: Mutex<State>,
@@ -143,6 +134,7 @@ impl Ecs {
             cluster: settings.cluster.into(),
             log_directory: settings.log_directory,
             task_limit: AtomicUsize::new(settings.task_limit),
+            files: settings.files,
             events,
             shutdown,
             state: Mutex::default(),
@@ -161,6 +153,10 @@ impl Ecs {
         let revisions = state.definitions.entry(family.clone()).or_default();
         revisions.push(definition);
         arn::task_definition(&family, u32::try_from(revisions.len()).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn files(&self) -> Option<&Efs> {
+        self.inner.files.as_ref()
     }
 
     /// Changes how many tasks may run at once; running ones are left alone.

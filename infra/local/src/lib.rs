@@ -12,6 +12,7 @@ mod aws_json;
 mod clock;
 pub mod dynamodb;
 pub mod ecs;
+pub mod efs;
 pub mod function;
 pub mod functions;
 pub mod gateway;

@@ -4,6 +4,8 @@
 //! Nothing of the product is written anew here; this is the wiring that the template does in
 //! the cloud.
 
+mod cluster;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,22 +22,19 @@ use tokio::task::JoinHandle;
 
 use crate::access::AccessKey;
 use crate::dynamodb::Storage;
-use crate::ecs::{Ecs, EcsSettings, TaskDefinition, TaskEvents, TaskRule};
+use crate::ecs::Ecs;
+use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::GatewaySettings;
-use crate::invoke_later::{LaterInvocations, RETRY_WAITS};
 use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
-use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, runner_environment, secrets, sqs};
+use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
-/// From a task's SIGTERM to its SIGKILL: the longest grace of a kill, the death of what did not
-/// heed it, and time for the runner to say how it went.
-const STOP_TIMEOUT: Duration = Duration::from_secs(55);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
 const CLUSTER: &str = "awo";
@@ -224,6 +223,7 @@ struct StandIns {
     sqs: String,
     ecs_url: String,
     secrets: String,
+    files: String,
 }
 
 impl StandIns {
@@ -257,8 +257,11 @@ impl StandIns {
             ending.stores.clone(),
         )
         .map_err(failed("SQS"))?;
-        let ecs =
-            cluster(options, base_url, registry, ending).map_err(failed("the journal of tasks"))?;
+        let files = Efs::new(&files_of(options)).map_err(failed("the file system of tasks"))?;
+        let ecs = cluster::start(options, base_url, registry, ending, &files)
+            .map_err(failed("the journal of tasks"))?;
+        let files = efs::start(listen(0).await?, files, key.clone(), ending.stores.clone())
+            .map_err(failed("EFS"))?;
         let ecs_server = ecs::start(
             listen(0).await?,
             ecs.clone(),
@@ -286,9 +289,15 @@ impl StandIns {
             sqs: sqs.url(),
             ecs_url: ecs_server.url(),
             secrets: secrets.url(),
-            servers: vec![dynamodb, sqs, ecs_server, secrets],
+            files: files.url(),
+            servers: vec![dynamodb, sqs, ecs_server, secrets, files],
         })
     }
+}
+
+fn files_of(options: &Options) -> PathBuf {
+    let dir = options.data_dir.as_ref();
+    dir.unwrap_or(&options.log_dir).join("files")
 }
 
 /// SQS would have kept the bells that an earlier process took with it, so they ring again.
@@ -325,45 +334,6 @@ fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
     Ok(queues)
 }
 
-fn cluster(
-    options: &Options,
-    base_url: &str,
-    registry: &Registry,
-    ending: &Ending,
-) -> io::Result<Ecs> {
-    let rule = TaskRule {
-        last_status: vec!["STOPPED".to_owned()],
-        function: "task-stopped".to_owned(),
-    };
-    let later = LaterInvocations::new(registry.clone(), ending.stores.clone(), RETRY_WAITS);
-    let settings = EcsSettings {
-        cluster: CLUSTER.to_owned(),
-        log_directory: options.log_dir.clone(),
-        task_limit: 1_000,
-    };
-    let (events, work) = (TaskEvents::new(vec![rule], later), ending.work.clone());
-    let ecs = match &options.data_dir {
-        Some(dir) => Ecs::restored(settings, events, work, &dir.join("ecs-tasks.jsonl"))?,
-        None => Ecs::new(settings, events, work),
-    };
-    let runner = options.runner.display().to_string();
-    let mut environment: BTreeMap<String, String> = runner_environment::of(&options.settings);
-    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
-    environment.insert(
-        "AWO_WORKSPACE_ROOT".to_owned(),
-        options.workspace_root.display().to_string(),
-    );
-    ecs.register(TaskDefinition {
-        family: "awo-runner".to_owned(),
-        container_name: awo_cloud::compute::CONTAINER.to_owned(),
-        command: vec![runner.clone()],
-        environment,
-        stop_timeout: STOP_TIMEOUT,
-        supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
-    });
-    Ok(ecs)
-}
-
 /// What the product is told in its environment, as the template tells it in the cloud.
 fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String> {
     let mut settings: BTreeMap<String, String> = [
@@ -374,6 +344,7 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWS_ENDPOINT_URL_SQS", &stand_ins.sqs),
         ("AWS_ENDPOINT_URL_ECS", &stand_ins.ecs_url),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &stand_ins.secrets),
+        ("AWS_ENDPOINT_URL_EFS", &stand_ins.files),
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),

@@ -107,6 +107,9 @@ fn a_cloud_that_is_killed_leaves_nothing_running_and_the_next_one_knows() {
         "stopTimeoutS": 120,
         "logDirectory": directory.path(),
         "journal": directory.path().join("ecs-tasks.jsonl"),
+        "files": directory.path().join("files"),
+        "volumes": [],
+        "mountPoints": [],
     });
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut cluster = Cluster::start(&settings);

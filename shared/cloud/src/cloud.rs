@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
 use crate::environment::{Environment, SetupError};
+use crate::files::Files;
 use crate::queue::RunQueue;
 use crate::secrets::Secrets;
 
@@ -124,6 +125,21 @@ impl Cloud {
             })
             .build();
         Compute::new(aws_sdk_ecs::Client::from_conf(config), &self.environment)
+    }
+
+    /// The file system that tasks of an organization share; none where `AWO_KEPT_FILE_SYSTEM` does
+    /// not name one.
+    #[must_use]
+    pub fn files(&self) -> Option<Files> {
+        let file_system = self.environment.get("AWO_KEPT_FILE_SYSTEM")?;
+        let builder = aws_sdk_efs::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_EFS", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        let client = aws_sdk_efs::Client::from_conf(config);
+        Some(Files::new(client, file_system))
     }
 
     /// The organizations' secrets.

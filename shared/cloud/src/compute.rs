@@ -46,6 +46,21 @@ impl Launch {
         })
     }
 
+    /// The definition that tasks are started from: a family, or a revision.
+    #[must_use]
+    pub fn task_definition(&self) -> &str {
+        &self.task_definition
+    }
+
+    /// The same from another definition.
+    #[must_use]
+    pub fn of(&self, task_definition: String) -> Launch {
+        Launch {
+            task_definition,
+            ..self.clone()
+        }
+    }
+
     fn network(&self) -> Option<NetworkConfiguration> {
         let vpc = AwsVpcConfiguration::builder()
             .set_subnets(Some(self.subnets.clone()))
@@ -137,6 +152,10 @@ impl Compute {
             client,
             cluster: environment.required("AWO_CLUSTER")?,
         })
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Asks for the task of a lease. Asking again asks for the same task.

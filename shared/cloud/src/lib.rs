@@ -1,12 +1,14 @@
 //! What a function stands on outside itself: settings from the environment, the clock, the
-//! SDK's clients, the run queue (SQS) and compute (ECS).
+//! SDK's clients, the run queue (SQS), compute (ECS) and the file system of tasks (EFS).
 //!
 //! Nothing here knows whether it runs in the cloud or on one machine: endpoints differ, and the
 //! SDK reads those from the environment.
 
 pub mod clock;
 pub mod compute;
+pub mod definitions;
 pub mod environment;
+pub mod files;
 pub mod queue;
 pub mod secrets;
 pub mod settings;

@@ -5,6 +5,8 @@
 //! it is served, so that whoever noted the last hash sees when an earlier one is altered. Hashes
 //! are lower-case hex SHA-256 of RFC 8785 canonical JSON.
 
+pub mod chain;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};

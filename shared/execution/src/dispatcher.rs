@@ -2,7 +2,7 @@
 //! takes it. What must not be lost is in the tables: an entry waits until it is dispatched, a
 //! dispatched run has a lease, and a lease without a task is asked for again.
 
-use awo_cloud::compute::{Compute, Launch};
+use awo_cloud::compute::Compute;
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
@@ -12,6 +12,7 @@ use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
 use awo_store::lease::Lease;
 use awo_store::tally::QueueLimits;
 
+use crate::launcher::Launcher;
 use crate::start_task::start_task;
 
 /// Most dispatches for one bell; what is left gets a new one.
@@ -22,7 +23,7 @@ const MAX_DISPATCHES: u32 = 25;
 pub struct Dispatcher {
     pub store: Store,
     pub compute: Compute,
-    pub launch: Launch,
+    pub launcher: Launcher,
     pub queue: RunQueue,
     pub clock: Clock,
     pub mint: Mint,
@@ -38,7 +39,7 @@ impl Dispatcher {
         Ok(Dispatcher {
             store: cloud.store()?,
             compute: cloud.compute()?,
-            launch: Launch::new(&cloud.environment)?,
+            launcher: Launcher::new(cloud)?,
             queue: cloud.run_queue()?,
             clock: cloud.clock.clone(),
             mint: cloud.mint.clone(),
@@ -96,7 +97,7 @@ impl Dispatcher {
     }
 
     async fn start(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        start_task(&self.store, &self.compute, &self.launch, lease, now).await
+        start_task(&self.store, &self.compute, &self.launcher, lease, now).await
     }
 
     /// Asks for the task of a run that has its slot, and is content if that fails: the sweep

@@ -4,6 +4,7 @@
 
 pub mod dispatcher;
 pub mod endings;
+pub mod launcher;
 pub mod purger;
 pub mod start_task;
 pub mod stopper;

@@ -1,19 +1,22 @@
 //! Asking for the task of a lease. Asking twice starts one task: the lease's client token says so.
 
-use awo_cloud::compute::{Asked, Compute, Launch};
+use awo_cloud::compute::{Asked, Compute};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
 use awo_store::lease::{Lease, START_MS, UNASKED_MS};
+
+use crate::launcher::Launcher;
 
 /// Asks, and notes the task. Without capacity the lease stays and the sweep asks again.
 pub async fn start_task(
     store: &Store,
     compute: &Compute,
-    launch: &Launch,
+    launcher: &Launcher,
     lease: &Lease,
     now: Timestamp,
 ) -> Result<(), Error> {
-    match compute.run_task(launch, lease).await? {
+    let launch = launcher.launch_for(&lease.org_id).await?;
+    match compute.run_task(&launch, lease).await? {
         Asked::Started { task_arn } => {
             let due = lease.leased_at.plus_ms(START_MS);
             store

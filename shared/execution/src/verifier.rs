@@ -3,13 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Asked, Compute, Launch, TaskState};
+use awo_cloud::compute::{Asked, Compute, TaskState};
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::manual::Request;
 use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
 use awo_store::verifications::{BEGIN_MS, LOOK_MS, SLACK_MS, Standing, Verification, request_ms};
+
+use crate::launcher::Launcher;
 
 /// First and longest pause between two looks at the item.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
@@ -27,7 +29,7 @@ const FORGOTTEN_MS: i64 = 60_000;
 pub struct Verifier {
     store: Store,
     compute: Compute,
-    launch: Launch,
+    launcher: Launcher,
     clock: Clock,
     mint: Mint,
 }
@@ -48,7 +50,7 @@ impl Verifier {
         Ok(Verifier {
             store: cloud.store()?,
             compute: cloud.compute()?,
-            launch: Launch::new(&cloud.environment)?,
+            launcher: Launcher::new(cloud)?,
             clock: cloud.clock.clone(),
             mint: cloud.mint.clone(),
         })
@@ -128,7 +130,8 @@ impl Verifier {
     }
 
     async fn start(&self, of: &Verification) -> Result<String, Error> {
-        match self.compute.run_verification(&self.launch, of).await? {
+        let launch = self.launcher.launch_for(&of.org_id).await?;
+        match self.compute.run_verification(&launch, of).await? {
             Asked::Started { task_arn } => {
                 self.store.note_verification_task(of, &task_arn).await?;
                 Ok(task_arn)

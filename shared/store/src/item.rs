@@ -149,6 +149,10 @@ impl Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
     }
 
+    pub fn task_definition(org: &OrgId) -> Key {
+        Key::new(format!("{org}#task"), "definition")
+    }
+
     pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
         Key::new(profiles(org), name.as_str())
     }

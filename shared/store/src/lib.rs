@@ -32,6 +32,7 @@
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | how many of them there are |
+//! | settings | `<org>#task` | `definition` | the task definition that was made for the organization, and of what |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | how many of its own there are |
 //! | settings | `<org>#profile` | name | profile of the organization |
@@ -66,6 +67,7 @@ pub mod summary;
 pub mod sums;
 pub mod sweep;
 pub mod tally;
+pub mod task_definitions;
 pub mod templates;
 pub mod timeline;
 pub mod usage;

@@ -1,5 +1,6 @@
 //! The audit of runs: what each was told to go by, as a chain that a client can check by itself.
 
+mod altered;
 mod chain;
 
 use std::time::Duration;
@@ -302,6 +303,7 @@ async fn a_whole_run_goes_by_its_profile_as_it_changes_and_its_chain_can_be_chec
     let audited = checked(client, &run, id).await;
     let iterations: Vec<&Value> = audited.iter().map(|item| &item["iteration"]).collect();
     assert_eq!(iterations, [1, 2]);
+    altered::every_single_alteration_is_found(client, &run).await;
     let summary = read(client, &run, "/summary").await;
     let paths = json!(["gitOps.commitMessagePrefix", "loopStrategy.baseIterations"]);
     assert_eq!(summary["changedPaths"], paths);

@@ -2,6 +2,7 @@
 //! else.
 
 mod ends;
+mod shared;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod integration;
 mod steps;
 mod verdicts;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
@@ -84,6 +85,11 @@ impl Progress {
             iterations: self.tally.iterations,
             usage: sum_by_model(&self.tally.usage),
         }
+    }
+
+    /// The agent's clone, if there is one.
+    pub(crate) fn workspace(&self) -> Option<PathBuf> {
+        self.layout.as_ref().map(Layout::workspace)
     }
 
     /// The run's folders, if it has any.

@@ -20,6 +20,7 @@ mod hooks;
 mod hostile;
 mod integration;
 mod isolation;
+mod keeping;
 mod live;
 mod logs;
 mod machine;

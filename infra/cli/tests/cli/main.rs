@@ -7,6 +7,7 @@
 )]
 
 mod admin;
+mod audit;
 mod call;
 mod diff_and_purge;
 mod double;

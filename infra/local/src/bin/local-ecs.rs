@@ -1,5 +1,5 @@
-//! `local-ecs`: the cluster alone, for tests in which something else stands in for the rest of
-//! the cloud. Task definitions are given, tasks are real processes, and every change of a task
+//! `local-ecs`: the cluster and the file system that its tasks mount, for tests in which something
+//! else stands in for the rest of the cloud. Task definitions are given, tasks are real processes, and every change of a task
 //! is one line of JSON on standard output, in the shape of its EventBridge event.
 //!
 //! Settings come as one line of JSON on standard input; the first line of standard output says
@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use awo_local::access::AccessKey;
-use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition, TaskEvents, TaskRule};
+use awo_local::ecs::{self, Ecs, EcsSettings, MountPoint, TaskDefinition, TaskEvents, TaskRule};
+use awo_local::efs::{self, Efs};
 use awo_local::function::Registry;
 use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
 use awo_local::shutdown::Shutdown;
@@ -48,6 +49,10 @@ struct Settings {
     log_directory: PathBuf,
     /// Where tasks are written down, so that the next process knows of them.
     journal: Option<PathBuf>,
+    /// Where the file system is that tasks mount.
+    files: PathBuf,
+    volumes: Vec<Value>,
+    mount_points: Vec<MountPoint>,
 }
 
 #[tokio::main]
@@ -68,10 +73,14 @@ async fn run() -> Result<(), Failure> {
     input.read_line(&mut first).await?;
     let settings: Settings = serde_json::from_str(&first)?;
     let (shutdown, key) = (Shutdown::new(), AccessKey::random());
-    let ecs = cluster(settings, &shutdown)?;
-    let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let server = ecs::start(listener, ecs.clone(), key.clone(), shutdown.clone())?;
-    write_line(&json!({ "url": server.url(), "accessKeyId": key.id() }))?;
+    let files = Efs::new(&settings.files)?;
+    let ecs = cluster(settings, &files, &shutdown)?;
+    let listen = || tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+    let server = ecs::start(listen().await?, ecs.clone(), key.clone(), shutdown.clone())?;
+    let files = efs::start(listen().await?, files, key.clone(), shutdown.clone())?;
+    write_line(&json!({
+        "url": server.url(), "filesUrl": files.url(), "accessKeyId": key.id(),
+    }))?;
     // The first line is the address, whatever is remembered of earlier tasks.
     ecs.tell_stopped();
     // What comes after the first line has no meaning; only its end has.
@@ -79,10 +88,11 @@ async fn run() -> Result<(), Failure> {
     shutdown.begin();
     ecs.idle(DRAIN).await;
     server.finished().await;
+    files.finished().await;
     Ok(())
 }
 
-fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
+fn cluster(settings: Settings, files: &Efs, shutdown: &Shutdown) -> Result<Ecs, Failure> {
     let name = settings.task_definition.rsplit('/').next();
     let (family, revision) = name
         .and_then(|name| name.split_once(':'))
@@ -96,6 +106,7 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         cluster: settings.cluster,
         log_directory: settings.log_directory,
         task_limit: TASKS,
+        files: Some(files.clone()),
     };
     let (events, work) = (TaskEvents::new(vec![rule], later), shutdown.clone());
     let ecs = match &settings.journal {
@@ -109,6 +120,8 @@ fn cluster(settings: Settings, shutdown: &Shutdown) -> Result<Ecs, Failure> {
         environment: settings.environment,
         stop_timeout: Duration::from_secs(settings.stop_timeout_s),
         supervisor: settings.supervisor,
+        volumes: settings.volumes,
+        mount_points: settings.mount_points,
     };
     // Revisions count from 1, and the one that will be asked for has to be there.
     for _ in 0..revision.parse::<u32>()? {

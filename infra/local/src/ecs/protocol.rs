@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::run_task;
+use super::{definition, run_task};
 use crate::aws_json::{self, Refusal};
 use crate::ecs::task::{StopCause, Task};
 use crate::ecs::{self, Ecs};
@@ -19,6 +19,8 @@ pub(crate) fn run(ecs: &Ecs, operation: &str, body: &[u8]) -> Result<String, Ref
         "StopTask" => stop_task(ecs, aws_json::input(body)?),
         "DescribeTasks" => describe_tasks(ecs, &aws_json::input(body)?),
         "ListTasks" => list_tasks(ecs, &aws_json::input(body)?),
+        "RegisterTaskDefinition" => definition::register(ecs, aws_json::input(body)?),
+        "DescribeTaskDefinition" => definition::describe(ecs, &aws_json::input(body)?),
         other => Err(aws_json::unknown_operation(format!(
             "{other} is not served here"
         ))),

@@ -10,9 +10,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 use crate::aws_json::Refusal;
+use crate::ecs::definition::{self, TaskDefinition};
 use crate::ecs::protocol::{check_cluster, invalid};
 use crate::ecs::task::Task;
-use crate::ecs::{self, Ecs, State, TOKEN_KEPT, TOKENS, TaskDefinition, TaskStatus, Token};
+use crate::ecs::{self, Ecs, State, TOKEN_KEPT, TOKENS, TaskStatus, Token};
 use crate::{arn, clock};
 
 /// Tasks that one RunTask may ask for.
@@ -77,8 +78,9 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     if let Some(answer) = repeated(&state, &input, &raw)? {
         return Ok(answer);
     }
-    let (revision, definition) = definition(&state, &input.task_definition)?;
-    let (command, environment) = container(&definition, &input.overrides)?;
+    let (revision, definition) = definition::find(&state, &input.task_definition)?;
+    let (command, mut environment) = container(&definition, &input.overrides)?;
+    definition.mount(ecs.files(), &mut environment)?;
     let (mut tasks, mut failures) = (Vec::new(), Vec::new());
     for _ in 0..input.count.unwrap_or(1) {
         if ecs::living(&state) >= ecs.task_limit() {
@@ -184,27 +186,6 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
 /// A request may hold secrets, so its digest is kept in its place.
 fn digest(request: &Value) -> String {
     hex::encode(Sha256::digest(request.to_string()))
-}
-
-/// `family`, `family:revision` or the ARN; without a revision, the latest.
-fn definition(state: &State, name: &str) -> Result<(u32, TaskDefinition), Refusal> {
-    let missing = || Refusal::new(400, "ClientException", "TaskDefinition not found.");
-    let name = name.rsplit('/').next().unwrap_or(name);
-    let (family, revision) = match name.split_once(':') {
-        Some((family, revision)) => (
-            family,
-            Some(revision.parse::<usize>().map_err(|_| missing())?),
-        ),
-        None => (name, None),
-    };
-    let revisions = state.definitions.get(family).ok_or_else(missing)?;
-    let revision = revision.unwrap_or(revisions.len());
-    let index = revision.checked_sub(1).ok_or_else(missing)?;
-    let definition = revisions.get(index).ok_or_else(missing)?;
-    Ok((
-        u32::try_from(revision).unwrap_or(u32::MAX),
-        definition.clone(),
-    ))
 }
 
 type Container = (Vec<String>, BTreeMap<String, String>);

@@ -41,6 +41,8 @@ pub fn definition(script: &str) -> TaskDefinition {
         environment: BTreeMap::from([("DEFINED".to_owned(), "1".to_owned())]),
         stop_timeout: Duration::from_secs(30),
         supervisor: Vec::new(),
+        volumes: Vec::new(),
+        mount_points: Vec::new(),
     }
 }
 
@@ -94,6 +96,7 @@ impl Cluster {
             cluster: "local".to_owned(),
             log_directory: logs.path().to_owned(),
             task_limit: 5,
+            files: None,
         };
         let (events_of, work) = (TaskEvents::new(rules, later), shutdown.clone());
         let ecs = match journal {

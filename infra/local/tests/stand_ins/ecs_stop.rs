@@ -89,6 +89,8 @@ fn supervised(orders: &Path) -> TaskDefinition {
     );
     TaskDefinition {
         supervisor: ["/bin/sh", "-c", &script, "--"].map(str::to_owned).to_vec(),
+        volumes: Vec::new(),
+        mount_points: Vec::new(),
         stop_timeout: Duration::from_millis(100),
         ..definition("never started by this supervisor")
     }

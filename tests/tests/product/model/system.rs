@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
-use awo_cloud::compute::Launch;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, WorkOrderId};
+use awo_execution::launcher::Launcher;
 use awo_store::runs::{Run, RunFilter};
 use awo_store::work_orders::WorkOrderFilter;
 use awo_tests::faults::Fault;
@@ -181,7 +181,7 @@ impl System {
     /// one, a sweep would, in time.
     async fn settle_tasks(&mut self, model: &Model, after_a_fault: bool) {
         let compute = &self.world.compute;
-        let launch = Launch::new(&self.world.cloud.environment).expect("settings");
+        let launcher = Launcher::new(&self.world.cloud).expect("settings");
         let all = self.runs().await;
         for (id, order) in self.orders.iter().zip(&model.orders) {
             let runs = all.iter().filter(|run| run.work_order_id == *id);
@@ -198,7 +198,7 @@ impl System {
                         let lease = lease.expect("an answer").expect("a lease");
                         let now = self.world.cloud.clock.now();
                         let start = awo_execution::start_task::start_task;
-                        start(&self.world.store, compute, &launch, &lease, now)
+                        start(&self.world.store, compute, &launcher, &lease, now)
                             .await
                             .expect("a task");
                     }

@@ -1,0 +1,146 @@
+//! `awo audit verify`: whether what the API says of a run's configuration is one whole chain.
+//! Nothing of the answers is believed; each hash is computed here.
+
+use awo_domain::RunId;
+use awo_domain::audit::chain::{self, BrokenLink, Checked, Served};
+use comfy_table::Cell;
+use serde_json::{Value, json};
+
+use crate::answers;
+use crate::arguments::{Audit, AuditAction, VerifyAudit};
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::list::{number_cell, table};
+use crate::output::Output;
+use crate::paint::clean_line;
+use crate::read::{field, run_of};
+
+/// How often both answers are read until they tell of the same moment: a run that goes on may
+/// take a snapshot between them.
+const READS: usize = 3;
+/// Letters of a value that are shown.
+const SHOWN: usize = 200;
+
+/// Does what was asked for.
+pub async fn run(client: &Client, wanted: &Audit, output: &Output) -> Result<(), Failure> {
+    let AuditAction::Verify(wanted) = &wanted.action;
+    verify(client, wanted, output).await
+}
+
+async fn verify(client: &Client, wanted: &VerifyAudit, output: &Output) -> Result<(), Failure> {
+    let run = run_of(client, &wanted.id).await?;
+    let (audit, snapshots) = read(client, &run).await?;
+    let served = Served {
+        run: &run,
+        audit: &audit,
+        snapshots: &snapshots,
+        noted_head: wanted.head.as_deref(),
+    };
+    let checked = chain::check(&served)
+        .map_err(|why| Failure::Broken(format!("the audit cannot be hashed: {why}")))?;
+    if output.json {
+        output.line(&verdict(&run, &checked).to_string())?;
+    } else {
+        show(&run, &snapshots, &checked, output)?;
+    }
+    match checked.broken {
+        None => Ok(()),
+        Some(_) => Err(Failure::NotDone),
+    }
+}
+
+/// The run's audit and its snapshots, of one moment if they agree on how many there are.
+async fn read(client: &Client, run: &RunId) -> Result<(Value, Value), Failure> {
+    let path = format!("/api/v1/audit/runs/{run}");
+    let data = async |path: &str| answers::data::<Value>(&client.get(path, &[]).await?);
+    let mut both = (Value::Null, Value::Null);
+    for _ in 0..READS {
+        both = (
+            data(&path).await?,
+            data(&format!("{path}/snapshots")).await?,
+        );
+        if both.0["snapshotsCount"] == both.1["total"] {
+            break;
+        }
+    }
+    Ok(both)
+}
+
+fn verdict(run: &RunId, checked: &Checked) -> Value {
+    let mut verdict = json!({
+        "runId": run, "intact": checked.broken.is_none(), "snapshots": checked.hashes.len(),
+    });
+    if let Some(broken) = &checked.broken {
+        verdict["broken"] = json!(broken);
+    } else if let Some(head) = checked.hashes.last() {
+        verdict["chainHead"] = json!(head);
+    }
+    verdict
+}
+
+fn show(run: &RunId, snapshots: &Value, checked: &Checked, output: &Output) -> Result<(), Failure> {
+    let broken = checked.broken.as_ref();
+    let mut rows = table(&["snapshot", "iteration", "taken", "hash", "link"]);
+    for (number, hash) in (1..).zip(&checked.hashes) {
+        let item = &snapshots["items"][number - 1];
+        let is_broken = broken.is_some_and(|link| link.snapshot == Some(number));
+        let link = match is_broken {
+            true => output.paint.bad("broken"),
+            false => output.paint.good("holds"),
+        };
+        rows.add_row(vec![
+            number_cell(number),
+            number_cell(&item["iteration"]),
+            Cell::new(clean_line(item["createdAt"].as_str().unwrap_or_default())),
+            Cell::new(hash),
+            Cell::new(link),
+        ]);
+    }
+    if !checked.hashes.is_empty() {
+        output.line(&rows.trim_fmt())?;
+        output.line("")?;
+    }
+    field(output, "run", run)?;
+    match (broken, checked.hashes.last()) {
+        (Some(link), _) => show_broken(link, output),
+        (None, None) => field(output, "chain", "empty: no runner has claimed the run"),
+        (None, Some(head)) => {
+            field(output, "chain", output.paint.good("intact"))?;
+            field(output, "chain head", head)
+        }
+    }
+}
+
+fn show_broken(link: &BrokenLink, output: &Output) -> Result<(), Failure> {
+    let place = match link.snapshot {
+        Some(number) => format!("snapshot {number}"),
+        None => "the run's audit".to_owned(),
+    };
+    let told = format!("broken at {} of {place}", link.field);
+    field(output, "chain", output.paint.bad(&told))?;
+    field(output, "expected", shown(&link.expected))?;
+    field(output, "found", shown(&link.found))?;
+    output.remark(match link.field {
+        "previousHash" => "this field or something in the snapshot before it was altered",
+        "configHash" if link.snapshot.is_some() => {
+            "this field or the configuration beside it was altered"
+        }
+        "chainHead" => {
+            "this field or something in the last snapshot was altered, or one was added or removed"
+        }
+        _ => "this field does not tell what the snapshots say",
+    });
+    Ok(())
+}
+
+/// A value in one line, as much of it as people read.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Null => "nothing".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let cut: String = text.chars().take(SHOWN).collect();
+    let more = if cut.len() < text.len() { "…" } else { "" };
+    clean_line(&format!("{cut}{more}"))
+}

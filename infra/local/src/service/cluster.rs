@@ -1,0 +1,81 @@
+//! The cluster of the service: its rule, its journal, and the task definition that the template
+//! has in the cloud.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use awo_cloud::compute::CONTAINER;
+use awo_cloud::definitions::KEPT_VOLUME;
+use serde_json::json;
+
+use super::{CLUSTER, Ending, Options};
+use crate::ecs::{Ecs, EcsSettings, MountPoint, TaskDefinition, TaskEvents, TaskRule};
+use crate::efs::Efs;
+use crate::function::Registry;
+use crate::invoke_later::{LaterInvocations, RETRY_WAITS};
+use crate::runner_environment;
+
+/// From a task's SIGTERM to its SIGKILL: the longest grace of a kill, the death of what did not
+/// heed it, and time for the runner to say how it went.
+const STOP_TIMEOUT: Duration = Duration::from_secs(55);
+/// Where a task's container has the folder that the organization's tasks share.
+const KEPT_PATH: &str = "/kept";
+
+/// The cluster with the one task definition of the deployment.
+///
+/// # Errors
+/// When the journal of tasks cannot be read.
+pub(super) fn start(
+    options: &Options,
+    base_url: &str,
+    registry: &Registry,
+    ending: &Ending,
+    files: &Efs,
+) -> io::Result<Ecs> {
+    let rule = TaskRule {
+        last_status: vec!["STOPPED".to_owned()],
+        function: "task-stopped".to_owned(),
+    };
+    let later = LaterInvocations::new(registry.clone(), ending.stores.clone(), RETRY_WAITS);
+    let settings = EcsSettings {
+        cluster: CLUSTER.to_owned(),
+        log_directory: options.log_dir.clone(),
+        task_limit: 1_000,
+        files: Some(files.clone()),
+    };
+    let (events, work) = (TaskEvents::new(vec![rule], later), ending.work.clone());
+    let ecs = match &options.data_dir {
+        Some(dir) => Ecs::restored(settings, events, work, &dir.join("ecs-tasks.jsonl"))?,
+        None => Ecs::new(settings, events, work),
+    };
+    let runner = options.runner.display().to_string();
+    let mut environment: BTreeMap<String, String> = runner_environment::of(&options.settings);
+    environment.insert("AWO_CONTROL_URL".to_owned(), base_url.to_owned());
+    environment.insert(
+        "AWO_WORKSPACE_ROOT".to_owned(),
+        options.workspace_root.display().to_string(),
+    );
+    // On one machine tasks share their disk: nothing has to be kept for them beside it, unless the
+    // service is to do as it does in the cloud.
+    let set = super::environment(&options.settings);
+    let shares = set.get("AWO_KEPT_FILE_SYSTEM").is_some();
+    if shares {
+        environment.insert("AWO_KEPT_ROOT".to_owned(), KEPT_PATH.to_owned());
+    }
+    let kept = MountPoint {
+        source_volume: KEPT_VOLUME.to_owned(),
+        container_path: KEPT_PATH.to_owned(),
+    };
+    ecs.register(TaskDefinition {
+        volumes: vec![json!({ "name": KEPT_VOLUME })],
+        mount_points: vec![kept],
+        family: "awo-runner".to_owned(),
+        container_name: CONTAINER.to_owned(),
+        command: vec![runner.clone()],
+        environment,
+        stop_timeout: STOP_TIMEOUT,
+        supervisor: vec![runner, "supervise".to_owned(), "--".to_owned()],
+    });
+    Ok(ecs)
+}
