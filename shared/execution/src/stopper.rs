@@ -12,6 +12,8 @@ use awo_domain::stop::{CONFIRM_MS, Stop};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, WorkOrderId};
 use awo_store::Store;
+use awo_store::cascades::Stopping;
+use awo_store::endings::Seen;
 use awo_store::lease::Lease;
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
@@ -31,17 +33,17 @@ const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 /// Stops runs.
 #[derive(Debug, Clone)]
 pub struct Stopper {
-    store: Store,
+    pub(crate) store: Store,
     compute: Compute,
-    clock: Clock,
-    endings: Endings,
+    pub(crate) clock: Clock,
+    pub(crate) endings: Endings,
 }
 
-/// A run that was canceled.
+/// A work order that was canceled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Canceled {
-    /// True if it had a slot.
-    pub was_running: bool,
+    /// What it was before.
+    pub was: WorkOrderStatus,
 }
 
 /// What came of a kill.
@@ -63,6 +65,14 @@ pub enum Killed {
         /// How long that was waited for.
         took: Duration,
     },
+}
+
+/// What came of writing down that a work order is to die.
+pub(crate) enum Doomed {
+    /// No process of it is to be waited for.
+    Over(Killed),
+    /// Its task is told.
+    Dies(Box<Lease>),
 }
 
 /// A work order, its newest run, and the run's lease while its slot is taken.
@@ -103,10 +113,9 @@ impl Stopper {
             if status.is_terminal() {
                 return Err(is_over("work order", status.as_str()));
             }
-            if self.try_cancel(org, &found, stop, false).await? {
-                return Ok(Canceled {
-                    was_running: found.lease.is_some(),
-                });
+            if self.try_cancel(org, &found, &of_all(stop), false).await? {
+                self.tell_family(org, &found.order).await;
+                return Ok(Canceled { was: status });
             }
         }
         Err(Error::internal("cancel: the run kept changing"))
@@ -128,7 +137,8 @@ impl Stopper {
                 };
                 return Err(is_over("run", status));
             }
-            if self.try_cancel(org, &found, stop, false).await? {
+            if self.try_cancel(org, &found, &of_all(stop), false).await? {
+                self.tell_family(org, &found.order).await;
                 return Ok(());
             }
         }
@@ -136,7 +146,7 @@ impl Stopper {
     }
 
     /// Kills the processes of a work order, and returns when they are known to be dead, or when
-    /// that could not be known in time.
+    /// that could not be known in time. Its children are killed as well if the client means them.
     ///
     /// # Errors
     /// [`Error::NotFound`], or internal.
@@ -145,25 +155,52 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         wish: Wish,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
+        let (order, doomed) = self.doom(org, id, wish, stopping).await?;
+        match doomed {
+            Doomed::Over(killed) => {
+                self.tell_family(org, &order).await;
+                Ok(killed)
+            }
+            Doomed::Dies(lease) => {
+                let (dead, ()) = tokio::join!(
+                    self.see_dead(&lease, wish, began),
+                    self.tell_family(org, &order)
+                );
+                dead
+            }
+        }
+    }
+
+    /// Writes down that a work order is to die, and tells its task; it may be over by that.
+    pub(crate) async fn doom(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        wish: Wish,
+        stopping: &Stopping<'_>,
+    ) -> Result<(WorkOrder, Doomed), Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
-            if found.order.status.is_terminal() {
+            let status = found.order.status;
+            if status.is_terminal() {
                 self.escalate(&found).await?;
-                return Ok(Killed::HadEnded(found.order.status));
+                return Ok((found.order, Doomed::Over(Killed::HadEnded(status))));
             }
-            let claimed = |lease: &&Lease| lease.token_hash.is_some();
+            let waits = status == WorkOrderStatus::WaitingForChildren;
+            let claimed = |lease: &&Lease| lease.token_hash.is_some() && !waits;
             let Some(lease) = found.lease.as_ref().filter(claimed) else {
-                if self.try_cancel(org, &found, stop, true).await? {
-                    return Ok(Killed::NothingRan);
+                if self.try_cancel(org, &found, stopping, true).await? {
+                    return Ok((found.order, Doomed::Over(Killed::NothingRan)));
                 }
                 continue;
             };
-            if self.wish_dead(lease, &found.run, wish, stop).await? {
+            if self.wish_dead(lease, &found, wish, stopping).await? {
                 self.ring_task(lease).await;
-                return self.see_dead(lease, wish, began).await;
+                let lease = Box::new(lease.clone());
+                return Ok((found.order, Doomed::Dies(lease)));
             }
         }
         Err(Error::internal("kill: the run kept changing"))
@@ -186,22 +223,29 @@ impl Stopper {
         &self,
         org: &OrgId,
         found: &Found,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
         unclaimed: bool,
     ) -> Result<bool, Error> {
-        let (run, now) = (&found.run, self.clock.now());
-        let Some(lease) = &found.lease else {
-            return match run.status {
-                RunStatus::Queued => self.store.cancel_waiting(org, run, stop, now).await,
-                _ => Ok(false),
-            };
-        };
+        let (order, run, now) = (&found.order, &found.run, self.clock.now());
+        let waits = order.status == WorkOrderStatus::WaitingForChildren;
+        if found.lease.is_none() && run.status == RunStatus::Queued {
+            let waiting = self.store.cancel_waiting(org, (order, run), stopping, now);
+            return waiting.await;
+        }
+        if found.lease.is_none() && !waits {
+            return Ok(false);
+        }
         let ending = self.endings.ending(run, RunEnd::Canceled, now);
+        let seen = Seen {
+            order,
+            run,
+            leased: found.lease.is_some(),
+        };
         let canceled = self
             .store
-            .cancel_leased(org, run, &ending, stop, unclaimed, now)
+            .cancel_begun(org, &seen, &ending, *stopping, unclaimed, now)
             .await?;
-        if canceled {
+        if let Some(lease) = found.lease.as_ref().filter(|_| canceled) {
             self.ring_task(lease).await;
         }
         Ok(canceled)
@@ -211,15 +255,21 @@ impl Stopper {
     async fn wish_dead(
         &self,
         lease: &Lease,
-        run: &Run,
+        found: &Found,
         wish: Wish,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
     ) -> Result<bool, Error> {
         if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
             return Ok(true);
         }
         self.store
-            .wish_dead(lease, run, wish, stop, self.clock.now())
+            .wish_dead(
+                lease,
+                (&found.order, &found.run),
+                wish,
+                stopping,
+                self.clock.now(),
+            )
             .await
     }
 
@@ -238,13 +288,18 @@ impl Stopper {
         Ok(())
     }
 
+    async fn find_task(&self, lease: &Lease) -> Result<Option<String>, Error> {
+        let (org, token) = (&lease.org_id, &lease.client_token);
+        self.compute.find_task(org, token).await
+    }
+
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
     /// yet cannot be told; its runner's claim will be refused.
     pub(crate) async fn ring_task(&self, lease: &Lease) {
         let rung = async {
             let task = match &lease.task_arn {
                 Some(task) => Some(task.clone()),
-                None => self.compute.find_task(&lease.org_id, &lease.run_id).await?,
+                None => self.find_task(lease).await?,
             };
             match task {
                 Some(task) => self.compute.stop_task(&task, "stopped by a client").await,
@@ -304,7 +359,7 @@ impl Stopper {
         let task = match &lease.task_arn {
             Some(task) => task.clone(),
             None => {
-                let found = self.compute.find_task(&lease.org_id, &lease.run_id).await?;
+                let found = self.find_task(&lease).await?;
                 match found {
                     Some(task) => task,
                     // Its start was not noted: its end will be told by its event, or the sweep.
@@ -337,6 +392,14 @@ impl Stopper {
             RunStatus::Succeeded => Killed::HadEnded(WorkOrderStatus::Succeeded),
             _ => Killed::HadEnded(WorkOrderStatus::Failed),
         })
+    }
+}
+
+/// A cancel that means the children, too.
+fn of_all(stop: &Stop) -> Stopping<'_> {
+    Stopping {
+        stop,
+        children: Some(Wish::Cancel),
     }
 }
 
