@@ -9,6 +9,8 @@
 mod audit;
 mod authorisation;
 mod bad_input;
+mod cascades;
+mod children;
 mod costs;
 mod crash_points;
 mod diff;
