@@ -23,6 +23,10 @@ use sha2::{Digest, Sha256};
 use crate::State;
 use crate::runner::{body, checked_commit, reporter};
 
+/// Most faults that an agent is told, and longest one, in characters.
+const MAX_ERRORS: usize = 50;
+const MAX_ERROR: usize = 500;
+
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let asked: Children = body(request)?;
@@ -63,8 +67,13 @@ struct Kept {
 }
 
 impl Kept {
-    fn refusal(errors: Vec<String>, in_vain: Vec<WorkOrderId>) -> Kept {
+    /// What an agent wrote may be wrong in any number of places: some are enough, and fit.
+    fn refusal(mut errors: Vec<String>, in_vain: Vec<WorkOrderId>) -> Kept {
         let opened = Vec::new();
+        errors.truncate(MAX_ERRORS);
+        for error in &mut errors {
+            *error = error.chars().take(MAX_ERROR).collect();
+        }
         Kept {
             answer: ChildrenAnswer { opened, errors },
             in_vain,

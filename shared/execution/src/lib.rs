@@ -3,6 +3,7 @@
 //! to be repeated, doubled, or taken over by the sweep.
 
 pub mod cascades;
+mod deaths;
 pub mod dispatcher;
 pub mod endings;
 pub mod parents;

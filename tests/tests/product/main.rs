@@ -14,6 +14,7 @@ mod children;
 mod costs;
 mod crash_points;
 mod diff;
+mod families;
 mod house;
 mod http_api;
 mod http_lists;
