@@ -1,11 +1,12 @@
 //! A run whose runner is the test: it gets its slot without a task, and the test says over the
 //! control API what happens in it, and when.
 
-use awo_domain::money::MicroCredits;
-use awo_domain::{OrgId, RunId, TransactionId, WorkOrderId};
+use awo_cloud::Cloud;
+use awo_cloud::compute::Gone;
+use awo_domain::{OrgId, RunId, WorkOrderId};
+use awo_execution::endings::Endings;
 use awo_store::Store;
 use awo_store::lease::Lease;
-use awo_store::settlement::Charge;
 use awo_store::tally::QueueLimits;
 use serde_json::{Value, json};
 
@@ -25,8 +26,11 @@ pub struct DrivenRun {
     pub work_order_id: WorkOrderId,
     org: OrgId,
     store: Store,
+    cloud: Cloud,
     runner: Client,
     claim: Value,
+    /// What the claim was answered with.
+    pub spec: Value,
     told: u64,
 }
 
@@ -43,15 +47,7 @@ impl DrivenRun {
             .expect("a waiting entry");
         let (work_order_id, run_id) = (&entry.work_order_id, &entry.run_id);
         let secret = cloud.mint.secret();
-        let came = entry.enqueued_at;
-        let lease = Lease::new(
-            &service.org,
-            run_id,
-            work_order_id,
-            secret.clone(),
-            came,
-            now,
-        );
+        let lease = Lease::of_entry(&service.org, entry, secret.clone(), now);
         let dispatched = store.dispatch(&queue, entry, &lease, SLOTS, now).await;
         assert_eq!(
             dispatched.expect("a slot"),
@@ -68,8 +64,10 @@ impl DrivenRun {
             work_order_id: work_order_id.clone(),
             org: service.org.clone(),
             store,
+            cloud: cloud.clone(),
             runner,
             claim,
+            spec: claimed.body,
             told: 0,
         }
     }
@@ -123,24 +121,43 @@ impl DrivenRun {
             .await;
     }
 
+    /// Leaves the compute for its children; its slot stays taken.
+    pub async fn wait(&self) {
+        let branch = format!("awo/{}", self.run_id);
+        self.finish(json!({
+            "type": "waiting", "base": "b0", "commit": "c1", "branch": branch, "sessionId": "s1",
+        }))
+        .await;
+    }
+
+    /// Asks for children, as an agent would in its first iteration.
+    pub async fn ask(&self, children: &Value) -> Answer {
+        let branch = format!("awo/{}", self.run_id);
+        let body = json!({
+            "iteration": 1, "commit": "c1", "branch": branch, "children": children,
+        });
+        self.control("children", &body).await
+    }
+
     async fn finish(&self, outcome: Value) {
-        let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": [] });
-        let finished = self.control("finish", &body).await;
+        let finished = self.say_last(outcome).await;
         assert_eq!(finished.status, 200, "{}", finished.text);
     }
 
-    /// Gives the slot back, as when the compute is known to be gone.
+    /// Says a last word, whatever the answer is.
+    pub async fn say_last(&self, outcome: Value) -> Answer {
+        let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": [] });
+        self.control("finish", &body).await
+    }
+
+    /// The compute is known to be gone: the slot comes back, and a run that is not over and does
+    /// not wait for its children is lost.
     pub async fn free_slot(&self) {
-        let run = self.store.run(&self.org, &self.run_id).await;
-        let run = run.expect("the run").expect("a run");
         let lease = self.store.lease(&self.org, &self.run_id).await;
         let lease = lease.expect("the lease").expect("a lease");
-        let now = run.completed_at.expect("the end of the run");
-        let charge = Charge {
-            cost: MicroCredits::ZERO,
-            transaction_id: TransactionId::new(now, 0),
-        };
-        let returned = self.store.return_slot(&lease, &run, &charge, now).await;
-        assert!(returned.expect("a slot"));
+        let endings = Endings::new(&self.cloud).expect("settings");
+        let now = self.cloud.clock.now();
+        let gone = endings.compute_gone(&lease, &Gone::default(), now).await;
+        gone.expect("a slot");
     }
 }

@@ -12,6 +12,7 @@ pub mod contract;
 pub mod door;
 pub mod driven;
 pub mod everything;
+mod family_rules;
 pub mod faults;
 pub mod functions;
 pub mod invoke;

@@ -9,12 +9,15 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;
 
+use crate::family_rules::is_suspended;
+
 /// The partitions of an organization, without those of single runs.
 const PARTITIONS: [(&str, &[&str]); 2] = [
     (
         "AWO_WORK_TABLE",
         &[
-            "", "#wo", "#run", "#queue", "#lease", "#idem", "#purge", "#usage", "#day", "#again",
+            "", "#wo", "#run", "#queue", "#waiting", "#cascade", "#lease", "#idem", "#purge",
+            "#usage", "#day", "#again",
         ],
     ),
     (
@@ -103,6 +106,14 @@ impl Dump {
             items.extend(query(client, &work, org, &format!("#{run}#event")).await);
             items.extend(query(client, &work, org, &format!("#{run}#audit")).await);
         }
+        let orders: Vec<String> = items
+            .iter()
+            .filter(|(pk, _, order)| pk == "#wo" && number(order, "children") > 0)
+            .map(|(_, sk, _)| sk.clone())
+            .collect();
+        for order in orders {
+            items.extend(query(client, &work, org, &format!("#{order}#child")).await);
+        }
         Dump { items }
     }
 
@@ -116,7 +127,7 @@ impl Dump {
             .collect()
     }
 
-    fn one(&self, partition: &str, sk: &str) -> Option<&Value> {
+    pub(crate) fn one(&self, partition: &str, sk: &str) -> Option<&Value> {
         self.items
             .iter()
             .find(|(pk, s, _)| pk == partition && s == sk)
@@ -151,7 +162,8 @@ impl Dump {
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let quiet = |partition| self.partition(partition).is_empty();
-        quiet("#lease") && quiet("#queue") && quiet("#purge") && self.reserved() == 0
+        let partitions = ["#lease", "#queue", "#purge", "#waiting", "#cascade"];
+        partitions.into_iter().all(quiet) && self.reserved() == 0
     }
 
     /// What is wrong, if anything.
@@ -315,9 +327,8 @@ impl Dump {
             ));
         }
         let waits = self.waits(&id);
-        if (status == "queued") != waits
-            || (["building", "running"].contains(&status.as_str()) && !leased)
-        {
+        let needs_slot = ["building", "running"].contains(&status.as_str()) && !is_suspended(run);
+        if (!is_suspended(run) && (status == "queued") != waits) || (needs_slot && !leased) {
             broken.push(format!(
                 "{id} is {status}, waits: {waits}, has a slot: {leased}"
             ));
@@ -351,7 +362,7 @@ impl Dump {
         }
     }
 
-    fn waits(&self, run_id: &str) -> bool {
+    pub(crate) fn waits(&self, run_id: &str) -> bool {
         self.partition("#queue")
             .iter()
             .any(|entry| text(entry, "runId") == run_id)
@@ -365,12 +376,17 @@ impl Dump {
         };
         let run_status = text(run, "status");
         let agree = match status.as_str() {
-            "running" => ["building", "running"].contains(&run_status.as_str()),
+            "running" => {
+                ["building", "running"].contains(&run_status.as_str()) && !is_suspended(run)
+            }
+            "waiting_for_children" => is_suspended(run),
+            "integrating" => run_status == "running" && run.get("resumedAt").is_some(),
             other => run_status == other,
         };
         if !agree {
             broken.push(format!("{id} is {status} and its run is {run_status}"));
         }
+        self.check_family(order, run, broken);
     }
 }
 

@@ -9,6 +9,7 @@ use awo_domain::template::Hooks;
 use awo_domain::work_order::{Limits, Order, TenantContext};
 use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
+use awo_store::cascades::Stopping;
 use awo_store::tally::QueueLimits;
 use awo_store::work_orders::NewWorkOrder;
 
@@ -45,6 +46,7 @@ impl<'a> Seed<'a> {
             run_id: RunId::new(at, self.cloud.mint.random(at)),
             order: order(tenant),
             depth: 0,
+            asked_by: None,
             max_iterations: 1,
             hold: MicroCredits::from_credits(1),
             now: at,
@@ -64,8 +66,14 @@ impl<'a> Seed<'a> {
             reason: None,
             requested_at: at,
         };
-        let canceled = self.store.cancel_waiting(self.org, &run, &stop, at).await;
-        assert!(canceled.expect("a cancel"));
+        let stopping = Stopping {
+            stop: &stop,
+            children: None,
+        };
+        let order = new.work_order();
+        let store = &self.store;
+        let canceled = store.cancel_waiting(self.org, (&order, &run), &stopping, at);
+        assert!(canceled.await.expect("a cancel"));
         new
     }
 }
@@ -92,6 +100,7 @@ fn order(tenant: Option<&str>) -> Order {
         },
         limits: Limits::default(),
         parent_id: None,
+        start_commit: None,
         metadata: std::collections::BTreeMap::new(),
     }
 }

@@ -89,6 +89,13 @@ impl World {
         let ecs = cluster(logs.path().to_owned(), &shutdown);
         let ecs_server =
             ecs::start(listener().await, ecs.clone(), key.clone(), shutdown.clone()).expect("ECS");
+        let secrets = awo_local::secrets::start(
+            listener().await,
+            &logs.path().join("secrets.json"),
+            key.clone(),
+            shutdown.clone(),
+        )
+        .expect("Secrets Manager");
         let settings: BTreeMap<String, String> = [
             ("AWS_REGION", REGION.to_owned()),
             ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
@@ -96,7 +103,7 @@ impl World {
             ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url()),
             ("AWS_ENDPOINT_URL_SQS", sqs.url()),
             ("AWS_ENDPOINT_URL_ECS", ecs_server.url()),
-            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", ecs_server.url()),
+            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url()),
             ("AWO_WORK_TABLE", "work".to_owned()),
             ("AWO_LEDGER_TABLE", "ledger".to_owned()),
             ("AWO_SETTINGS_TABLE", "settings".to_owned()),

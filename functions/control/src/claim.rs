@@ -1,8 +1,8 @@
 //! `POST /control/claim`: the nonce for the right to a token, and all that the run needs.
 
 use awo_domain::agent::Agent;
-use awo_domain::control::{Claim, GitCredential, ModelKey, Provider, RunSpec, Tariff};
-use awo_domain::money::MicroCredits;
+use awo_domain::control::{Claim, GitCredential, ModelKey, Provider, Resumption, RunSpec, Tariff};
+use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
@@ -39,11 +39,16 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         max_iterations: profile.max_iterations(order.asked_iterations),
         profile,
         snapshot_id: SnapshotId::new(now, state.mint.random(now)),
+        resumes: run.resumed_at.is_some(),
     };
     let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
-    Answer::ok(spec(state, org, order, &run, goes_by, credentials))
+    let resumption = resumption(state, &org, &order, &run).await?;
+    Answer::ok(RunSpec {
+        resumption,
+        ..spec(state, org, order, &run, goes_by, credentials)
+    })
 }
 
 /// The lease of the run with all that it is about, if the nonce is good or the token is the one
@@ -98,14 +103,49 @@ fn spec(
         allow_file_repositories: state.allow_file_repositories,
         agent: order.agent,
         asked_iterations: order.asked_iterations,
-        max_duration_ms: profile.max_duration_ms(order.limits.max_duration_ms),
+        max_duration_ms: profile
+            .max_duration_ms(order.limits.max_duration_ms)
+            .saturating_sub(run.earlier_compute_ms()),
         profile,
         plugins,
-        max_credits: MicroCredits::from_micro(run.hold_micro).to_decimal(),
+        max_credits: left_to_spend(state, run).to_decimal(),
         tariff: Tariff::new(state.rates, state.prices.own()),
-        start_commit: None,
+        start_commit: order.start_commit,
         resumption: None,
     }
+}
+
+/// The hold, without what the compute before this runner's cost: it counts its own.
+fn left_to_spend(state: &State, run: &Run) -> MicroCredits {
+    let earlier_ms = run.suspension.as_ref().map_or(0, |left| left.compute_ms);
+    let earlier = state.rates.cost(NanoUsd::ZERO, earlier_ms);
+    let hold = MicroCredits::from_micro(run.hold_micro);
+    MicroCredits::ZERO.max(hold.minus(earlier))
+}
+
+/// What a run had come to that comes back from its children, and what they have done.
+async fn resumption(
+    state: &State,
+    org: &OrgId,
+    order: &WorkOrder,
+    run: &Run,
+) -> Result<Option<Resumption>, Error> {
+    let Some(left) = run.suspension.as_ref().filter(|_| run.resumed_at.is_some()) else {
+        return Ok(None);
+    };
+    let family = state.store.family(org, order, run).await?;
+    let commits = run.base.clone().zip(run.commit.clone());
+    let (base, commit) =
+        commits.ok_or_else(|| Error::internal("a run left its compute without a commit"))?;
+    Ok(Some(Resumption {
+        base,
+        commit,
+        branch: run.branch.clone(),
+        iterations: run.iteration,
+        usage: run.usage.iter().map(|one| one.usage.clone()).collect(),
+        session_id: left.session_id.clone(),
+        children: family.results(&order.source.repository),
+    }))
 }
 
 /// The organization's token for the host that the repository is on, if it has set one.

@@ -10,10 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use lambda_http::Request;
 
 use crate::State;
-use crate::runner::{body, reporter};
-
-/// Longest name of a commit, in characters.
-const MAX_COMMIT: usize = 64;
+use crate::runner::{body, checked_commit, reporter};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
@@ -30,11 +27,7 @@ fn checked(sent: SnapshotDiff) -> Result<Diff, Error> {
         ("/baseCommit", &sent.base_commit),
         ("/commit", &sent.commit),
     ] {
-        let is_hex = commit.bytes().all(|b| b.is_ascii_hexdigit());
-        if !is_hex || !(1..=MAX_COMMIT).contains(&commit.len()) {
-            let message = format!("must be 1 to {MAX_COMMIT} hex digits");
-            return Err(Error::invalid(path, message));
-        }
+        checked_commit(path, commit)?;
     }
     let gzip = STANDARD
         .decode(&sent.diff)

@@ -1,26 +1,30 @@
 //! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run, priced; settled at once, or,
-//! where a client stopped it, when its compute is gone.
+//! where a client stopped it, when its compute is gone. A run with children leaves its compute
+//! until they have ended, whether its runner knows of them or not.
 
-use awo_domain::control::{Finish, Outcome, Wish};
+use awo_domain::control::{Finish as Report, Outcome, Wish};
 use awo_domain::run::{RunEnd, RunError};
+use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{ModelUsage, sum_by_model};
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_http::Answer;
 use awo_store::endings::Ending;
+use awo_store::finishes::{Finish, Stands};
 use awo_store::runs::{PricedUsage, Run};
 use awo_store::settlement::Charge;
+use awo_store::suspension::Leave;
 use lambda_http::Request;
 
 use crate::State;
-use crate::runner::{body, checked, checked_usage, reporter};
+use crate::runner::{body, checked, checked_commit, checked_usage, reporter};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
-    let finish: Finish = body(request)?;
+    let finish: Report = body(request)?;
     checked(&finish.events)?;
     checked_usage("/usage", &finish.usage)?;
-    checked_code(&finish.outcome)?;
+    checked_outcome(&finish.outcome)?;
     let usage = priced(state, sum_by_model(&finish.usage), now);
     let charge = |run: &Run| Charge {
         cost: state
@@ -28,21 +32,35 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
             .cost(PricedUsage::total(&usage), run.compute_ms(now)),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
     };
-    let ending = |run: &Run, wish| ending(run, wish, &finish, &usage, charge(run));
+    let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands.run));
     let pricing = |usage| priced(state, usage, now);
-    let answer = state
-        .store
-        .finish(&by, &finish.events, &ending, &pricing, now)
-        .await?;
-    Answer::ok(answer)
+    let store = &state.store;
+    let finished = store.finish(&by, &finish.events, &finishing, &pricing, now);
+    let finished = finished.await?;
+    if let Some(order) = &finished.ended {
+        state.endings.tell_parent(&by.org, order, now).await;
+    }
+    Answer::ok(finished.answer)
 }
 
-fn checked_code(outcome: &Outcome) -> Result<(), Error> {
+fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Failed { code, .. } if !code.is_runners_to_say() => Err(Error::invalid(
             "/outcome/code",
             "must not be one that only the service may say",
         )),
+        Outcome::Waiting {
+            base,
+            commit,
+            branch,
+            ..
+        } => {
+            checked_commit("/outcome/base", base)?;
+            checked_commit("/outcome/commit", commit)?;
+            let branch = Branch::parse(branch);
+            branch.map_err(|why| Error::invalid("/outcome/branch", why))?;
+            Ok(())
+        }
         _ => Ok(()),
     }
 }
@@ -58,37 +76,85 @@ pub fn priced(state: &State, usage: Vec<ModelUsage>, now: Timestamp) -> Vec<Pric
         .collect()
 }
 
-fn ending(
-    run: &Run,
-    wish: Option<Wish>,
-    finish: &Finish,
+fn finishing(
+    stands: &Stands<'_>,
+    finish: &Report,
     usage: &[PricedUsage],
     charge: Charge,
-) -> Result<Ending, Error> {
-    let (branch, pr_url) = match &finish.outcome {
-        Outcome::Succeeded { branch, pr_url, .. } => (branch.clone(), pr_url.clone()),
-        _ => (None, None),
+) -> Result<Finish, Error> {
+    let (run, wish) = (stands.run, stands.wish);
+    let leaves = stands.has_children && wish.is_none();
+    let pr_url = match &finish.outcome {
+        Outcome::Succeeded { pr_url, .. } => pr_url.clone(),
+        _ => None,
     };
-    let (end, commit) = match &finish.outcome {
-        Outcome::Succeeded { commit, .. } => (RunEnd::Succeeded, commit),
+    let (end, commit, branch) = match &finish.outcome {
+        Outcome::Succeeded { .. } | Outcome::Waiting { .. } if leaves => {
+            return Ok(Finish::Leaves(Box::new(leave(run, finish, usage)?)));
+        }
+        Outcome::Succeeded { commit, branch, .. } if !stands.has_children => {
+            (RunEnd::Succeeded, commit.clone(), branch.clone())
+        }
+        Outcome::Waiting { .. } if wish.is_none() => {
+            let why = "this run has no children that it could wait for";
+            return Err(Error::Conflict(why.to_owned()));
+        }
+        Outcome::Succeeded { commit, .. } => (end_of_stop(run, wish, false)?, commit.clone(), None),
+        Outcome::Waiting { commit, .. } => {
+            let commit = Some(commit.clone());
+            (end_of_stop(run, wish, false)?, commit, None)
+        }
         Outcome::Failed {
             code,
             message,
             commit,
-        } => (RunEnd::Failed(RunError::new(*code, message)), commit),
-        Outcome::Waiting { .. } => {
-            return Err(Error::Conflict("this run has no open children".to_owned()));
+        } => {
+            let error = RunError::new(*code, message);
+            (RunEnd::Failed(error), commit.clone(), None)
         }
-        Outcome::Stopped { forced, commit } => (end_of_stop(run, wish, *forced)?, commit),
+        Outcome::Stopped { forced, commit } => {
+            (end_of_stop(run, wish, *forced)?, commit.clone(), None)
+        }
     };
-    Ok(Ending {
+    Ok(Finish::Ends(Box::new(Ending {
         end,
         iterations: finish.iterations.min(run.max_iterations),
-        commit: commit.clone(),
+        commit,
         branch,
         pr_url,
         usage: usage.to_vec(),
         charge,
+    })))
+}
+
+/// What a run has come to that goes on when its children have ended. One whose children a client
+/// made does not know of them: to its runner it is done.
+fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Error> {
+    let (base, commit, branch, session_id) = match &finish.outcome {
+        Outcome::Waiting {
+            base,
+            commit,
+            branch,
+            session_id,
+        } => (
+            Some(base.clone()),
+            Some(commit.clone()),
+            Some(branch.clone()),
+            session_id.clone(),
+        ),
+        Outcome::Succeeded { commit, branch, .. } => (None, commit.clone(), branch.clone(), None),
+        Outcome::Failed { .. } | Outcome::Stopped { .. } => (None, None, None, None),
+    };
+    let newest = commit.or_else(|| run.commit.clone());
+    let base = base.or_else(|| run.base.clone()).or_else(|| newest.clone());
+    let base = base.ok_or_else(|| Error::Conflict("this run has begun nothing yet".to_owned()))?;
+    Ok(Leave {
+        commit: newest.unwrap_or_else(|| base.clone()),
+        base,
+        branch,
+        session_id,
+        iterations: finish.iterations.min(run.max_iterations),
+        usage: usage.to_vec(),
     })
 }
 

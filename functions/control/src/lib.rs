@@ -1,10 +1,11 @@
-//! The runner's own API: trading the nonce for a token, reporting, what agents wrote and what
-//! runs have changed, finishing. What a run goes by is audited as the runner is told it.
+//! The runner's own API: trading the nonce for a token, reporting, what agents wrote, what runs
+//! have changed and which children they ask for, finishing. What a run goes by is audited as the runner is told it.
 //!
 //! A runner is one of our programs on a machine where hostile code runs, so its word is checked
 //! like any other: who it is by nonce or token, what it says by shape and range, and it can
 //! speak of its own run only.
 
+mod children;
 mod claim;
 mod diff;
 mod finish;
@@ -15,13 +16,18 @@ mod verification;
 
 use std::sync::Arc;
 
+use awo_cloud::queue::RunQueue;
 use awo_cloud::secrets::Secrets;
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::ledger::Rates;
 use awo_domain::{Error, Resource, Timestamp};
+use awo_execution::endings::Endings;
+use awo_execution::stopper::Stopper;
+use awo_http::opening::Opening;
 use awo_http::{Answer, HttpFunction, routes};
 use awo_pricing::Prices;
 use awo_store::Store;
+use awo_store::tally::QueueLimits;
 use lambda_http::{Request, RequestExt};
 
 struct State {
@@ -31,6 +37,11 @@ struct State {
     prices: Prices,
     rates: Rates,
     allow_file_repositories: bool,
+    queue: RunQueue,
+    limits: QueueLimits,
+    opening: Opening,
+    endings: Endings,
+    stopper: Stopper,
 }
 
 /// The function `control`.
@@ -45,6 +56,11 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         prices: prices(cloud)?,
         rates: settings::rates(&cloud.environment)?,
         allow_file_repositories: settings::allow_file_repositories(&cloud.environment),
+        queue: cloud.run_queue()?,
+        limits: settings::queue_limits(&cloud.environment)?,
+        opening: Opening::new(cloud)?,
+        endings: Endings::new(cloud)?,
+        stopper: Stopper::new(cloud)?,
     };
     Ok(HttpFunction::for_runner(cloud, state, handle))
 }
@@ -70,6 +86,8 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         report::handle(&state, &request, now).await
     } else if routes::FINISH.matches(path) {
         finish::handle(&state, &request, now).await
+    } else if routes::OPEN_CHILDREN.matches(path) {
+        children::handle(&state, &request, now).await
     } else if routes::KEEP_LOG.matches(path) {
         log::handle(&state, &request, now).await
     } else if routes::CLAIM_VERIFICATION.matches(path) {

@@ -12,6 +12,8 @@ use sha2::{Digest, Sha256};
 
 /// Largest body of a runner, in bytes.
 const MAX_BODY_BYTES: usize = 1_048_576;
+/// Longest name of a commit, in characters.
+const MAX_COMMIT: usize = 64;
 /// Largest event, in bytes of JSON: a timeline event is one item.
 const MAX_EVENT_BYTES: usize = 300_000;
 
@@ -83,6 +85,16 @@ pub fn checked(events: &[NumberedEvent]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The name of a commit.
+pub fn checked_commit(path: &str, commit: &str) -> Result<(), Error> {
+    let is_hex = commit.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_hex && (1..=MAX_COMMIT).contains(&commit.len()) {
+        return Ok(());
+    }
+    let message = format!("must be 1 to {MAX_COMMIT} hex digits");
+    Err(Error::invalid(path, message))
 }
 
 /// Usage that can be true.

@@ -33,14 +33,17 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Answer, Error> {
         requested_at: call.now,
     };
     let canceled = stopper.cancel(call.org(), &id, &stop).await?;
-    let message = match canceled.was_running {
-        true => "the work order is canceled; its processes are being stopped",
-        false => "the work order is canceled; it had not started",
+    let message = match canceled.was {
+        WorkOrderStatus::Queued => "the work order is canceled; it had not started",
+        WorkOrderStatus::WaitingForChildren => {
+            "the work order is canceled; it was waiting for its children, which are canceled too"
+        }
+        _ => "the work order is canceled; its processes are being stopped",
     };
     Answer::ok(CanceledShape {
         id: &id,
         status: WorkOrderStatus::Canceled,
         message,
-        was_running: canceled.was_running,
+        was_running: canceled.was.has_slot(),
     })
 }

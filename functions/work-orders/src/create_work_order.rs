@@ -3,28 +3,24 @@
 use std::sync::Arc;
 
 use awo_cloud::queue::RunQueue;
-use awo_cloud::{Cloud, Mint, SetupError, settings};
-use awo_domain::money::MicroCredits;
-use awo_domain::profile::{Profile, resolve_built_in};
+use awo_cloud::{Cloud, SetupError, settings};
+use awo_domain::Error;
+use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
-use awo_domain::{Error, RunId, WorkOrderId};
+use awo_http::opening::Opening;
+use awo_http::order::{Named, named_parent, named_profile, named_template, read_order};
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::idempotency::IdempotentRequest;
-use awo_store::profiles::json;
 use awo_store::tally::QueueLimits;
-use awo_store::work_orders::{Created, NewWorkOrder};
-
-use crate::order::{Defaults, Named, named_parent, named_profile, named_template, read_order};
+use awo_store::work_orders::Created;
 
 struct State {
     store: Store,
     queue: RunQueue,
-    mint: Mint,
     limits: QueueLimits,
-    hold: MicroCredits,
-    defaults: Defaults,
+    opening: Opening,
 }
 
 /// The function `create-work-order`.
@@ -32,17 +28,11 @@ struct State {
 /// # Errors
 /// When a setting is missing.
 pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
-    let environment = &cloud.environment;
     let state = State {
         store: cloud.store()?,
         queue: cloud.run_queue()?,
-        mint: cloud.mint.clone(),
-        limits: settings::queue_limits(environment)?,
-        hold: settings::default_hold(environment)?,
-        defaults: Defaults {
-            agent: settings::default_agent(environment)?,
-            allow_file_repositories: settings::allow_file_repositories(environment),
-        },
+        limits: settings::queue_limits(&cloud.environment)?,
+        opening: Opening::new(cloud)?,
     };
     HttpFunction::keyed(cloud, &routes::CREATE_WORK_ORDER, state, handle)
 }
@@ -54,7 +44,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         Ok(read) => read,
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
     };
-    let new = new_work_order(&state, &call, order, &profile, depth)?;
+    let new = state
+        .opening
+        .work_order(call.org(), order, &profile, depth, call.now)?;
     let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
     let remembered = idempotent
         .as_ref()
@@ -104,7 +96,7 @@ impl State {
             profile,
             parent: parent.as_ref(),
         };
-        let (order, profile) = read_order(call.object()?, &self.defaults, named)?;
+        let (order, profile) = read_order(call.object()?, &self.opening.defaults, named)?;
         Ok((order, profile, parent.map_or(0, |parent| parent.depth + 1)))
     }
 }
@@ -126,32 +118,4 @@ async fn answered_before(
         Ok(None) | Err(Error::IdempotencyMismatch) => Err(error),
         Err(failed) => Err(failed),
     }
-}
-
-fn new_work_order(
-    state: &State,
-    call: &Call,
-    order: Order,
-    profile: &Profile,
-    depth: u32,
-) -> Result<NewWorkOrder, Error> {
-    let id = WorkOrderId::new(call.now, state.mint.random(call.now));
-    let kept_profile = match resolve_built_in(&profile.name) {
-        Some(_) => None,
-        None => Some(json(profile)?),
-    };
-    let of_profile = profile.execution_limits.max_credits;
-    Ok(NewWorkOrder {
-        org: call.org().clone(),
-        id,
-        run_id: RunId::new(call.now, state.mint.random(call.now)),
-        depth,
-        max_iterations: profile.max_iterations(order.max_iterations),
-        kept_profile,
-        hold: (order.limits.max_credits)
-            .or(of_profile)
-            .unwrap_or(state.hold),
-        order,
-        now: call.now,
-    })
 }

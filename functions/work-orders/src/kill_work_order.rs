@@ -12,6 +12,7 @@ use awo_execution::stopper::{Killed, Stopper};
 use awo_http::body::Object;
 use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
+use awo_store::cascades::Stopping;
 
 /// The function `kill-work-order`.
 ///
@@ -31,7 +32,11 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
     let (wish, stop) = read(call.object_or_nothing()?, call.now)?;
     Ok(Reply::late(async move {
-        let killed = stopper.kill(call.org(), &id, wish, &stop).await?;
+        let stopping = Stopping {
+            stop: &stop,
+            children: Some(wish),
+        };
+        let killed = stopper.kill(call.org(), &id, wish, &stopping).await?;
         Answer::ok(shape(&id, &killed))
     }))
 }

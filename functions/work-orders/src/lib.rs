@@ -7,5 +7,3 @@ pub mod kill_work_order;
 pub mod list_work_orders;
 pub mod purge_work_orders;
 pub mod start_run;
-
-mod order;

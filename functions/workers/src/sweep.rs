@@ -11,9 +11,11 @@ use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
 use awo_execution::launcher::Launcher;
 use awo_execution::start_task::start_task;
+use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
 use awo_store::Store;
 use awo_store::lease::{Lease, START_MS, STOPPING_MS};
+use awo_store::suspension::WaitingOrder;
 use awo_store::sweep::Due;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,7 @@ pub struct State {
     clock: Clock,
     endings: Endings,
     verifier: Verifier,
+    stopper: Stopper,
 }
 
 /// The schedule's event; nothing of it matters.
@@ -64,6 +67,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
         verifier: Verifier::new(cloud)?,
+        stopper: Stopper::new(cloud)?,
     })
 }
 
@@ -86,6 +90,11 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
             Due::Queue(org) => waiting_queue(&state, org, now).await,
             Due::Lease(lease) => overdue_lease(&state, lease, now).await,
             Due::Verification(of) => state.verifier.look_after(of, now).await,
+            Due::Waiting(order) => waiting_order(&state, order, now).await,
+            Due::Cascade(cascade) => {
+                state.stopper.cascade(*cascade.clone()).await;
+                Ok(())
+            }
         };
         if let Err(error) = looked_after {
             tracing::error!(?item, ?error, "the sweep could not look after an item");
@@ -126,6 +135,12 @@ async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(),
     state.store.postpone_doorbell(org, now).await
 }
 
+async fn waiting_order(state: &State, order: &WaitingOrder, now: Timestamp) -> Result<(), Error> {
+    let (org, id) = (&order.org_id, &order.work_order_id);
+    Box::pin(state.endings.awaken(org, id, now)).await?;
+    state.store.look_at_children_again(order, now).await
+}
+
 async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(), Error> {
     let task_arn = match &lease.task_arn {
         Some(task_arn) => Some(task_arn.clone()),
@@ -134,10 +149,8 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
         }
         // Its start was never noted, or it never started: ECS knows.
         None => {
-            state
-                .compute
-                .find_task(&lease.org_id, &lease.run_id)
-                .await?
+            let (org, token) = (&lease.org_id, &lease.client_token);
+            state.compute.find_task(org, token).await?
         }
     };
     let task = match &task_arn {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::compute::{Compute, TaskState, run_of};
+use awo_cloud::compute::{Compute, TaskState, run_of, started_by};
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::Error;
 use awo_execution::endings::Endings;
@@ -65,18 +65,15 @@ pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_ru
 }
 
 async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
-    let run = detail.started_by.as_deref().and_then(run_of);
-    let (Some((org, run)), "STOPPED") = (run, detail.last_status.as_str()) else {
+    let asked_by = detail.started_by.as_deref().unwrap_or_default();
+    let (Some((org, run)), "STOPPED") = (run_of(asked_by), detail.last_status.as_str()) else {
         return Ok(());
     };
     let Some(lease) = state.store.lease(&org, &run).await? else {
         return Ok(());
     };
-    if lease
-        .task_arn
-        .as_ref()
-        .is_some_and(|known| *known != detail.task_arn)
-    {
+    let another = |known: &String| *known != detail.task_arn;
+    if lease.task_arn.as_ref().is_some_and(another) || started_by(&lease) != asked_by {
         return Ok(());
     }
     let TaskState::Gone(gone) = state.compute.describe_task(&detail.task_arn).await? else {

@@ -2,7 +2,7 @@
 //! so they carry a single-use nonce and nothing else.
 
 use awo_domain::{Error, OrgId, RunId, VerificationId};
-use awo_store::lease::Lease;
+use awo_store::lease::{Lease, run_of_client_token};
 use awo_store::verifications::Verification;
 use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
@@ -117,10 +117,14 @@ impl Gone {
     }
 }
 
-/// Which run a task belongs to, as its `startedBy` says.
+/// Which lease a task was asked for, as its `startedBy` says: a run may have had a task before.
 #[must_use]
-pub fn started_by(org: &OrgId, run: &RunId) -> String {
-    format!("{org}/{run}")
+pub fn started_by(lease: &Lease) -> String {
+    started_as(&lease.org_id, &lease.client_token)
+}
+
+fn started_as(org: &OrgId, client_token: &str) -> String {
+    format!("{org}/{client_token}")
 }
 
 /// Which verification by hand a task belongs to, as its `startedBy` says.
@@ -135,11 +139,11 @@ struct Wanted {
     started_by: String,
 }
 
-/// Reads what [`started_by`] wrote; none for the task of a verification by hand.
+/// The run of what [`started_by`] wrote; none for the task of a verification by hand.
 #[must_use]
 pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
-    let (org, run) = started_by.split_once('/')?;
-    Some((OrgId::parse(org).ok()?, RunId::parse(run).ok()?))
+    let (org, token) = started_by.split_once('/')?;
+    Some((OrgId::parse(org).ok()?, run_of_client_token(token)?))
 }
 
 impl Compute {
@@ -167,7 +171,7 @@ impl Compute {
         let wanted = Wanted {
             nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
             client_token: lease.client_token.clone(),
-            started_by: started_by(&lease.org_id, &lease.run_id),
+            started_by: started_by(lease),
         };
         self.ask(launch, wanted).await
     }
@@ -276,13 +280,17 @@ impl Compute {
         }
     }
 
-    /// The task of a run, if ECS knows one: one that is to run, else one that is to stop or has
+    /// The task of a lease's client token, if ECS knows one: one that is to run, else one that is to stop or has
     /// stopped, which ECS lists apart and may still be alive.
     ///
     /// # Errors
     /// Internal, when ECS fails.
-    pub async fn find_task(&self, org: &OrgId, run: &RunId) -> Result<Option<String>, Error> {
-        self.find(started_by(org, run)).await
+    pub async fn find_task(
+        &self,
+        org: &OrgId,
+        client_token: &str,
+    ) -> Result<Option<String>, Error> {
+        self.find(started_as(org, client_token)).await
     }
 
     /// The task of a verification by hand, as [`Compute::find_task`].

@@ -66,6 +66,13 @@ pub enum Lifecycle {
         /// Why a client stopped it, if one did and said so.
         reason: Option<String>,
     },
+    /// It has left its compute until its children have ended.
+    Waiting {
+        /// Iterations begun.
+        iterations: u32,
+    },
+    /// It has compute again: what its children have done is brought together.
+    Integrating,
     /// A client wants its processes dead.
     KillRequested {
         /// From SIGTERM to SIGKILL.
@@ -123,6 +130,11 @@ impl Lifecycle {
                 };
                 (kind, data)
             }
+            Lifecycle::Waiting { iterations } => (
+                "run.waiting",
+                json!({ "status": RunStatus::Running, "iterations": iterations }),
+            ),
+            Lifecycle::Integrating => ("run.integrating", json!({ "status": RunStatus::Running })),
             Lifecycle::KillRequested {
                 grace_period_ms,
                 immediate,
@@ -236,6 +248,8 @@ mod tests {
             Lifecycle::Created,
             Lifecycle::Building,
             Lifecycle::Started { started_at: at },
+            Lifecycle::Waiting { iterations: 1 },
+            Lifecycle::Integrating,
             Lifecycle::KillRequested {
                 grace_period_ms: 0,
                 immediate: true,

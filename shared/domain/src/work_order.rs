@@ -70,6 +70,15 @@ impl WorkOrderStatus {
         )
     }
 
+    /// True while its newest run has compute, or is being given some.
+    #[must_use]
+    pub fn has_slot(self) -> bool {
+        matches!(
+            self,
+            WorkOrderStatus::Running | WorkOrderStatus::Integrating
+        )
+    }
+
     /// The status after `event`, or none if the event cannot happen in this status.
     #[must_use]
     pub fn after(self, event: WorkOrderEvent) -> Option<WorkOrderStatus> {
@@ -196,6 +205,8 @@ pub struct Order {
     pub metadata: BTreeMap<String, String>,
     /// The work order of which it is a part.
     pub parent_id: Option<WorkOrderId>,
+    /// The commit of the source's branch to begin from; without it the branch's newest.
+    pub start_commit: Option<String>,
 }
 
 /// Deepest work order; one without a parent has depth 0.

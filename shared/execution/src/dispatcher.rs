@@ -75,14 +75,7 @@ impl Dispatcher {
                 return Ok(true);
             };
             let now = self.clock.now();
-            let lease = Lease::new(
-                org,
-                &entry.run_id,
-                &entry.work_order_id,
-                self.mint.secret(),
-                entry.enqueued_at,
-                now,
-            );
+            let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
             if self
                 .store
                 .dispatch(&queue, entry, &lease, self.limits, now)

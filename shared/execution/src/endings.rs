@@ -11,7 +11,7 @@ use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_store::Store;
-use awo_store::endings::Ending;
+use awo_store::endings::{Ending, Seen};
 use awo_store::lease::Lease;
 use awo_store::runs::{PricedUsage, Run};
 use awo_store::settlement::Charge;
@@ -24,8 +24,8 @@ const EXIT_TERMINATED: i32 = 143;
 /// Ends runs that cannot end themselves.
 #[derive(Debug, Clone)]
 pub struct Endings {
-    store: Store,
-    queue: RunQueue,
+    pub(crate) store: Store,
+    pub(crate) queue: RunQueue,
     mint: Mint,
     rates: Rates,
 }
@@ -65,6 +65,10 @@ impl Endings {
             let charge = self.charge(&run, &run.usage, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
                 self.queue.ring_or_leave_to_sweep(&lease.org_id).await;
+                if run.is_suspended() {
+                    self.awaken_or_leave_to_sweep(&lease.org_id, &run.work_order_id, now)
+                        .await;
+                }
                 return Ok(());
             }
         }
@@ -142,17 +146,25 @@ impl Endings {
         now: Timestamp,
     ) -> Result<(), Error> {
         for _ in 0..END_TRIES {
+            // Who waits for children has left its compute, and does not need it.
+            let in_need = |run: &Run| !run.status.is_terminal() && !run.is_suspended();
             let read = self.read(lease).await?;
-            let Some((run, lease)) = read.filter(|(run, _)| !run.status.is_terminal()) else {
+            let Some((run, lease)) = read.filter(|(run, _)| in_need(run)) else {
+                return Ok(());
+            };
+            let org = &lease.org_id;
+            let Some(order) = self.store.work_order(org, &run.work_order_id).await? else {
                 return Ok(());
             };
             let ending = self.ending(&run, how(&lease, &run), now);
-            if self
-                .store
-                .end_run(&lease.org_id, &run, &ending, now)
-                .await?
-            {
+            let seen = Seen {
+                order: &order,
+                run: &run,
+                leased: true,
+            };
+            if self.store.end_run(org, &seen, &ending, now).await? {
                 tracing::warn!(run = %run.run_id, end = ?ending.end, "ended a run that could not end itself");
+                self.tell_parent(org, &order, now).await;
                 return Ok(());
             }
         }

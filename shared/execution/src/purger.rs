@@ -10,6 +10,7 @@ use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_store::Store;
+use awo_store::cascades::Stopping;
 use awo_store::lease::Lease;
 use awo_store::purge::{Doomed, in_transactions};
 use awo_store::work_orders::WorkOrder;
@@ -227,13 +228,15 @@ impl Purger {
             WorkOrderStatus::Queued if found.lease.is_some() => Ok(Ended::Changed),
             WorkOrderStatus::Queued => {
                 let stop = stop(StopKind::Cancel);
-                let canceled = self.stopper.try_cancel(org, found, &stop, false).await?;
+                let alone = alone(&stop);
+                let canceled = self.stopper.try_cancel(org, found, &alone, false).await?;
                 Ok(if canceled { Ended::Yes } else { Ended::Changed })
             }
             status if status.is_terminal() => Ok(Ended::Yes),
             _ => {
                 let (id, stop) = (&found.order.id, stop(StopKind::Kill));
-                match self.stopper.kill(org, id, DEAD_AT_ONCE, &stop).await {
+                let alone = alone(&stop);
+                match self.stopper.kill(org, id, DEAD_AT_ONCE, &alone).await {
                     Ok(Killed::NotConfirmed { .. }) | Err(Error::NotFound(_)) => Ok(Ended::No),
                     Ok(_) => Ok(Ended::Yes),
                     Err(error) => Err(error),
@@ -273,6 +276,14 @@ impl Purger {
             tokio::time::sleep(LOOK).await;
         }
         Ok(false)
+    }
+}
+
+/// Children that the purge does not name go on.
+fn alone(stop: &Stop) -> Stopping<'_> {
+    Stopping {
+        stop,
+        children: None,
     }
 }
 

@@ -4,14 +4,16 @@
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, TaskState};
+use awo_cloud::compute::Compute;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::control::Wish;
-use awo_domain::run::{RunEnd, RunErrorCode, RunStatus};
-use awo_domain::stop::{CONFIRM_MS, Stop};
+use awo_domain::run::{RunEnd, RunStatus};
+use awo_domain::stop::Stop;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, WorkOrderId};
 use awo_store::Store;
+use awo_store::cascades::Stopping;
+use awo_store::endings::Seen;
 use awo_store::lease::Lease;
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
@@ -20,28 +22,21 @@ use crate::endings::Endings;
 
 /// How often a stop is tried that meets another change of the run.
 const STOP_TRIES: u32 = 6;
-/// First and longest pause between two looks at the lease of a run that is to die: its task's
-/// event gives it back.
-const FIRST_LOOK: Duration = Duration::from_millis(4);
-const LONGEST_LOOK: Duration = Duration::from_millis(100);
-/// First and longest pause between two questions to ECS, which limits how often it is asked.
-const FIRST_QUESTION: Duration = Duration::from_millis(20);
-const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
 /// Stops runs.
 #[derive(Debug, Clone)]
 pub struct Stopper {
-    store: Store,
-    compute: Compute,
-    clock: Clock,
-    endings: Endings,
+    pub(crate) store: Store,
+    pub(crate) compute: Compute,
+    pub(crate) clock: Clock,
+    pub(crate) endings: Endings,
 }
 
-/// A run that was canceled.
+/// A work order that was canceled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Canceled {
-    /// True if it had a slot.
-    pub was_running: bool,
+    /// What it was before.
+    pub was: WorkOrderStatus,
 }
 
 /// What came of a kill.
@@ -63,6 +58,14 @@ pub enum Killed {
         /// How long that was waited for.
         took: Duration,
     },
+}
+
+/// What came of writing down that a work order is to die.
+pub(crate) enum Doomed {
+    /// No process of it is to be waited for.
+    Over(Killed),
+    /// Its task is told.
+    Dies(Box<Lease>),
 }
 
 /// A work order, its newest run, and the run's lease while its slot is taken.
@@ -101,12 +104,13 @@ impl Stopper {
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
+                // Whoever asks again may be the one who could not tell the children.
+                self.tell_family(org, &found.order).await;
                 return Err(is_over("work order", status.as_str()));
             }
-            if self.try_cancel(org, &found, stop, false).await? {
-                return Ok(Canceled {
-                    was_running: found.lease.is_some(),
-                });
+            if self.try_cancel(org, &found, &of_all(stop), false).await? {
+                self.tell_family(org, &found.order).await;
+                return Ok(Canceled { was: status });
             }
         }
         Err(Error::internal("cancel: the run kept changing"))
@@ -128,7 +132,8 @@ impl Stopper {
                 };
                 return Err(is_over("run", status));
             }
-            if self.try_cancel(org, &found, stop, false).await? {
+            if self.try_cancel(org, &found, &of_all(stop), false).await? {
+                self.tell_family(org, &found.order).await;
                 return Ok(());
             }
         }
@@ -136,7 +141,7 @@ impl Stopper {
     }
 
     /// Kills the processes of a work order, and returns when they are known to be dead, or when
-    /// that could not be known in time.
+    /// that could not be known in time. Its children are killed as well if the client means them.
     ///
     /// # Errors
     /// [`Error::NotFound`], or internal.
@@ -145,25 +150,52 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         wish: Wish,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
+        let (order, doomed) = self.doom(org, id, wish, stopping).await?;
+        match doomed {
+            Doomed::Over(killed) => {
+                self.tell_family(org, &order).await;
+                Ok(killed)
+            }
+            Doomed::Dies(lease) => {
+                let (dead, ()) = tokio::join!(
+                    self.see_dead(&lease, wish, began),
+                    self.tell_family(org, &order)
+                );
+                dead
+            }
+        }
+    }
+
+    /// Writes down that a work order is to die, and tells its task; it may be over by that.
+    pub(crate) async fn doom(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        wish: Wish,
+        stopping: &Stopping<'_>,
+    ) -> Result<(WorkOrder, Doomed), Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
-            if found.order.status.is_terminal() {
+            let status = found.order.status;
+            if status.is_terminal() {
                 self.escalate(&found).await?;
-                return Ok(Killed::HadEnded(found.order.status));
+                return Ok((found.order, Doomed::Over(Killed::HadEnded(status))));
             }
-            let claimed = |lease: &&Lease| lease.token_hash.is_some();
+            let waits = status == WorkOrderStatus::WaitingForChildren;
+            let claimed = |lease: &&Lease| lease.token_hash.is_some() && !waits;
             let Some(lease) = found.lease.as_ref().filter(claimed) else {
-                if self.try_cancel(org, &found, stop, true).await? {
-                    return Ok(Killed::NothingRan);
+                if self.try_cancel(org, &found, stopping, true).await? {
+                    return Ok((found.order, Doomed::Over(Killed::NothingRan)));
                 }
                 continue;
             };
-            if self.wish_dead(lease, &found.run, wish, stop).await? {
+            if self.wish_dead(lease, &found, wish, stopping).await? {
                 self.ring_task(lease).await;
-                return self.see_dead(lease, wish, began).await;
+                let lease = Box::new(lease.clone());
+                return Ok((found.order, Doomed::Dies(lease)));
             }
         }
         Err(Error::internal("kill: the run kept changing"))
@@ -186,22 +218,29 @@ impl Stopper {
         &self,
         org: &OrgId,
         found: &Found,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
         unclaimed: bool,
     ) -> Result<bool, Error> {
-        let (run, now) = (&found.run, self.clock.now());
-        let Some(lease) = &found.lease else {
-            return match run.status {
-                RunStatus::Queued => self.store.cancel_waiting(org, run, stop, now).await,
-                _ => Ok(false),
-            };
-        };
+        let (order, run, now) = (&found.order, &found.run, self.clock.now());
+        let waits = order.status == WorkOrderStatus::WaitingForChildren;
+        if found.lease.is_none() && run.status == RunStatus::Queued {
+            let waiting = self.store.cancel_waiting(org, (order, run), stopping, now);
+            return waiting.await;
+        }
+        if found.lease.is_none() && !waits {
+            return Ok(false);
+        }
         let ending = self.endings.ending(run, RunEnd::Canceled, now);
+        let seen = Seen {
+            order,
+            run,
+            leased: found.lease.is_some(),
+        };
         let canceled = self
             .store
-            .cancel_leased(org, run, &ending, stop, unclaimed, now)
+            .cancel_begun(org, &seen, &ending, *stopping, unclaimed, now)
             .await?;
-        if canceled {
+        if let Some(lease) = found.lease.as_ref().filter(|_| canceled) {
             self.ring_task(lease).await;
         }
         Ok(canceled)
@@ -211,15 +250,21 @@ impl Stopper {
     async fn wish_dead(
         &self,
         lease: &Lease,
-        run: &Run,
+        found: &Found,
         wish: Wish,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
     ) -> Result<bool, Error> {
         if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
             return Ok(true);
         }
         self.store
-            .wish_dead(lease, run, wish, stop, self.clock.now())
+            .wish_dead(
+                lease,
+                (&found.order, &found.run),
+                wish,
+                stopping,
+                self.clock.now(),
+            )
             .await
     }
 
@@ -238,13 +283,18 @@ impl Stopper {
         Ok(())
     }
 
+    pub(crate) async fn find_task(&self, lease: &Lease) -> Result<Option<String>, Error> {
+        let (org, token) = (&lease.org_id, &lease.client_token);
+        self.compute.find_task(org, token).await
+    }
+
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
     /// yet cannot be told; its runner's claim will be refused.
     pub(crate) async fn ring_task(&self, lease: &Lease) {
         let rung = async {
             let task = match &lease.task_arn {
                 Some(task) => Some(task.clone()),
-                None => self.compute.find_task(&lease.org_id, &lease.run_id).await?,
+                None => self.find_task(lease).await?,
             };
             match task {
                 Some(task) => self.compute.stop_task(&task, "stopped by a client").await,
@@ -255,88 +305,13 @@ impl Stopper {
             tracing::warn!(run = %lease.run_id, ?error, "the task was not told to stop; the sweep tells it");
         }
     }
+}
 
-    /// Waits until the task is gone, and settles what that means.
-    async fn see_dead(&self, lease: &Lease, wish: Wish, began: Instant) -> Result<Killed, Error> {
-        let grace_ms = match wish {
-            Wish::Kill {
-                grace_period_ms,
-                immediate: false,
-            } => grace_period_ms,
-            _ => 0,
-        };
-        let limit = Duration::from_millis(grace_ms + CONFIRM_MS);
-        let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
-        let mut asked_at = began;
-        while began.elapsed() < limit {
-            tokio::time::sleep(pause).await;
-            pause = (pause * 3 / 2).min(LONGEST_LOOK);
-            let ask = asked_at.elapsed() >= patience;
-            if ask {
-                asked_at = Instant::now();
-                patience = (patience * 2).min(LONGEST_QUESTION);
-            }
-            match self.is_gone(lease, ask).await {
-                Ok(true) => return self.how_it_died(lease, began.elapsed()).await,
-                Ok(false) => {}
-                Err(error) => {
-                    tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
-                }
-            }
-        }
-        self.endings
-            .kill_not_confirmed(lease, self.clock.now())
-            .await?;
-        Ok(Killed::NotConfirmed {
-            took: began.elapsed(),
-        })
-    }
-
-    /// True once its compute is known to be gone and its slot is returned, by whomever; with
-    /// `ask`, ECS is asked as well.
-    pub(crate) async fn is_gone(&self, lease: &Lease, ask: bool) -> Result<bool, Error> {
-        let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
-            return Ok(true);
-        };
-        if !ask {
-            return Ok(false);
-        }
-        let task = match &lease.task_arn {
-            Some(task) => task.clone(),
-            None => {
-                let found = self.compute.find_task(&lease.org_id, &lease.run_id).await?;
-                match found {
-                    Some(task) => task,
-                    // Its start was not noted: its end will be told by its event, or the sweep.
-                    None => return Ok(false),
-                }
-            }
-        };
-        let TaskState::Gone(gone) = self.compute.describe_task(&task).await? else {
-            return Ok(false);
-        };
-        let now = self.clock.now();
-        self.endings.compute_gone(&lease, &gone, now).await?;
-        Ok(true)
-    }
-
-    async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {
-        let run = self.store.run(&lease.org_id, &lease.run_id).await?;
-        // Dead, and purged since by somebody else.
-        let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
-        let killed = run
-            .error
-            .as_ref()
-            .is_some_and(|error| error.code == RunErrorCode::Killed);
-        Ok(match run.status {
-            RunStatus::Canceled => Killed::Dead {
-                forced: false,
-                took,
-            },
-            RunStatus::Failed if killed => Killed::Dead { forced: true, took },
-            RunStatus::Succeeded => Killed::HadEnded(WorkOrderStatus::Succeeded),
-            _ => Killed::HadEnded(WorkOrderStatus::Failed),
-        })
+/// A cancel that means the children, too.
+fn of_all(stop: &Stop) -> Stopping<'_> {
+    Stopping {
+        stop,
+        children: Some(Wish::Cancel),
     }
 }
 

@@ -10,6 +10,8 @@ pub mod call;
 pub mod door;
 pub mod events;
 pub mod function;
+pub mod opening;
+pub mod order;
 pub mod page;
 pub mod query;
 pub mod reply;

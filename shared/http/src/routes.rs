@@ -167,6 +167,7 @@ pub const ROUTES: &[Route] = &[
     CLAIM,
     REPORT,
     FINISH,
+    OPEN_CHILDREN,
     KEEP_LOG,
     CLAIM_VERIFICATION,
     REPORT_VERIFICATION,

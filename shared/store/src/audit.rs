@@ -172,7 +172,7 @@ impl Store {
             max_iterations: profile
                 .max_iterations(order.asked_iterations)
                 .max(iteration.min(MAX_ITERATIONS)),
-            configuration: configuration(profile, &order),
+            configuration: configuration(profile, &order, run),
             snapshot: is_news.then_some(taken),
         })
     }
@@ -188,13 +188,14 @@ impl Store {
             self.audited_profile(org, run)
         )?;
         let both = order.zip(profile);
-        Ok(both.map(|(order, profile)| Box::new(configuration(profile, &order))))
+        Ok(both.map(|(order, profile)| Box::new(configuration(profile, &order, run))))
     }
 }
 
-fn configuration(profile: Profile, order: &WorkOrder) -> Configuration {
+fn configuration(profile: Profile, order: &WorkOrder, run: &Run) -> Configuration {
+    let in_all = profile.max_duration_ms(order.limits.max_duration_ms);
     Configuration {
-        max_duration_ms: profile.max_duration_ms(order.limits.max_duration_ms),
+        max_duration_ms: in_all.saturating_sub(run.earlier_compute_ms()),
         profile,
     }
 }

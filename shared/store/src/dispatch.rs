@@ -32,6 +32,10 @@ pub struct EntryItem {
     pub tenant_context: Option<awo_domain::work_order::TenantContext>,
     /// When it came.
     pub enqueued_at: Timestamp,
+    /// The sequence of the run's newest event, if it had a slot before and comes back from its
+    /// children.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<u64>,
     /// Shape of this item.
     pub v: u32,
 }
@@ -59,6 +63,52 @@ pub struct QueueState {
     pub tally: Tally,
     /// Waiting entries, oldest first.
     pub entries: Vec<EntryItem>,
+}
+
+/// What a slot makes of an entry: the beginning of a run, or its return from its children.
+struct Taking {
+    run: (RunStatus, RunStatus),
+    order: (WorkOrderStatus, WorkOrderStatus),
+    last_sequence: u64,
+    told: Lifecycle,
+}
+
+impl Taking {
+    fn of(entry: &EntryItem) -> Result<Taking, Error> {
+        let queued = (RunStatus::Queued, WorkOrderStatus::Queued);
+        let waits = WorkOrderStatus::WaitingForChildren;
+        Ok(match entry.resumes {
+            None => Taking {
+                run: (queued.0, after_run(queued.0, RunEvent::SlotTaken)?),
+                order: (queued.1, after_order(queued.1, WorkOrderEvent::SlotTaken)?),
+                last_sequence: CREATED_SEQUENCE,
+                told: Lifecycle::Building,
+            },
+            Some(last_sequence) => Taking {
+                run: (RunStatus::Running, RunStatus::Running),
+                order: (waits, after_order(waits, WorkOrderEvent::ChildrenEnded)?),
+                last_sequence,
+                told: Lifecycle::Integrating,
+            },
+        })
+    }
+
+    fn run_change(&self, org: &OrgId, now: Timestamp) -> Change {
+        let (from, to) = self.run;
+        let change = Change::new()
+            .set("status", to)
+            .set("statusKey", runs_with(org, to))
+            .set("lastSequence", self.last_sequence + 1)
+            .when("status", from)
+            .when("lastSequence", self.last_sequence);
+        match self.told {
+            Lifecycle::Integrating => change
+                .set("phase", Phase::Integrating)
+                .set("resumedAt", now)
+                .when_missing("resumedAt"),
+            _ => change.set("phase", Phase::Building).set("startedAt", now),
+        }
+    }
 }
 
 /// What came of a dispatch.
@@ -98,24 +148,19 @@ impl Store {
     ) -> Result<Dispatched, Error> {
         let org = &lease.org_id;
         let work = &self.tables.work;
-        let run_status = after_run(RunStatus::Queued, RunEvent::SlotTaken)?;
-        let order_status = after_order(WorkOrderStatus::Queued, WorkOrderEvent::SlotTaken)?;
+        let taking = Taking::of(entry)?;
         let waiting = entry.waiting();
-        let run = Change::new()
-            .set("status", run_status)
-            .set("statusKey", runs_with(org, run_status))
-            .set("phase", Phase::Building)
-            .set("startedAt", now)
-            .set("lastSequence", CREATED_SEQUENCE + 1)
-            .when("status", RunStatus::Queued)
-            .when("lastSequence", CREATED_SEQUENCE);
-        let order =
-            Change::new().move_order(org, &entry.run_id, WorkOrderStatus::Queued, order_status);
+        let (from, to) = taking.order;
+        let order = Change::new().move_order(org, &entry.run_id, from, to);
         let tally = Change::new()
             .entry_left()
             .slot_taken(&waiting.tenant, state.tally.last_served.as_deref(), limits)
-            .count_work_order(Some(WorkOrderStatus::Queued), order_status)
-            .count_run(Some(RunStatus::Queued), run_status);
+            .count_work_order(Some(from), to);
+        let tally = match taking.run {
+            (from, to) if from == to => tally,
+            (from, to) => tally.count_run(Some(from), to),
+        };
+        let run = taking.run_change(org, now);
         let subject = Subject {
             org,
             run_id: &entry.run_id,
@@ -141,8 +186,8 @@ impl Store {
             .tell(
                 self,
                 &subject,
-                CREATED_SEQUENCE + 1,
-                Lifecycle::Building.to_parts(),
+                taking.last_sequence + 1,
+                taking.told.to_parts(),
                 now,
             )?
             .commit(self)

@@ -1,6 +1,7 @@
 //! The end of a run that has a slot, as one transaction: run and work order terminal, the lease
 //! closed, the event told, and the hold resolved, unless that has to wait for the end of its
-//! compute. Of two that end a run, one does nothing.
+//! compute. Of two that end a run, one does nothing. A run that waits for its children ends in the
+//! same way, with or without what is left of its old lease.
 
 use awo_domain::control::Wish;
 use awo_domain::event::Lifecycle;
@@ -11,6 +12,7 @@ use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp};
 
 use crate::Store;
+use crate::cascades::Stopping;
 use crate::change::Change;
 use crate::item::{Key, runs_with};
 use crate::lease::STOPPING_MS;
@@ -18,6 +20,7 @@ use crate::moves::{after_order, after_run};
 use crate::runs::{PricedUsage, Run};
 use crate::settlement::Charge;
 use crate::transaction::{Guard, Transaction};
+use crate::work_orders::WorkOrder;
 
 /// How a run ends.
 #[derive(Debug, Clone)]
@@ -49,39 +52,56 @@ pub(crate) enum Ender<'a> {
     /// The service, whoever holds the lease.
     Service,
     /// A client; where `unclaimed`, only while no runner has come.
-    Client { stop: &'a Stop, unclaimed: bool },
+    Client {
+        stopping: Stopping<'a>,
+        unclaimed: bool,
+    },
+}
+
+/// A run as it was read.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Its work order.
+    pub order: &'a WorkOrder,
+    /// The run.
+    pub run: &'a Run,
+    /// True if it has a lease.
+    pub leased: bool,
 }
 
 impl Store {
-    /// Ends a run whose runner cannot. False if it was over, or has changed: then look again.
+    /// Ends a run whose runner cannot: one that has a lease, or waits for its children. False if
+    /// it was over, or has changed: then look again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn end_run(
         &self,
         org: &OrgId,
-        run: &Run,
+        seen: &Seen<'_>,
         ending: &Ending,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        self.end(org, run, ending, &Ender::Service, now).await
+        self.end(org, seen, ending, &Ender::Service, now).await
     }
 
     pub(crate) async fn end(
         &self,
         org: &OrgId,
-        run: &Run,
+        seen: &Seen<'_>,
         ending: &Ending,
         ender: &Ender<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        if run.status.is_terminal() {
+        if seen.run.status.is_terminal() || !seen.order.has_begun(seen.run) {
             return Ok(false);
         }
         let end = End {
             org,
-            stored: run,
-            run,
+            order: seen.order,
+            stored: seen.run,
+            run: seen.run,
+            leased: seen.leased,
             ending,
             ender,
             now,
@@ -91,13 +111,24 @@ impl Store {
     }
 }
 
+impl WorkOrder {
+    /// True if this run is its newest and neither waits for its first slot nor is over.
+    pub(crate) fn has_begun(&self, run: &Run) -> bool {
+        let begun = self.status != WorkOrderStatus::Queued && !self.status.is_terminal();
+        begun && self.run_id == run.run_id
+    }
+}
+
 /// The end of a run, to be added to a transaction.
 pub(crate) struct End<'a> {
     pub org: &'a OrgId,
+    pub order: &'a WorkOrder,
     /// The run as it is stored; the conditions are on it.
     pub stored: &'a Run,
     /// The run after the events that the same transaction tells.
     pub run: &'a Run,
+    /// True if it has a lease: one that waits for its children has none, or a closed one.
+    pub leased: bool,
     pub ending: &'a Ending,
     pub ender: &'a Ender<'a>,
     pub now: Timestamp,
@@ -106,41 +137,19 @@ pub(crate) struct End<'a> {
 impl End<'_> {
     pub fn add_to(&self, transaction: Transaction, store: &Store) -> Result<Transaction, Error> {
         let (org, run, now) = (self.org, self.run, self.now);
-        let (run_event, order_event) = match self.ending.end {
-            RunEnd::Succeeded => (self.ending.end.event(), WorkOrderEvent::Succeeded),
-            RunEnd::Failed(_) => (self.ending.end.event(), WorkOrderEvent::Failed),
-            RunEnd::Canceled => (self.ending.end.event(), WorkOrderEvent::Canceled),
-        };
-        let status = after_run(run.status, run_event)?;
-        let order_status = after_order(WorkOrderStatus::Running, order_event)?;
-        let order =
-            Change::new().move_order(org, &run.run_id, WorkOrderStatus::Running, order_status);
-        let tally = Change::new()
-            .count_work_order(Some(WorkOrderStatus::Running), order_status)
-            .count_run(Some(self.stored.status), status);
+        let status = after_run(run.status, self.ending.end.event())?;
         let settled = self.ending.charge.settle(run);
-        let now_settled = (!self.ending.end.is_settled_later()).then_some(settled);
+        let later = self.leased && self.ending.end.is_settled_later();
+        let now_settled = (!later).then_some(settled);
         let ended = self.ended_run(status);
         let ended = match now_settled {
             Some(settled) => ended.settled(settled, &self.ending.usage, now),
             None => ended,
         };
         let work = &store.tables.work;
-        let transaction = transaction
-            .update(
-                Guard::Lease,
-                work,
-                &Key::lease(org, &run.run_id),
-                self.closed_lease(),
-            )?
+        let transaction = self
+            .end_order(transaction, store, status)?
             .update(Guard::Run, work, &Key::run(org, &run.run_id), ended)?
-            .update(
-                Guard::WorkOrder,
-                work,
-                &Key::work_order(org, &run.work_order_id),
-                order,
-            )?
-            .update(Guard::Tally, work, &Key::tally(org), tally)?
             .tell(
                 store,
                 &run.subject(org),
@@ -153,6 +162,73 @@ impl End<'_> {
             Some(settled) => transaction
                 .record_usage(store, org, run, &self.ending.usage, now)?
                 .settle(store, org, run, &self.ending.charge, settled, now),
+        }
+    }
+
+    /// Lease, work order and tally, and what the work order leaves if it waits for its children.
+    fn end_order(
+        &self,
+        transaction: Transaction,
+        store: &Store,
+        status: RunStatus,
+    ) -> Result<Transaction, Error> {
+        let (org, run, work) = (self.org, self.run, &store.tables.work);
+        let (from, to) = (self.order.status, self.order_status()?);
+        let waits = from == WorkOrderStatus::WaitingForChildren;
+        let mut transaction = transaction;
+        if self.leased {
+            let lease = match waits {
+                true => Change::new()
+                    .set("dueAt", self.now.plus_ms(STOPPING_MS).epoch_ms())
+                    .when_present("closedAt"),
+                false => self.ender.close_lease(self.now),
+            };
+            let key = Key::lease(org, &run.run_id);
+            transaction = transaction.update(Guard::Lease, work, &key, lease)?;
+        }
+        let tally = Change::new()
+            .count_work_order(Some(from), to)
+            .count_run(Some(self.stored.status), status);
+        let tally = match waits {
+            true => {
+                transaction = transaction.stop_waiting(store, org, self.order)?;
+                tally.entries_left(u32::from(self.order.sealed_at.is_some()))
+            }
+            false => tally,
+        };
+        if let Ender::Client { stopping, .. } = self.ender {
+            transaction = transaction.cascade(store, org, self.order, stopping, self.now)?;
+        }
+        let key = Key::work_order(org, &run.work_order_id);
+        transaction
+            .update(Guard::WorkOrder, work, &key, self.ended_order(to))?
+            .update(Guard::Tally, work, &Key::tally(org), tally)
+    }
+
+    fn order_status(&self) -> Result<WorkOrderStatus, Error> {
+        let event = match self.ending.end {
+            RunEnd::Succeeded => WorkOrderEvent::Succeeded,
+            RunEnd::Failed(_) => WorkOrderEvent::Failed,
+            RunEnd::Canceled => WorkOrderEvent::Canceled,
+        };
+        after_order(self.order.status, event)
+    }
+
+    fn ended_order(&self, to: WorkOrderStatus) -> Change {
+        let from = self.order.status;
+        let order = Change::new().move_order(self.org, &self.run.run_id, from, to);
+        let waits = from == WorkOrderStatus::WaitingForChildren;
+        let order = match waits {
+            true => order.when_option("sealedAt", self.order.sealed_at),
+            false => order,
+        };
+        let stopped = matches!(self.ender, Ender::Client { .. });
+        let integrates = from == WorkOrderStatus::Integrating;
+        let succeeds = self.ending.end == RunEnd::Succeeded && !integrates;
+        // Nothing succeeds with a child that it does not know, and no child misses a stop.
+        match stopped || waits || succeeds {
+            true => order.with_children_of(self.order),
+            false => order,
         }
     }
 
@@ -172,7 +248,7 @@ impl End<'_> {
     /// The request that this end fulfils, if it does one.
     fn stop(&self) -> Option<&Stop> {
         match self.ender {
-            Ender::Client { stop, .. } => Some(stop),
+            Ender::Client { stopping, .. } => Some(stopping.stop),
             Ender::Runner { .. } | Ender::Service if self.ending.end.is_settled_later() => {
                 self.run.stop.as_ref()
             }
@@ -195,22 +271,25 @@ impl End<'_> {
             .set_some("branch", ending.branch.as_ref())
             .set_some("prUrl", ending.pr_url.as_ref())
             .set_some("error", ending.end.error())
+            .set_some("base", run.base.as_ref())
+            .set_some("computeStoppedAt", (!self.leased).then_some(self.now))
             .remove("phase")
             .when("status", stored.status)
             .when("lastSequence", stored.last_sequence)
     }
+}
 
-    /// The lease of a run that is over: closed for the runner, and due when its compute should
-    /// be gone.
-    fn closed_lease(&self) -> Change {
-        let now = self.now;
+impl Ender<'_> {
+    /// The lease of a run that is over, or leaves its compute: closed for the runner, and due when
+    /// its compute should be gone.
+    pub(crate) fn close_lease(&self, now: Timestamp) -> Change {
         let change = Change::new()
             .set("closedAt", now)
             .set("dueAt", now.plus_ms(STOPPING_MS).epoch_ms())
             .remove("nonce")
             .when_present("runId")
             .when_missing("closedAt");
-        match self.ender {
+        match self {
             Ender::Service => change,
             Ender::Runner {
                 token_hash,

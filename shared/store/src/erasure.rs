@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{DUE_PURGES, Item, Key, diffs, events, logs, runs_of, snapshots};
+use crate::item::{DUE_PURGES, Item, Key, children_of, diffs, events, logs, runs_of, snapshots};
 use crate::list::Slice;
 use crate::purge::PurgeRecord;
 use crate::schema::{BY_PARENT, DUE};
@@ -99,8 +99,8 @@ impl Store {
         Ok(is_done)
     }
 
-    /// Deletes runs of a purged work order that the index had not shown, or that were too many for
-    /// one transaction. True if there are no more.
+    /// Deletes the links to a purged work order's children, and runs of it that the index had not
+    /// shown, or that were too many for one transaction. True if there are no more.
     async fn erase_runs_of(&self, org: &OrgId, order: &WorkOrderId) -> Result<bool, Error> {
         let (work, runs) = (&self.tables.work, runs_of(org, order));
         let runs = Slice::of_index(work, BY_PARENT, "parentKey", runs);
@@ -111,7 +111,12 @@ impl Store {
             }
             self.purge_run(org, &run.run_id).await?;
         }
-        Ok(!page.has_more)
+        let links = Slice::of_partition(work, children_of(org, order));
+        let links = self
+            .slice::<At>(links.keys_only().limit(MAX_ERASED))
+            .await?;
+        self.delete_all(links.items).await?;
+        Ok(!page.has_more && !links.has_more)
     }
 
     /// Deletes what belongs to a run; false if there is more of it.

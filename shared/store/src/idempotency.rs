@@ -63,6 +63,26 @@ impl Transaction {
 }
 
 impl Store {
+    /// Keeps the answer to a request that nothing else is written with; the one that counts, which
+    /// may be an earlier one.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyMismatch`], or internal.
+    pub async fn keep_answer(
+        &self,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        answer: (u16, String),
+        now: Timestamp,
+    ) -> Result<FirstAnswer, Error> {
+        Transaction::new()
+            .remember(self, org, request, answer, now)?
+            .commit(self)
+            .await?;
+        let kept = self.first_answer(org, request, now).await?;
+        kept.ok_or_else(|| Error::internal("an answer was not kept"))
+    }
+
     /// The first answer to a request, if it was answered before and that still counts.
     ///
     /// # Errors

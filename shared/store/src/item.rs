@@ -58,6 +58,21 @@ impl Key {
         Key::new(leases(org), run.as_str())
     }
 
+    /// What a work order says of a part of it.
+    pub fn child(org: &OrgId, parent: &WorkOrderId, child: &WorkOrderId) -> Key {
+        Key::new(children_of(org, parent), child.as_str())
+    }
+
+    /// A work order that waits for its children.
+    pub fn waiting(org: &OrgId, id: &WorkOrderId) -> Key {
+        Key::new(format!("{org}#waiting"), id.as_str())
+    }
+
+    /// A work order whose children are to be stopped like it.
+    pub fn cascade(org: &OrgId, id: &WorkOrderId) -> Key {
+        Key::new(format!("{org}#cascade"), id.as_str())
+    }
+
     pub fn tally(org: &OrgId) -> Key {
         Key::new(org.as_str().to_owned(), "tally")
     }
@@ -256,7 +271,7 @@ pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
     format!("{org}#{id}")
 }
 
-/// Partition of the index by parent: the children of a work order.
+/// The children of a work order: partition of the index by parent, and, consistent, of the table.
 pub(crate) fn children_of(org: &OrgId, id: &WorkOrderId) -> String {
     format!("{org}#{id}#child")
 }

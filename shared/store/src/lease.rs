@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::dispatch::EntryItem;
 use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
 use crate::table::{Updated, read};
@@ -24,6 +25,8 @@ pub const UNASKED_MS: i64 = 30_000;
 pub const SILENCE_MS: i64 = 2 * 10_000;
 /// The iteration that is about to begin when a run is claimed.
 const FIRST_ITERATION: u32 = 1;
+/// What the client token of a run's second task ends with.
+const RESUMED: &str = "-resumed";
 /// How long compute may take to be gone before somebody looks.
 pub const STOPPING_MS: i64 = 30_000;
 
@@ -87,6 +90,8 @@ pub struct Claiming<'a> {
     pub max_iterations: u32,
     /// The id of its first snapshot.
     pub snapshot_id: SnapshotId,
+    /// True if it comes back from its children: it goes by what it went by.
+    pub resumes: bool,
 }
 
 impl Lease {
@@ -120,6 +125,26 @@ impl Lease {
             v: SCHEMA_VERSION,
         }
     }
+
+    /// A new lease of an entry. A run that comes back from its children gets another task.
+    #[must_use]
+    pub fn of_entry(org: &OrgId, entry: &EntryItem, nonce: String, now: Timestamp) -> Lease {
+        let (run, order) = (&entry.run_id, &entry.work_order_id);
+        let lease = Lease::new(org, run, order, nonce, entry.enqueued_at, now);
+        match entry.resumes {
+            None => lease,
+            Some(_) => Lease {
+                client_token: format!("{run}{RESUMED}"),
+                ..lease
+            },
+        }
+    }
+}
+
+/// The run for which a task was asked with this client token.
+#[must_use]
+pub fn run_of_client_token(token: &str) -> Option<RunId> {
+    RunId::parse(token.strip_suffix(RESUMED).unwrap_or(token)).ok()
 }
 
 impl Lease {
@@ -226,12 +251,6 @@ impl Store {
         if lease.is_held_by(token_hash) && lease.closed_at.is_none() {
             return self.claimed_before(org, run_id).await;
         }
-        let id = claiming.snapshot_id.clone();
-        let first = Snapshot::take(id, FIRST_ITERATION, profile, None, now)?;
-        let begins = Change::new()
-            .set("audit", &first.1)
-            .set("maxIterations", claiming.max_iterations)
-            .when_present("runId");
         let change = Change::new()
             .set("tokenHash", token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
@@ -239,14 +258,24 @@ impl Store {
             .when("nonce", nonce)
             .when_missing("tokenHash")
             .when_missing("closedAt");
-        let committed = Transaction::new()
-            .update(Guard::Lease, work, &Key::lease(org, run_id), change)?
-            .update(Guard::Run, work, &Key::run(org, run_id), begins)?
-            .audit(self, (org, run_id), &first)?
-            .commit(self)
-            .await?;
-        let Committed::No(refusals) = committed else {
-            return Ok(claiming.profile);
+        let lease_key = Key::lease(org, run_id);
+        let mut transaction = Transaction::new().update(Guard::Lease, work, &lease_key, change)?;
+        if !claiming.resumes {
+            let id = claiming.snapshot_id.clone();
+            let first = Snapshot::take(id, FIRST_ITERATION, profile, None, now)?;
+            let begins = Change::new()
+                .set("audit", &first.1)
+                .set("maxIterations", claiming.max_iterations)
+                .when_present("runId");
+            transaction = transaction
+                .update(Guard::Run, work, &Key::run(org, run_id), begins)?
+                .audit(self, (org, run_id), &first)?;
+        }
+        let Committed::No(refusals) = transaction.commit(self).await? else {
+            return match claiming.resumes {
+                true => self.claimed_before(org, run_id).await,
+                false => Ok(claiming.profile),
+            };
         };
         let mut refusals = refusals.into_iter();
         let lease = refusals.find(|refusal| refusal.guard == Guard::Lease);

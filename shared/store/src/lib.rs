@@ -14,6 +14,9 @@
 //! | work | `<org>#<run>#diff` | part | what the run has changed, by its newest commit |
 //! | work | `<org>#<run>#audit` | number | configuration snapshot, never changed |
 //! | work | `<org>#queue` | work order id | waiting entry |
+//! | work | `<org>#<work order>#child` | work order id | link to a child |
+//! | work | `<org>#waiting` | work order id | work order whose children have not ended |
+//! | work | `<org>#cascade` | work order id | stop that children are still to hear of |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
@@ -40,11 +43,14 @@
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
 
 pub mod audit;
+pub mod cascades;
 pub mod credits;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
 pub mod erasure;
+pub mod family;
+pub mod finishes;
 pub mod idempotency;
 pub mod keys;
 pub mod lease;
@@ -65,6 +71,7 @@ pub mod stops;
 pub mod streams;
 pub mod summary;
 pub mod sums;
+pub mod suspension;
 pub mod sweep;
 pub mod tally;
 pub mod task_definitions;

@@ -1,16 +1,29 @@
 //! Work orders that are parts of others. A parent counts its children in the transaction that
 //! creates each, under the conditions that it is not over and has room, so that no race makes one
-//! too many.
+//! too many. The same transaction links the child below its parent, so that who decides on all
+//! children reads all of them; whoever acts on what it read does so on the count that it read.
 
 use awo_domain::work_order::{MAX_CHILDREN, MAX_DEPTH, WorkOrderStatus};
-use awo_domain::{Error, OrgId, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
+use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{Item, Key};
+use crate::item::{Item, Key, SCHEMA_VERSION, children_of};
+use crate::lease::lease_lost;
+use crate::list::Slice;
 use crate::table::read;
 use crate::transaction::{Guard, Transaction};
-use crate::work_orders::WorkOrder;
+use crate::work_orders::{NewWorkOrder, WorkOrder};
+
+/// What a parent keeps of a child.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChildItem {
+    work_order_id: WorkOrderId,
+    created_at: Timestamp,
+    v: u32,
+}
 
 /// Why a work order cannot have another child, if it cannot: for the field that names it.
 #[must_use]
@@ -26,6 +39,13 @@ pub fn why_no_parent(parent: Option<&WorkOrder>) -> Option<String> {
             "names a work order that is {status}: only one that is not over can get children"
         ));
     }
+    if parent.sealed_at.is_some() {
+        return Some(
+            "names a work order that gets no more children: it integrates those that it had, or \
+             is being killed"
+                .to_owned(),
+        );
+    }
     if parent.depth >= MAX_DEPTH {
         return Some(format!(
             "names a work order of depth {MAX_DEPTH}, and none can be deeper"
@@ -36,28 +56,100 @@ pub fn why_no_parent(parent: Option<&WorkOrder>) -> Option<String> {
     })
 }
 
+impl Store {
+    /// The children of a work order, oldest first, all of them.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn child_ids(
+        &self,
+        org: &OrgId,
+        parent: &WorkOrderId,
+    ) -> Result<Vec<WorkOrderId>, Error> {
+        let slice = Slice::of_partition(&self.tables.work, children_of(org, parent));
+        let links = self.slice::<ChildItem>(slice.limit(MAX_CHILDREN)).await?;
+        Ok(links.items.into_iter().map(|l| l.work_order_id).collect())
+    }
+
+    /// Makes a child count no longer for its parent, as if it had never been asked for. Doing it
+    /// again changes nothing.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn disown(
+        &self,
+        org: &OrgId,
+        parent: &WorkOrderId,
+        child: &WorkOrderId,
+    ) -> Result<(), Error> {
+        let work = &self.tables.work;
+        let linked = Change::new().when_present("pk");
+        let fewer = Change::new().add("children", -1).when_present("runId");
+        // Refused, it is done already.
+        Transaction::new()
+            .delete(Guard::Child, work, &Key::child(org, parent, child), linked)?
+            .update(Guard::Parent, work, &Key::work_order(org, parent), fewer)?
+            .commit(self)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Change {
+    /// Only if a work order has as many children as when it was read.
+    pub(crate) fn with_children_of(self, order: &WorkOrder) -> Change {
+        match order.children {
+            0 => self.at_most_or_missing("children", 0),
+            some => self.when("children", some),
+        }
+    }
+}
+
 impl Transaction {
-    /// Counts a child, if the parent may have one.
+    /// Counts and links a child, if the parent may have one.
     pub(crate) fn add_child(
         self,
         store: &Store,
-        org: &OrgId,
         parent: &WorkOrderId,
+        child: &NewWorkOrder,
     ) -> Result<Transaction, Error> {
+        let (org, work) = (&child.org, &store.tables.work);
         let terminal = WorkOrderStatus::ALL.into_iter().filter(|s| s.is_terminal());
         let change = Change::new()
             .add("children", 1)
             .when_present("runId")
+            .when_missing("sealedAt")
             .at_most_or_missing("children", i64::from(MAX_CHILDREN) - 1);
+        let change = match &child.asked_by {
+            Some(run) => change.when("runId", run),
+            None => change,
+        };
         let change = terminal.fold(change, |change, over| change.compare("status", "<>", over));
-        let key = Key::work_order(org, parent);
-        self.update(Guard::Parent, &store.tables.work, &key, change)
+        let link = ChildItem {
+            work_order_id: child.id.clone(),
+            created_at: child.now,
+            v: SCHEMA_VERSION,
+        };
+        self.update(Guard::Parent, work, &Key::work_order(org, parent), change)?
+            .put(
+                Guard::Child,
+                work,
+                &Key::child(org, parent, &child.id),
+                &link,
+            )
     }
 }
 
 /// What a parent's refusal tells the caller.
-pub(crate) fn parent_refused(parent: Option<Item>) -> Result<Error, Error> {
+pub(crate) fn parent_refused(
+    parent: Option<Item>,
+    asked_by: Option<&RunId>,
+) -> Result<Error, Error> {
     let parent: Option<WorkOrder> = parent.map(read).transpose()?;
+    let is_newest = |run: &RunId| parent.as_ref().is_some_and(|parent| parent.run_id == *run);
+    if asked_by.is_some_and(|run| !is_newest(run)) {
+        return Ok(lease_lost());
+    }
     Ok(match why_no_parent(parent.as_ref()) {
         Some(why) => Error::invalid("/parentId", why),
         None => Error::internal("a parent refused a child without a reason"),

@@ -171,7 +171,8 @@ impl Look {
     /// came to the other after that was read.
     fn missed_a_move(&self) -> bool {
         self.order.as_ref().is_some_and(|order| {
-            !order.status.is_terminal() && order.status != WorkOrderStatus::WaitingForChildren
+            let apart = order.status == WorkOrderStatus::WaitingForChildren;
+            !order.status.is_terminal() && (!apart || order.sealed_at.is_some())
         })
     }
 }

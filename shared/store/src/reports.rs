@@ -1,9 +1,7 @@
-//! What runners report: events under their own numbers, each taken once and in order, and the
-//! end of the run. Every write is conditional on the lease's token, so that a runner that lost
-//! its lease changes nothing. The runner of a run that a client stopped may say one thing more,
-//! once: what it used in all.
+//! What runners report: events under their own numbers, each taken once and in order. Every write
+//! is conditional on the lease's token, so that a runner that lost its lease changes nothing.
 
-use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent, Wish};
+use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{MAX_MODELS, ModelUsage, sum_by_model};
@@ -11,12 +9,11 @@ use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 
 use crate::Store;
 use crate::change::Change;
-use crate::endings::{End, Ender, Ending};
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, SILENCE_MS, held, lease_lost};
 use crate::moves::after_run;
 use crate::runs::{PricedUsage, Run};
-use crate::transaction::{Committed, Guard, Transaction};
+use crate::transaction::{Guard, Transaction};
 
 /// Who reports, on what.
 #[derive(Debug, Clone)]
@@ -32,14 +29,11 @@ pub struct Reporter {
 /// What usage costs, at the prices of the day.
 pub type Pricing<'a> = dyn Fn(Vec<ModelUsage>) -> Vec<PricedUsage> + Sync + 'a;
 
-/// How a run ends, from how it stands and from what a client wants of it.
-pub type Finishing<'a> = dyn Fn(&Run, Option<Wish>) -> Result<Ending, Error> + Sync + 'a;
-
 /// How often a report is tried again that met another one of the same run.
-const REPORT_TRIES: u32 = 3;
+pub(crate) const REPORT_TRIES: u32 = 3;
 
 /// How a reporter stands to its run.
-enum Standing {
+pub(crate) enum Standing {
     /// It holds the lease.
     Holds(Box<Run>, Box<Lease>),
     /// A client has stopped the run, and its last report may still come.
@@ -49,19 +43,19 @@ enum Standing {
 }
 
 /// The run as it is after some events, and the events to tell.
-struct Progress {
-    run: Run,
+pub(crate) struct Progress {
+    pub run: Run,
     used: Vec<ModelUsage>,
     started: bool,
     /// The iteration that begins, if one does.
     begins: Option<u32>,
-    reported: u64,
+    pub reported: u64,
     told: Vec<(&'static str, serde_json::Value)>,
 }
 
 impl Progress {
     /// Takes the events that are new, in order; a gap ends the taking.
-    fn of(
+    pub fn of(
         run: &Run,
         reported: u64,
         events: &[NumberedEvent],
@@ -102,8 +96,11 @@ impl Progress {
             self.told.push(Lifecycle::Started { started_at }.to_parts());
         }
         match event {
-            RunnerEvent::WorkspaceReady { work_dir, .. } => {
-                self.run.work_dir = Some(work_dir.clone())
+            RunnerEvent::WorkspaceReady {
+                work_dir, commit, ..
+            } => {
+                self.run.work_dir = Some(work_dir.clone());
+                self.run.base.get_or_insert_with(|| commit.clone());
             }
             RunnerEvent::Committed { commit, .. } => self.run.commit = Some(commit.clone()),
             RunnerEvent::IterationStarted { iteration } => self.begins = Some(*iteration),
@@ -211,114 +208,19 @@ impl Store {
         Ok(answer)
     }
 
-    /// Ends a run as its runner says, with the events that it has not reported yet. Of a run that
-    /// a client has stopped only the usage is taken. Saying it again after it was done is
-    /// answered as the first time.
+    /// The run of a reporter that holds its lease.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the lease is lost, what `ending` says, or internal.
-    pub async fn finish(
-        &self,
-        by: &Reporter,
-        events: &[NumberedEvent],
-        ending: &Finishing<'_>,
-        pricing: &Pricing<'_>,
-        now: Timestamp,
-    ) -> Result<ReportAnswer, Error> {
-        for _ in 0..REPORT_TRIES {
-            let (stored, lease) = match self.standing(by).await? {
-                Standing::Holds(run, lease) => (run, lease),
-                Standing::Stopped(run, lease) => {
-                    let last = ending(&run, lease.wish)?;
-                    match self.last_report(by, &lease, &last, now).await? {
-                        Some(answer) => return Ok(answer),
-                        None => continue,
-                    }
-                }
-                Standing::Lost(lease) => return self.finished_before(by, lease).await,
-            };
-            let progress = Progress::of(&stored, lease.reported, events, pricing)?;
-            let ender = Ender::Runner {
-                token_hash: &by.token_hash,
-                reported: lease.reported,
-                now_reported: progress.reported,
-            };
-            let ending = ending(&progress.run, lease.wish)?;
-            let end = End {
-                org: &by.org,
-                stored: &stored,
-                run: &progress.run,
-                ending: &ending,
-                ender: &ender,
-                now,
-            };
-            let transaction =
-                self.tell_all(Transaction::new(), &by.org, &stored, &progress, now)?;
-            if end.add_to(transaction, self)?.commit(self).await?.is_yes() {
-                return Ok(ReportAnswer {
-                    acknowledged: progress.reported,
-                    wish: None,
-                    configuration: None,
-                });
-            }
+    /// [`Error::Conflict`] if the lease is lost, or internal.
+    pub async fn held_run(&self, by: &Reporter) -> Result<Run, Error> {
+        match self.standing(by).await? {
+            Standing::Holds(run, _) => Ok(*run),
+            Standing::Stopped(..) | Standing::Lost(_) => Err(lease_lost()),
         }
-        Err(Error::internal("finish: the run kept changing"))
-    }
-
-    /// Takes what a stopped run used, once; none if it must be looked at again.
-    async fn last_report(
-        &self,
-        by: &Reporter,
-        lease: &Lease,
-        last: &Ending,
-        now: Timestamp,
-    ) -> Result<Option<ReportAnswer>, Error> {
-        if lease.last_report_at.is_some() {
-            return Ok(Some(lease.answer()));
-        }
-        let work = &self.tables.work;
-        let said = Change::new()
-            .set("lastReportAt", now)
-            .when("tokenHash", &by.token_hash)
-            .when_present("closedAt")
-            .when_missing("lastReportAt");
-        let used = Change::new()
-            .set("usage", &last.usage)
-            .set("iteration", last.iterations)
-            .set_some("commit", last.commit.as_ref())
-            .when_present("runId")
-            .when_missing("settledAt");
-        let committed = Transaction::new()
-            .update(Guard::Lease, work, &Key::lease(&by.org, &by.run_id), said)?
-            .update(Guard::Run, work, &Key::run(&by.org, &by.run_id), used)?
-            .commit(self)
-            .await?;
-        match committed {
-            Committed::Yes => Ok(Some(lease.answer())),
-            Committed::No(refusals) if refusals.iter().any(|r| r.guard == Guard::Run) => {
-                Err(lease_lost())
-            }
-            Committed::No(_) => Ok(None),
-        }
-    }
-
-    /// A finish that came twice: the first one closed the lease under this very token.
-    async fn finished_before(
-        &self,
-        by: &Reporter,
-        lease: Option<Box<Lease>>,
-    ) -> Result<ReportAnswer, Error> {
-        // Under another token a run that is there costs no more reads than one that is not.
-        let lease = lease
-            .filter(|lease| lease.closed_at.is_some() && lease.is_held_by(&by.token_hash))
-            .ok_or_else(lease_lost)?;
-        let run = self.run(&by.org, &by.run_id).await?;
-        let over = run.is_some_and(|run| run.status.is_terminal());
-        over.then(|| lease.answer()).ok_or_else(lease_lost)
     }
 
     /// How a reporter stands to its run now.
-    async fn standing(&self, by: &Reporter) -> Result<Standing, Error> {
+    pub(crate) async fn standing(&self, by: &Reporter) -> Result<Standing, Error> {
         let (lease, run) = tokio::try_join!(
             self.lease(&by.org, &by.run_id),
             self.run(&by.org, &by.run_id)
@@ -335,7 +237,7 @@ impl Store {
         })
     }
 
-    fn tell_all(
+    pub(crate) fn tell_all(
         &self,
         mut transaction: Transaction,
         org: &OrgId,
@@ -363,6 +265,7 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())
         .set_some("commit", to.commit.as_ref())
+        .set_some("base", to.base.as_ref())
         .when("status", from.status)
         .when("lastSequence", from.last_sequence)
 }

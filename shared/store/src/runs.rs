@@ -122,15 +122,54 @@ pub struct Run {
     /// When its work order's runs before it were completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<Earlier>,
+    /// The commit that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// How it left its compute to wait for its children, if it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension: Option<Suspension>,
+    /// When it got compute again after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_at: Option<Timestamp>,
+}
+
+/// A run's leave from its compute. A run takes it once at most.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Suspension {
+    /// When.
+    pub at: Timestamp,
+    /// How long it had had compute by then, in milliseconds.
+    pub compute_ms: i64,
+    /// Its agent's session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 impl Run {
-    /// How long it has had compute, in milliseconds: from its slot to its end, or to `now`.
+    /// How long it has had compute, in milliseconds: from its slot to its end, or to `now`, without
+    /// the time in which it waited for its children.
     #[must_use]
     pub fn compute_ms(&self, now: Timestamp) -> i64 {
         let end = self.completed_at.unwrap_or(now);
-        self.started_at
-            .map_or(0, |started_at| end.ms_since(started_at).max(0))
+        let since = |began: Option<Timestamp>| began.map_or(0, |at| end.ms_since(at).max(0));
+        match &self.suspension {
+            None => since(self.started_at),
+            Some(left) => left.compute_ms.saturating_add(since(self.resumed_at)),
+        }
+    }
+
+    /// How long it had had compute when it left it, in milliseconds; 0 if it never did.
+    #[must_use]
+    pub fn earlier_compute_ms(&self) -> u64 {
+        let left = self.suspension.as_ref().map_or(0, |left| left.compute_ms);
+        u64::try_from(left).unwrap_or(0)
+    }
+
+    /// True while it has left its compute and is not over.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        !self.status.is_terminal() && self.suspension.is_some() && self.resumed_at.is_none()
     }
 
     pub(crate) fn subject<'a>(&'a self, org: &'a OrgId) -> Subject<'a> {

@@ -27,9 +27,9 @@ pub struct Charge {
 }
 
 impl Store {
-    /// Gives the slot of a run back that is over and whose compute is known to be gone, and
-    /// settles it with `charge` if that is still to be done. False if the slot was given back
-    /// before, or run or lease have changed: then look again.
+    /// Gives the slot of a run back whose compute is known to be gone. One that is over is settled
+    /// with `charge` if that is still to be done; else it must wait for its children. False if the
+    /// slot was given back before, or run or lease have changed: then look again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -41,10 +41,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         let (org, work) = (&lease.org_id, &self.tables.work);
-        let gone = Change::new()
-            .set("computeStoppedAt", now)
-            .when("status", run.status);
-        let unsettled = run.settled_at.is_none().then(|| charge.settle(run));
+        let is_over = run.status.is_terminal();
+        let gone = match is_over {
+            true => Change::new().set("computeStoppedAt", now),
+            false => Change::new().set("status", run.status),
+        };
+        let gone = gone.when("status", run.status);
+        let unsettled = (is_over && run.settled_at.is_none()).then(|| charge.settle(run));
         let mut transaction = Transaction::new()
             .delete(
                 Guard::Lease,

@@ -163,7 +163,8 @@ impl NewRun<'_> {
         let (from, to) = (self.order.status, self.order_status(place)?);
         Ok(Change::new()
             .move_order(self.org, &self.old.run_id, from, to)
-            .set("runId", &self.run_id))
+            .set("runId", &self.run_id)
+            .remove("sealedAt"))
     }
 
     fn tally_change(

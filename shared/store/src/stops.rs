@@ -11,8 +11,9 @@ use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp};
 
 use crate::Store;
+use crate::cascades::Stopping;
 use crate::change::Change;
-use crate::endings::{Ender, Ending};
+use crate::endings::{Ender, Ending, Seen};
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
@@ -20,6 +21,7 @@ use crate::runs::Run;
 use crate::settlement::released;
 use crate::table::Updated;
 use crate::transaction::{Guard, Transaction};
+use crate::work_orders::WorkOrder;
 
 impl Store {
     /// Cancels a run that waits: out of the queue, terminal, its hold released. False if it does
@@ -30,13 +32,15 @@ impl Store {
     pub async fn cancel_waiting(
         &self,
         org: &OrgId,
-        run: &Run,
-        stop: &Stop,
+        (of, run): (&WorkOrder, &Run),
+        stopping: &Stopping<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let (from, work) = (WorkOrderStatus::Queued, &self.tables.work);
         let order_status = after_order(from, WorkOrderEvent::Canceled)?;
-        let order = Change::new().move_order(org, &run.run_id, from, order_status);
+        let order = Change::new()
+            .move_order(org, &run.run_id, from, order_status)
+            .with_children_of(of);
         let tally = Change::new()
             .entry_left()
             .count_work_order(Some(from), order_status)
@@ -56,7 +60,8 @@ impl Store {
                 order,
             )?
             .update(Guard::Tally, work, &Key::tally(org), tally)?
-            .cancel_queued_run(self, org, run, stop, now)?
+            .cancel_queued_run(self, org, run, stopping.stop, now)?
+            .cascade(self, org, of, stopping, now)?
             .update(
                 Guard::Balance,
                 &self.tables.ledger,
@@ -68,38 +73,41 @@ impl Store {
         Ok(committed.is_yes())
     }
 
-    /// Cancels a run that has a slot; with `unclaimed`, only while no runner has come. What it
-    /// used is settled when its compute is gone. False if it has changed: then look again.
+    /// Cancels a run that has a slot, or waits for its children; with `unclaimed`, only while no
+    /// runner has come. What it used is settled when its compute is gone. False if it has changed: then look again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn cancel_leased(
+    pub async fn cancel_begun(
         &self,
         org: &OrgId,
-        run: &Run,
+        seen: &Seen<'_>,
         ending: &Ending,
-        stop: &Stop,
+        stopping: Stopping<'_>,
         unclaimed: bool,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let ender = Ender::Client { stop, unclaimed };
-        self.end(org, run, ending, &ender, now).await
+        let ender = Ender::Client {
+            stopping,
+            unclaimed,
+        };
+        self.end(org, seen, ending, &ender, now).await
     }
 
-    /// Asks the runner of a run for its processes' death. False if run or lease have changed:
-    /// then look again.
+    /// Asks the runner of a run for its processes' death. From then on its work order gets no more
+    /// children. False if it, its run or lease have changed: then look again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn wish_dead(
         &self,
         lease: &Lease,
-        run: &Run,
+        (order, run): (&WorkOrder, &Run),
         wish: Wish,
-        stop: &Stop,
+        stopping: &Stopping<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let (org, work) = (&lease.org_id, &self.tables.work);
+        let (org, work, stop) = (&lease.org_id, &self.tables.work, stopping.stop);
         let asked = Lifecycle::KillRequested {
             grace_period_ms: grace_ms(wish),
             immediate: matches!(
@@ -127,6 +135,17 @@ impl Store {
                 lease_change,
             )?
             .update(Guard::Run, work, &Key::run(org, &run.run_id), run_change)?
+            .update(
+                Guard::WorkOrder,
+                work,
+                &Key::work_order(org, &order.id),
+                Change::new()
+                    .set_if_missing("sealedAt", now)
+                    .when("status", order.status)
+                    .when("runId", &run.run_id)
+                    .with_children_of(order),
+            )?
+            .cascade(self, org, order, stopping, now)?
             .tell(
                 self,
                 &run.subject(org),

@@ -5,10 +5,12 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Deserialize;
 
 use crate::Store;
+use crate::cascades::Cascade;
 use crate::item::DUE_SHARDS;
 use crate::lease::Lease;
 use crate::list::Slice;
 use crate::schema::DUE;
+use crate::suspension::WaitingOrder;
 use crate::verifications::Verification;
 
 /// Something whose time has come.
@@ -20,6 +22,10 @@ pub enum Due {
     Lease(Box<Lease>),
     /// A verification by hand: look whether it still goes on.
     Verification(Box<Verification>),
+    /// A work order that waits for its children: look whether they have ended.
+    Waiting(Box<WaitingOrder>),
+    /// A stop of which children have not heard yet: tell them.
+    Cascade(Box<Cascade>),
 }
 
 #[derive(Deserialize)]
@@ -27,6 +33,8 @@ pub enum Due {
 enum DueItem {
     Lease(Box<Lease>),
     Verification(Box<Verification>),
+    Cascade(Box<Cascade>),
+    Waiting(Box<WaitingOrder>),
     #[serde(rename_all = "camelCase")]
     Tally {
         org_id: OrgId,
@@ -48,6 +56,8 @@ impl Store {
             due.extend(items.into_iter().map(|item| match item {
                 DueItem::Lease(lease) => Due::Lease(lease),
                 DueItem::Verification(verification) => Due::Verification(verification),
+                DueItem::Cascade(cascade) => Due::Cascade(cascade),
+                DueItem::Waiting(waiting) => Due::Waiting(waiting),
                 DueItem::Tally { org_id } => Due::Queue(org_id),
             }));
         }

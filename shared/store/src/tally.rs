@@ -129,9 +129,22 @@ impl Change {
             .set("orgId", org)
     }
 
+    /// An entry came back that was in the queue before: there is always room for it.
+    pub(crate) fn entry_came_back(self, org: &OrgId, now: Timestamp) -> Change {
+        self.add("waiting", 1)
+            .set("dueShard", due_shard(org.as_str()))
+            .set_if_missing("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set("orgId", org)
+    }
+
     /// An entry left the queue.
     pub(crate) fn entry_left(self) -> Change {
-        self.add("waiting", -1)
+        self.entries_left(1)
+    }
+
+    /// So many entries left the queue.
+    pub(crate) fn entries_left(self, entries: u32) -> Change {
+        self.add("waiting", -i64::from(entries))
     }
 
     /// This tenant got a slot, if there is one and nobody else was served meanwhile.

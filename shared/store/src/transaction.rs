@@ -21,6 +21,9 @@ use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
 pub(crate) enum Guard {
     WorkOrder,
     Parent,
+    Child,
+    Waiting,
+    Cascade,
     Run,
     Event,
     Entry,

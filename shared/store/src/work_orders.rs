@@ -74,6 +74,13 @@ pub struct WorkOrder {
     /// How many parts it was given, whatever has become of them.
     #[serde(default)]
     pub children: u32,
+    /// The commit of the source's branch to begin from; without it the branch's newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_commit: Option<String>,
+    /// From when on it is given no more parts: those that it had have ended and are integrated, or
+    /// a client wants it dead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed_at: Option<Timestamp>,
     /// When it was accepted.
     pub created_at: Timestamp,
 }
@@ -103,6 +110,8 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// How many work orders are above it.
     pub depth: u32,
+    /// The parent's run that asked for it, if one did: it must still be the newest.
+    pub asked_by: Option<RunId>,
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
@@ -136,6 +145,8 @@ impl NewWorkOrder {
             parent_id: order.parent_id,
             depth: self.depth,
             children: 0,
+            start_commit: order.start_commit,
+            sealed_at: None,
             created_at: self.now,
         }
     }
@@ -212,7 +223,7 @@ impl Store {
                 now,
             )?;
         if let Some(parent) = &work_order.parent_id {
-            transaction = transaction.add_child(self, org, parent)?;
+            transaction = transaction.add_child(self, parent, new)?;
         }
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
@@ -288,6 +299,9 @@ pub(crate) fn queued_run(
         last_sequence: CREATED_SEQUENCE,
         audit: None,
         earlier: None,
+        base: None,
+        suspension: None,
+        resumed_at: None,
     }
 }
 
@@ -298,6 +312,7 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         run_id: run_id.clone(),
         tenant_context: work_order.tenant_context.clone(),
         enqueued_at: now,
+        resumes: None,
         v: SCHEMA_VERSION,
     }
 }
@@ -331,7 +346,7 @@ fn refused(
                 item,
             }),
             _,
-        ) => Err(parent_refused(item)?),
+        ) => Err(parent_refused(item, new.asked_by.as_ref())?),
         (
             Some(Refusal {
                 guard: Guard::Tally,

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
 use awo_domain::stop::{Stop, StopKind};
+use awo_store::cascades::Stopping;
 use awo_store::work_orders::NewWorkOrder;
 use awo_tests::client::Client;
 use awo_tests::seed::Seed;
@@ -204,12 +205,13 @@ impl Scene<'_> {
             reason: None,
             requested_at: now,
         };
-        assert!(
-            store
-                .cancel_waiting(&self.org, &run, &stop, now)
-                .await
-                .unwrap()
-        );
+        let stopping = Stopping {
+            stop: &stop,
+            children: None,
+        };
+        let order = made.work_order();
+        let canceled = store.cancel_waiting(&self.org, (&order, &run), &stopping, now);
+        assert!(canceled.await.unwrap());
         item.status = "canceled";
     }
 

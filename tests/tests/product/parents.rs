@@ -57,9 +57,10 @@ async fn a_parent_is_a_work_order_of_ones_own_that_is_not_over() {
     child(&service.client, &parent).await;
     let mut run = DrivenRun::of(&service, &parent).await;
     let of_running = child(&service.client, &parent).await;
-    run.succeed().await;
+    run.iterate(1).await;
+    run.fail().await;
     let late = create(&service.client, parent["id"].as_str().unwrap()).await;
-    assert!(refused(&late).contains("succeeded"), "{}", late.text);
+    assert!(refused(&late).contains("failed"), "{}", late.text);
     let path = format!("/v1/work-orders/{}", of_running["id"].as_str().unwrap());
     let shown = service.client.get(&path);
     assert_eq!(shown.await.body, of_running);

@@ -6,6 +6,7 @@ use std::time::Duration;
 use awo_domain::control::Wish;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::{Stop, StopKind};
+use awo_store::cascades::Stopping;
 use awo_tests::repository::Repository;
 use awo_tests::rules::Dump;
 use awo_tests::service::TestService;
@@ -327,7 +328,13 @@ async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until
         reason: Some("test".to_owned()),
         requested_at: now,
     };
-    let wished = world.store.wish_dead(&lease, &run, wish, &stop, now);
+    let order = story.work_order().await;
+    let stopping = Stopping {
+        stop: &stop,
+        children: Some(wish),
+    };
+    let store = &world.store;
+    let wished = store.wish_dead(&lease, (&order, &run), wish, &stopping, now);
     assert!(wished.await.unwrap());
     // Past the grace and the minute in which its death could be confirmed.
     world.cloud.clock.advance(66_000);

@@ -98,7 +98,7 @@ impl<'a> Story<'a> {
         self.world.dump(&self.org.id).await
     }
 
-    async fn work_order(&self) -> WorkOrder {
+    pub async fn work_order(&self) -> WorkOrder {
         let filter = WorkOrderFilter::default();
         let store = &self.world.store;
         let listed = store.work_orders(&self.org.id, &filter, (1, 0), None).await;
@@ -246,7 +246,7 @@ impl<'a> Story<'a> {
     pub async fn living_task(&self) -> Option<String> {
         let run = self.run_id().await;
         let compute = &self.world.compute;
-        let listed = compute.find_task(&self.org.id, &run).await;
+        let listed = compute.find_task(&self.org.id, run.as_str()).await;
         listed.expect("a list")
     }
 

@@ -223,3 +223,27 @@ async fn tenants_share_the_slots_and_every_order_is_done() {
     let dump = rules_hold(&service).await;
     assert!(dump.leases().is_empty() && dump.reserved() == 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_parent_and_its_child_need_no_more_than_one_slot() {
+    let service = TestService::start(1_000_000, &[("AWO_MAX_CONCURRENT", "1")]).await;
+    let repository = Repository::with(&[("answer.txt", "none\n")]);
+    let agent = |file: &str| {
+        let script = format!("sleep 1; echo done > {file}");
+        json!({ "agent": { "type": "command", "command": ["/bin/sh", "-c", script] } })
+    };
+    let parent = submit(&service, &repository.url(), agent("parent.txt")).await;
+    let mut more = agent("child.txt");
+    more["parentId"] = parent["id"].clone();
+    let child = submit(&service, &repository.url(), more).await;
+    let done = service.client.finished_run(&child).await;
+    assert_eq!(done["status"], "succeeded", "{done}");
+    let run = service.client.finished_run(&parent).await;
+    let types = event_types(&service, &run).await;
+    let at = |kind: &str| types.iter().position(|t| t == kind);
+    assert!(
+        at("run.waiting") < at("run.integrating") && at("run.waiting").is_some(),
+        "{types:?}"
+    );
+    rules_hold(&service).await;
+}

@@ -8,6 +8,8 @@ pub const CLAIM: Route = control("/control/claim");
 pub const REPORT: Route = control("/control/{orgId}/runs/{runId}/report");
 /// `POST /control/{orgId}/runs/{runId}/finish`
 pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
+/// `POST /control/{orgId}/runs/{runId}/children`
+pub const OPEN_CHILDREN: Route = control("/control/{orgId}/runs/{runId}/children");
 /// `POST /control/{orgId}/runs/{runId}/logs`
 pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
 /// `POST /control/verifications/claim`

@@ -174,7 +174,8 @@ impl System {
     /// The task of a run, dead or alive.
     pub(super) async fn task(&self, run: &RunId) -> Option<String> {
         let compute = &self.world.compute;
-        compute.find_task(&self.org.id, run).await.expect("a list")
+        let found = compute.find_task(&self.org.id, run.as_str()).await;
+        found.expect("a list")
     }
 
     /// Sees that tasks are as the model says. Without a fault the product has seen to that; after

@@ -131,6 +131,13 @@ fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
         "/control/{orgId}/runs/{runId}/finish" => vec![
             call().body(json!({ "events": [], "outcome": failed, "iterations": 1, "usage": [] })),
         ],
+        "/control/{orgId}/runs/{runId}/children" => {
+            let children = json!([{ "taskPrompt": "a part" }]);
+            let (commit, branch) = ("c1", "awo/x");
+            vec![call().body(json!({
+                "iteration": 1, "commit": commit, "branch": branch, "children": children,
+            }))]
+        }
         "/control/{orgId}/runs/{runId}/logs" => {
             vec![call().body(json!({ "iteration": 1, "output": EMPTY_GZIP, "bytes": 0 }))]
         }

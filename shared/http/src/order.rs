@@ -1,4 +1,5 @@
-//! The body of a create, read and checked.
+//! What is asked of a work order, read and checked: the body of a create, and what an agent asks
+//! of a child, which has the same fields but for those that children inherit.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +16,10 @@ use awo_domain::work_order::{
     MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, Order, TenantContext,
 };
 use awo_domain::{Error, WorkOrderId};
-use awo_http::body::{Object, Value};
 use awo_store::parents::why_no_parent;
 use awo_store::work_orders::WorkOrder;
+
+use crate::body::{Object, Value};
 
 /// What holds where the body does not say.
 #[derive(Debug, Clone)]
@@ -29,6 +31,7 @@ pub struct Defaults {
 }
 
 /// The template that a body names, before anything else of it is read.
+#[must_use]
 pub fn named_template(mut body: Object) -> Option<TemplateId> {
     body.optional("workspaceSource", |v| {
         v.object(|o| o.optional("templateId", |v| v.parsed(TemplateId::parse)))
@@ -36,11 +39,13 @@ pub fn named_template(mut body: Object) -> Option<TemplateId> {
 }
 
 /// The work order that a body names as its parent, before anything else of it is read.
+#[must_use]
 pub fn named_parent(mut body: Object) -> Option<WorkOrderId> {
     body.optional("parentId", parent_id)
 }
 
 /// The profile that a body names, before anything else of it is read.
+#[must_use]
 pub fn named_profile(mut body: Object) -> Option<ProfileName> {
     body.optional("harness", |v| v.parsed(ProfileName::parse))
 }
@@ -55,43 +60,115 @@ pub struct Named<'a> {
     pub parent: Option<&'a WorkOrder>,
 }
 
+/// What a child has of its parent.
+pub struct Inherited<'a> {
+    /// The parent.
+    pub parent: &'a WorkOrder,
+    /// What the parent's profile comes to.
+    pub profile: Profile,
+    /// The branch that the parent's run has pushed.
+    pub branch: Branch,
+    /// The commit of it that the child begins from.
+    pub commit: String,
+}
+
+/// What a body says of the work itself.
+struct Work {
+    task_prompt: Option<String>,
+    max_iterations: Option<u32>,
+    profile: Option<Profile>,
+    agent: Option<Agent>,
+    limits: Limits,
+    metadata: BTreeMap<String, String>,
+}
+
+impl Work {
+    fn read(body: &mut Object, named: Option<Profile>) -> Work {
+        let iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
+        Work {
+            task_prompt: body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT)),
+            max_iterations: iterations.and_then(|n| u32::try_from(n).ok()),
+            profile: body.optional("harness", |v| profile(v, named)),
+            agent: body.optional("agent", agent),
+            limits: body.optional("limits", limits).unwrap_or_default(),
+            metadata: body.optional("metadata", metadata).unwrap_or_default(),
+        }
+    }
+}
+
+/// Reads what an agent asks of a child: task, iterations, harness, agent, limits and metadata. The
+/// rest is the parent's, which it may not say otherwise.
+///
+/// # Errors
+/// [`Error::Invalid`] with every fault.
+pub fn read_child(
+    mut body: Object,
+    inherited: Inherited<'_>,
+    named: Option<Profile>,
+) -> Result<(Order, Profile), Error> {
+    let work = Work::read(&mut body, named);
+    for name in ["workspaceSource", "tenantContext", "parentId"] {
+        if body.optional(name, |_| Some(())).is_some() {
+            body.fault(name, "is the parent's: leave it out");
+        }
+    }
+    let parent = inherited.parent;
+    let profile = work.profile.unwrap_or(inherited.profile);
+    let order = work.task_prompt.map(|task_prompt| Order {
+        task_prompt,
+        source: GitSource {
+            repository: parent.source.repository.clone(),
+            branch: Some(inherited.branch),
+        },
+        hooks: parent.hooks.clone(),
+        max_iterations: work.max_iterations,
+        tenant_context: parent.tenant_context.clone(),
+        harness: profile.name.clone(),
+        agent: work.agent.unwrap_or_else(|| parent.agent.clone()),
+        limits: work.limits,
+        metadata: work.metadata,
+        parent_id: Some(parent.id.clone()),
+        start_commit: Some(inherited.commit),
+    });
+    body.finish(order).map(|order| (order, profile))
+}
+
 /// Reads the body; the profile it names comes with it.
+///
+/// # Errors
+/// [`Error::Invalid`] with every fault.
 pub fn read_order(
     mut body: Object,
     defaults: &Defaults,
     named: Named<'_>,
 ) -> Result<(Order, Profile), Error> {
-    let task_prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
+    let work = Work::read(&mut body, named.profile);
     let source = body.required("workspaceSource", |v| {
         source(v, named.template, defaults.allow_file_repositories)
     });
-    let max_iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
     let tenant_context = body.optional("tenantContext", tenant);
-    let profile = body
-        .optional("harness", |v| profile(v, named.profile))
-        .unwrap_or_else(Profile::default_profile);
-    let agent = body.optional("agent", agent);
-    let limits = body.optional("limits", limits).unwrap_or_default();
-    let metadata = body.optional("metadata", metadata).unwrap_or_default();
+    let profile = work.profile.unwrap_or_else(Profile::default_profile);
     let parent_id = body.optional("parentId", parent_id);
     if let Some(why) = parent_id.as_ref().and_then(|_| why_no_parent(named.parent)) {
         body.fault("parentId", why);
     }
-    let order = task_prompt.zip(source).map(|(task_prompt, source)| Order {
+    let asked = work.task_prompt.zip(source);
+    let order = asked.map(|(task_prompt, source)| Order {
         task_prompt,
         source: source.source,
         hooks: source.hooks,
-        max_iterations: max_iterations.and_then(|n| u32::try_from(n).ok()),
+        max_iterations: work.max_iterations,
         tenant_context,
         harness: profile.name.clone(),
-        agent: agent.unwrap_or(Agent {
+        agent: work.agent.unwrap_or(Agent {
             kind: defaults.agent,
             model: None,
             command: None,
         }),
-        limits,
-        metadata,
+        limits: work.limits,
+        metadata: work.metadata,
         parent_id,
+        start_commit: None,
     });
     body.finish(order).map(|order| (order, profile))
 }

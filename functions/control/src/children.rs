@@ -1,0 +1,261 @@
+//! `POST /control/{orgId}/runs/{runId}/children`: what an agent wants done by others. All children
+//! are opened or none. They are more than one transaction can hold, so each is opened under a key
+//! of its own, and the answer is kept before anything that was opened in vain is taken back: a
+//! request that is repeated, after whatever crash, comes to the same end.
+
+use awo_domain::control::{Children, ChildrenAnswer};
+use awo_domain::profile::Profile;
+use awo_domain::source::Branch;
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::work_order::{MAX_CHILDREN, MAX_ITERATIONS, Order};
+use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use awo_http::Answer;
+use awo_http::body::Object;
+use awo_http::order::{Inherited, named_profile, read_child};
+use awo_store::idempotency::IdempotentRequest;
+use awo_store::parents::why_no_parent;
+use awo_store::reports::Reporter;
+use awo_store::work_orders::{Created, WorkOrder};
+use lambda_http::Request;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::State;
+use crate::runner::{body, checked_commit, reporter};
+
+/// Most faults that an agent is told, and longest one, in characters.
+const MAX_ERRORS: usize = 50;
+const MAX_ERROR: usize = 500;
+
+pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
+    let by = reporter(request)?;
+    let asked: Children = body(request)?;
+    let branch = checked(&asked)?;
+    let run = state.store.held_run(&by).await?;
+    let order = state.store.work_order(&by.org, &run.work_order_id).await?;
+    let asking = Asking {
+        state,
+        parent: order.ok_or(Error::Unauthorized)?,
+        body_hash: hash(&[&serde_json::to_vec(&asked).map_err(Error::internal)?]),
+        by,
+        asked,
+        branch,
+        now,
+    };
+    Answer::ok(Box::pin(asking.answer()).await?)
+}
+
+fn checked(asked: &Children) -> Result<Branch, Error> {
+    if !(1..=MAX_ITERATIONS).contains(&asked.iteration) {
+        let message = format!("must be from 1 to {MAX_ITERATIONS}");
+        return Err(Error::invalid("/iteration", message));
+    }
+    checked_commit("/commit", &asked.commit)?;
+    Branch::parse(&asked.branch).map_err(|why| Error::invalid("/branch", why))
+}
+
+fn hash(parts: &[&[u8]]) -> String {
+    hex::encode(Sha256::digest(parts.join(&b'\n')))
+}
+
+/// What is kept of an answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    answer: ChildrenAnswer,
+    /// Opened before another one could not be: to be taken back.
+    in_vain: Vec<WorkOrderId>,
+}
+
+impl Kept {
+    /// What an agent wrote may be wrong in any number of places: some are enough, and fit.
+    fn refusal(mut errors: Vec<String>, in_vain: Vec<WorkOrderId>) -> Kept {
+        let opened = Vec::new();
+        errors.truncate(MAX_ERRORS);
+        for error in &mut errors {
+            *error = error.chars().take(MAX_ERROR).collect();
+        }
+        Kept {
+            answer: ChildrenAnswer { opened, errors },
+            in_vain,
+        }
+    }
+}
+
+struct Asking<'a> {
+    state: &'a State,
+    by: Reporter,
+    parent: WorkOrder,
+    asked: Children,
+    branch: Branch,
+    body_hash: String,
+    now: Timestamp,
+}
+
+impl Asking<'_> {
+    fn org(&self) -> &OrgId {
+        &self.by.org
+    }
+
+    /// The key of the whole request, or of one child of it.
+    fn request(&self, child: Option<usize>) -> IdempotentRequest {
+        let (run, iteration) = (self.by.run_id.as_str(), self.asked.iteration.to_string());
+        let child = child.map(|at| at.to_string()).unwrap_or_default();
+        let parts = ["children", run, iteration.as_str(), child.as_str()];
+        IdempotentRequest {
+            key_hash: hash(&parts.map(str::as_bytes)),
+            body_hash: self.body_hash.clone(),
+        }
+    }
+
+    async fn answer(&self) -> Result<ChildrenAnswer, Error> {
+        let (store, whole) = (&self.state.store, self.request(None));
+        let known = store.first_answer(self.org(), &whole, self.now);
+        let kept = match known.await.map_err(other_request)? {
+            Some(first) => first,
+            None => {
+                let kept = self.open_all().await?;
+                let json = serde_json::to_string(&kept).map_err(Error::internal)?;
+                let keeping = store.keep_answer(self.org(), &whole, (200, json), self.now);
+                keeping.await.map_err(other_request)?
+            }
+        };
+        let kept: Kept = serde_json::from_str(&kept.body).map_err(Error::internal)?;
+        for child in &kept.in_vain {
+            self.take_back(child).await?;
+        }
+        if !kept.answer.opened.is_empty() {
+            self.state.queue.ring_or_leave_to_sweep(self.org()).await;
+        }
+        Ok(kept.answer)
+    }
+
+    async fn open_all(&self) -> Result<Kept, Error> {
+        if let Some(why) = self.no_room().await? {
+            return Ok(Kept::refusal(vec![why], Vec::new()));
+        }
+        let (mut orders, mut errors) = (Vec::new(), Vec::new());
+        for (at, child) in self.asked.children.iter().enumerate() {
+            match self.read(child).await {
+                Ok(read) => orders.push(read),
+                Err(Error::Invalid(faults)) => errors.extend(
+                    faults
+                        .iter()
+                        .map(|fault| format!("/children/{at}{} {}", fault.path, fault.message)),
+                ),
+                Err(error) => return Err(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Ok(Kept::refusal(errors, Vec::new()));
+        }
+        let mut opened = Vec::new();
+        for (at, (order, profile)) in orders.into_iter().enumerate() {
+            match self.open(at, order, &profile).await {
+                Ok(id) => opened.push(id),
+                Err(error) => match why_not_opened(at, &error) {
+                    Some(why) => return Ok(Kept::refusal(vec![why], opened)),
+                    None => return Err(error),
+                },
+            }
+        }
+        let errors = Vec::new();
+        Ok(Kept {
+            answer: ChildrenAnswer { opened, errors },
+            in_vain: Vec::new(),
+        })
+    }
+
+    /// Why so many children cannot be, if that is known before any is opened.
+    async fn no_room(&self) -> Result<Option<String>, Error> {
+        let count = self.asked.children.len();
+        let most = MAX_CHILDREN as usize;
+        if !(1..=most).contains(&count) {
+            return Ok(Some(format!("/children must have 1 to {most} items")));
+        }
+        let before = self.parent.children as usize;
+        let why = why_no_parent(Some(&self.parent));
+        let why = match why {
+            Some(why) => why.replacen("names", "cannot be opened: the run's is", 1),
+            None if before + count > most => format!(
+                "would make {} children of this work order, and it cannot have more than {most}",
+                before + count
+            ),
+            None => return Ok(None),
+        };
+        // Unless it was this very request that took the room.
+        let first = self.request(Some(0));
+        let begun = self.state.store.first_answer(self.org(), &first, self.now);
+        let begun = begun.await.map_err(other_request)?.is_some();
+        Ok((!begun).then(|| format!("/children {why}")))
+    }
+
+    /// What is asked of one child.
+    async fn read(&self, child: &serde_json::Value) -> Result<(Order, Profile), Error> {
+        let store = &self.state.store;
+        let json = serde_json::to_vec(child).map_err(Error::internal)?;
+        let name = Object::parse(&json).map(named_profile)?;
+        let named = match name {
+            Some(name) => store.resolved_profile(self.org(), &name).await?,
+            None => None,
+        };
+        let inherited = Inherited {
+            parent: &self.parent,
+            profile: store.profile_of(self.org(), &self.parent).await?,
+            branch: self.branch.clone(),
+            commit: self.asked.commit.clone(),
+        };
+        read_child(Object::parse(&json)?, inherited, named)
+    }
+
+    /// Opens one child, or finds the one that was opened before.
+    async fn open(&self, at: usize, order: Order, profile: &Profile) -> Result<WorkOrderId, Error> {
+        let (state, depth) = (self.state, self.parent.depth + 1);
+        let opening = &state.opening;
+        let mut new = opening.work_order(self.org(), order, profile, depth, self.now)?;
+        new.asked_by = Some(self.by.run_id.clone());
+        let request = self.request(Some(at));
+        let answer = Some((&request, (201, new.id.to_string())));
+        let created = state.store.create_work_order(&new, state.limits, answer);
+        match created.await? {
+            Created::New => Ok(new.id),
+            Created::Replayed(first) => WorkOrderId::parse(&first.body).map_err(Error::internal),
+        }
+    }
+
+    /// Cancels a child that was opened in vain, so that it counts for nobody.
+    async fn take_back(&self, child: &WorkOrderId) -> Result<(), Error> {
+        let stop = Stop {
+            kind: StopKind::Cancel,
+            reason: Some("not all children that were asked for could be opened".to_owned()),
+            requested_at: self.now,
+        };
+        match self.state.stopper.cancel(self.org(), child, &stop).await {
+            Ok(_) | Err(Error::Conflict(_) | Error::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let store = &self.state.store;
+        store.disown(self.org(), &self.parent.id, child).await
+    }
+}
+
+/// What an agent is told, if it is something that an agent can know of.
+fn why_not_opened(at: usize, error: &Error) -> Option<String> {
+    match error {
+        Error::Invalid(_) => Some(format!(
+            "/children/{at} cannot be opened: this work order gets no more children"
+        )),
+        Error::QueueFull { .. } | Error::InsufficientCredits { .. } => {
+            Some(format!("/children/{at} cannot be opened: {error}"))
+        }
+        _ => None,
+    }
+}
+
+fn other_request(error: Error) -> Error {
+    match error {
+        Error::IdempotencyMismatch => {
+            Error::Conflict("other children were asked for in this iteration before".to_owned())
+        }
+        error => error,
+    }
+}

@@ -1,0 +1,112 @@
+//! Seeing that the processes of a run are dead: its task's event gives the lease back, and ECS is
+//! asked besides.
+
+use std::time::{Duration, Instant};
+
+use awo_cloud::compute::TaskState;
+use awo_domain::control::Wish;
+use awo_domain::run::{RunErrorCode, RunStatus};
+use awo_domain::stop::CONFIRM_MS;
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, Resource};
+use awo_store::lease::Lease;
+
+use crate::stopper::{Killed, Stopper};
+
+/// First and longest pause between two looks at the lease of a run that is to die: its task's
+/// event gives it back.
+const FIRST_LOOK: Duration = Duration::from_millis(4);
+const LONGEST_LOOK: Duration = Duration::from_millis(100);
+/// First and longest pause between two questions to ECS, which limits how often it is asked.
+const FIRST_QUESTION: Duration = Duration::from_millis(20);
+const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+
+impl Stopper {
+    /// Waits until the task is gone, and settles what that means.
+    pub(crate) async fn see_dead(
+        &self,
+        lease: &Lease,
+        wish: Wish,
+        began: Instant,
+    ) -> Result<Killed, Error> {
+        let grace_ms = match wish {
+            Wish::Kill {
+                grace_period_ms,
+                immediate: false,
+            } => grace_period_ms,
+            _ => 0,
+        };
+        let limit = Duration::from_millis(grace_ms + CONFIRM_MS);
+        let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
+        let mut asked_at = began;
+        while began.elapsed() < limit {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(LONGEST_LOOK);
+            let ask = asked_at.elapsed() >= patience;
+            if ask {
+                asked_at = Instant::now();
+                patience = (patience * 2).min(LONGEST_QUESTION);
+            }
+            match self.is_gone(lease, ask).await {
+                Ok(true) => return self.how_it_died(lease, began.elapsed()).await,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
+                }
+            }
+        }
+        self.endings
+            .kill_not_confirmed(lease, self.clock.now())
+            .await?;
+        Ok(Killed::NotConfirmed {
+            took: began.elapsed(),
+        })
+    }
+
+    /// True once its compute is known to be gone and its slot is returned, by whomever; with
+    /// `ask`, ECS is asked as well.
+    pub(crate) async fn is_gone(&self, lease: &Lease, ask: bool) -> Result<bool, Error> {
+        let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
+            return Ok(true);
+        };
+        if !ask {
+            return Ok(false);
+        }
+        let task = match &lease.task_arn {
+            Some(task) => task.clone(),
+            None => {
+                let found = self.find_task(&lease).await?;
+                match found {
+                    Some(task) => task,
+                    // Its start was not noted: its end will be told by its event, or the sweep.
+                    None => return Ok(false),
+                }
+            }
+        };
+        let TaskState::Gone(gone) = self.compute.describe_task(&task).await? else {
+            return Ok(false);
+        };
+        let now = self.clock.now();
+        self.endings.compute_gone(&lease, &gone, now).await?;
+        Ok(true)
+    }
+
+    async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {
+        let run = self.store.run(&lease.org_id, &lease.run_id).await?;
+        // Dead, and purged since by somebody else.
+        let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
+        let killed = run
+            .error
+            .as_ref()
+            .is_some_and(|error| error.code == RunErrorCode::Killed);
+        Ok(match run.status {
+            RunStatus::Canceled => Killed::Dead {
+                forced: false,
+                took,
+            },
+            RunStatus::Failed if killed => Killed::Dead { forced: true, took },
+            RunStatus::Succeeded => Killed::HadEnded(WorkOrderStatus::Succeeded),
+            _ => Killed::HadEnded(WorkOrderStatus::Failed),
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Work orders that wait for their children. Whoever ends a child, and whoever gives the slot of a
+//! parent back, looks whether the parent can go on; the sweep looks as well, so that losing a look
+//! does no harm, and every move is conditional, so that looking twice does none.
+
+use awo_domain::run::{RunEnd, RunError, RunErrorCode};
+use awo_domain::work_order::{MAX_DEPTH, WorkOrderStatus};
+use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use awo_store::endings::Seen;
+use awo_store::work_orders::WorkOrder;
+
+use crate::endings::Endings;
+
+/// How often a look is tried that meets another change of the family.
+const LOOKS: u32 = 6;
+
+/// What came of a look at a parent.
+enum Looked {
+    /// It is as it has to be.
+    Well,
+    /// It has failed, and its own parent may be waiting for that.
+    Failed(Option<WorkOrderId>),
+    /// It has changed meanwhile: look again.
+    Changed,
+}
+
+impl Endings {
+    /// Lets a work order go on whose children have ended, or fails it if one of them did not
+    /// succeed; then the same for its own parent.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn awaken(
+        &self,
+        org: &OrgId,
+        parent: &WorkOrderId,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let mut next = Some(parent.clone());
+        for _ in 0..=MAX_DEPTH {
+            let Some(id) = next else {
+                return Ok(());
+            };
+            next = self.awaken_one(org, &id, now).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Endings::awaken`]; what goes wrong is left to the sweep.
+    pub async fn awaken_or_leave_to_sweep(&self, org: &OrgId, id: &WorkOrderId, now: Timestamp) {
+        if let Err(error) = Box::pin(self.awaken(org, id, now)).await {
+            tracing::warn!(work_order = %id, ?error, "a parent was not looked at; the sweep looks");
+        }
+    }
+
+    /// Looks after the parent of a work order that has ended, if it has one.
+    pub async fn tell_parent(&self, org: &OrgId, ended: &WorkOrder, now: Timestamp) {
+        if let Some(parent) = &ended.parent_id {
+            self.awaken_or_leave_to_sweep(org, parent, now).await;
+        }
+    }
+
+    /// The parent's own parent, if that is to be looked at now.
+    async fn awaken_one(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        now: Timestamp,
+    ) -> Result<Option<WorkOrderId>, Error> {
+        for _ in 0..LOOKS {
+            match self.look(org, id, now).await? {
+                Looked::Well => return Ok(None),
+                Looked::Failed(parent) => return Ok(parent),
+                Looked::Changed => {}
+            }
+        }
+        Err(Error::internal("a waiting work order kept changing"))
+    }
+
+    async fn look(&self, org: &OrgId, id: &WorkOrderId, now: Timestamp) -> Result<Looked, Error> {
+        let order = self.store.work_order(org, id).await?;
+        let waits = |order: &WorkOrder| {
+            order.status == WorkOrderStatus::WaitingForChildren && order.sealed_at.is_none()
+        };
+        let Some(order) = order.filter(waits) else {
+            return Ok(Looked::Well);
+        };
+        let (run, lease) = tokio::try_join!(
+            self.store.run(org, &order.run_id),
+            self.store.lease(org, &order.run_id)
+        )?;
+        // Its old task still stops: whoever gives that slot back looks again.
+        let (Some(run), None) = (run, lease) else {
+            return Ok(Looked::Well);
+        };
+        let family = self.store.family(org, &order, &run).await?;
+        if family.is_open() {
+            return Ok(Looked::Well);
+        }
+        let Some(why) = family.why_failed() else {
+            let entered = self.store.reenter(org, &order, &run, now).await?;
+            if entered {
+                self.queue.ring_or_leave_to_sweep(org).await;
+            }
+            return Ok(match entered {
+                true => Looked::Well,
+                false => Looked::Changed,
+            });
+        };
+        let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
+        let ending = self.ending(&run, RunEnd::Failed(error), now);
+        let seen = Seen {
+            order: &order,
+            run: &run,
+            leased: false,
+        };
+        Ok(match self.store.end_run(org, &seen, &ending, now).await? {
+            true => Looked::Failed(order.parent_id),
+            false => Looked::Changed,
+        })
+    }
+}
