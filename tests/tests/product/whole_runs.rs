@@ -245,5 +245,41 @@ async fn a_parent_and_its_child_need_no_more_than_one_slot() {
         at("run.waiting") < at("run.integrating") && at("run.waiting").is_some(),
         "{types:?}"
     );
+    assert_eq!(run["status"], "succeeded", "{run}");
+    let branch = run["branch"].as_str().unwrap();
+    for file in ["parent.txt", "child.txt"] {
+        assert_eq!(repository.show(branch, file), "done", "{file}");
+    }
+    rules_hold(&service).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_agent_asks_others_for_is_done_and_brought_together_on_one_branch() {
+    let service = TestService::start(1_000_000, &[("AWO_MAX_CONCURRENT", "1")]).await;
+    // The parent asks for two parts; each part, and the parent afterwards, does its own.
+    let agent = r#"#!/bin/sh
+set -eu
+prompt=$(sed -n 's/.*"taskPrompt": "\([^"]*\)".*/\1/p' "$AWO_REQUEST")
+case "$prompt" in
+part*) echo "$prompt" > "${prompt#part }.txt" ;;
+*) echo whole > whole.txt
+   echo '{"children":[{"taskPrompt":"part one"},{"taskPrompt":"part two"}]}' > "$AWO_RESULT" ;;
+esac
+"#;
+    let repository = Repository::with(&[(".awo/agent.sh", agent)]);
+    let parent = submit(&service, &repository.url(), json!({})).await;
+    let run = service.client.finished_run(&parent).await;
+    assert_eq!(run["status"], "succeeded", "{run}");
+    let branch = run["branch"].as_str().unwrap();
+    for (file, said) in [
+        ("whole.txt", "whole"),
+        ("one.txt", "part one"),
+        ("two.txt", "part two"),
+    ] {
+        assert_eq!(repository.show(branch, file), said, "{file}");
+    }
+    let path = format!("/v1/work-orders/{}", parent["id"].as_str().unwrap());
+    let order = service.client.get(&path).await.body;
+    assert_eq!(order["status"], "succeeded", "{order}");
     rules_hold(&service).await;
 }

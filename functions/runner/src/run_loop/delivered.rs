@@ -10,7 +10,7 @@ use crate::delivery::pull_request::{self, Pushed, Unopened};
 use crate::stop::Stopped;
 
 impl Work<'_> {
-    /// Opens the pull request, where the profile wants one, and tells that the result is there.
+    /// Opens the pull request, where the profile wants one of a run that is no part of another, and tells that the result is there.
     pub(super) async fn delivered(
         &self,
         iterations: u32,
@@ -22,7 +22,9 @@ impl Work<'_> {
             commit: commit.to_owned(),
             pr_url,
         };
-        if self.spec.profile.git_ops.mode != GitMode::PullRequest {
+        // What a child did that began at its parent's commit is delivered by the parent.
+        let by_parent = self.spec.start_commit.is_some();
+        if self.spec.profile.git_ops.mode != GitMode::PullRequest || by_parent {
             self.reporter.event(told(None)).await;
             return Ok(None);
         }

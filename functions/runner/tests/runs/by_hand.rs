@@ -21,6 +21,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::scene::{CANARY, alive, until};
+use crate::serving::{Serving, serve};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -64,6 +65,7 @@ async fn report(
 
 /// A runner that verifies a workspace with one custom plugin, a shell script.
 struct Stage {
+    _serving: Serving,
     dir: tempfile::TempDir,
     double: Arc<Double>,
     runner: Child,
@@ -107,12 +109,12 @@ impl Stage {
             calls: Mutex::default(),
             reports: Mutex::default(),
         });
-        let url = serve(Arc::clone(&double));
+        let serving = serving(Arc::clone(&double));
         let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
-            .env("AWO_CONTROL_URL", url)
+            .env("AWO_CONTROL_URL", &serving.url)
             .env("AWO_NONCE", format!("{org}.{id}.{CANARY}"))
             .env("AWO_WORKSPACE_ROOT", dir.path().join("workspaces"))
             .env("AWS_SECRET_ACCESS_KEY", CANARY)
@@ -122,6 +124,7 @@ impl Stage {
             command.env("AWO_AGENT_UID", "65534");
         }
         Stage {
+            _serving: serving,
             runner: command.spawn().unwrap(),
             double,
             dir,
@@ -169,7 +172,7 @@ impl Stage {
     }
 }
 
-fn serve(double: Arc<Double>) -> String {
+fn serving(double: Arc<Double>) -> Serving {
     let reports = format!(
         "/control/{}/verifications/{}/report",
         double.spec.org_id, double.spec.verification_id
@@ -178,19 +181,7 @@ fn serve(double: Arc<Double>) -> String {
         .route("/control/verifications/claim", post(claim))
         .route(&reports, post(report))
         .with_state(double);
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime.unwrap().block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-            axum::serve(listener, app).await.unwrap();
-        });
-    });
-    url
+    serve(app)
 }
 
 #[test]

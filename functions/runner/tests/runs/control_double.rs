@@ -20,6 +20,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use serde::Serialize;
 
+use crate::serving::{Serving, serve};
+
 /// How the double misbehaves.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Fault {
@@ -76,7 +78,7 @@ pub struct Seen {
 pub struct ControlDouble {
     pub url: String,
     seen: Arc<Mutex<Seen>>,
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    serving: Option<Serving>,
 }
 
 struct Api {
@@ -104,26 +106,11 @@ impl ControlDouble {
             .route(&format!("/stage{reports}/children"), post(children))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .with_state(api);
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}/stage/", listener.local_addr().unwrap());
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            runtime.unwrap().block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    served = axum::serve(listener, app) => served.unwrap(),
-                    _ = stopped => {}
-                }
-            });
-        });
+        let serving = serve(app);
         ControlDouble {
-            url,
+            url: format!("{}/stage/", serving.url),
             seen,
-            stop: Some(stop),
+            serving: Some(serving),
         }
     }
 
@@ -133,7 +120,7 @@ impl ControlDouble {
 
     /// Nobody answers from now on.
     pub fn go_away(&mut self) {
-        drop(self.stop.take());
+        drop(self.serving.take());
         let address = self.url.split('/').nth(2).unwrap();
         crate::scene::until("the control API is gone", || {
             std::net::TcpStream::connect(address).is_err()

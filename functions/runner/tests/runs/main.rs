@@ -32,6 +32,7 @@ mod pull_requests;
 mod reports;
 mod runs;
 mod scene;
+mod serving;
 mod stopping;
 mod strategies;
 mod verification;

@@ -16,6 +16,8 @@ use http_body::Frame;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::serving::{Serving, serve};
+
 /// All that every answer is said to have used: input with the cache, from the cache, output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 50);
 
@@ -51,7 +53,7 @@ pub enum Manners {
 pub struct ModelDouble {
     pub url: String,
     seen: Arc<Mutex<Seen>>,
-    _stop: tokio::sync::oneshot::Sender<()>,
+    _serving: Serving,
 }
 
 struct Api {
@@ -71,26 +73,11 @@ impl ModelDouble {
             .route("/v1/responses", post(responses))
             .route("/v1/chat/completions", post(chat))
             .with_state(api);
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build();
-            runtime.unwrap().block_on(async {
-                let listener = tokio::net::TcpListener::from_std(listener).unwrap();
-                tokio::select! {
-                    served = axum::serve(listener, app) => served.unwrap(),
-                    _ = stopped => {}
-                }
-            });
-        });
+        let serving = serve(app);
         ModelDouble {
-            url,
+            url: serving.url.clone(),
             seen,
-            _stop: stop,
+            _serving: serving,
         }
     }
 

@@ -365,3 +365,14 @@ fn a_run_that_is_stopped_does_not_wait_for_github() {
     assert!(!forced && commit.is_some());
     stage.is_pushed();
 }
+
+#[test]
+fn what_an_agents_child_did_is_left_to_its_parents_pull_request() {
+    let mut stage = Stage::new();
+    let head = git(&stage.scene.origin(), &["rev-parse", "HEAD"]);
+    stage.scene.spec.start_commit = Some(head.trim().to_owned());
+    let ended = stage.scene.run();
+    assert_eq!(url(&ended), None);
+    stage.is_pushed();
+    assert_eq!(stage.host.github.calls().len(), 0);
+}

@@ -141,7 +141,7 @@ fn a_driver_says_that_it_is_done_in_words_and_not_in_records() {
     scene.spec.agent.kind = AgentType::Codex;
     scene.spec.agent.command = None;
     let done = r#"cat > /dev/null; echo '{"type":"thread.started","thread_id":"t-1"}'
-        echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works.\nALL DONE"}}'
+        printf '%s\n' '{"type":"item.completed","item":{"type":"agent_message","text":"It works.\nALL DONE"}}'
         echo '{"type":"turn.completed","usage":{}}'"#;
     install(&mut scene, "codex", done);
     let ended = scene.run();
