@@ -30,14 +30,15 @@ programs:
 test: ## Run all tests, and check that they show all that is documented
 	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
 	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
-		cargo test --workspace --locked 2>&1 | tee '$(SUITE)/log'
+		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers'
 
-test-agents: programs $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a model server of our own
-	@cargo build --locked -p awo-tests --bin check-suite
+test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a model server of our own
+	@# As `make test` builds it: another choice of packages would build half of the crates anew.
+	@cargo test --workspace --locked --no-run
 	@mkdir -p '$(SUITE)'
 	@set -o pipefail; tests/agents/run.sh '$(AGENTS)' \
-		cargo test --locked -p awo-tests --test programs -- --test-threads 2 2>&1 | tee '$(SUITE)/agents.log'
+		cargo test --workspace --locked --test programs -- --test-threads 2 2>&1 | tee '$(SUITE)/agents.log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/agents.log'
 
 $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
