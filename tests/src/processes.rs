@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// Most ancestors of a process that are looked at.
 const MAX_DEPTH: usize = 32;
+/// How long a process may take to be there.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A living process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,7 +92,7 @@ pub fn signal(process: i32, signal: &str) {
     assert!(sent.expect("kill runs").success(), "{process} is gone");
 }
 
-/// The runner of a run, by a process of its agent, and the runner's own supervisor.
+/// The runner of a run, by a process of its agent, and the runner's own supervisor; waits until there is one.
 ///
 /// # Panics
 /// When there is none.
@@ -101,11 +103,17 @@ pub fn runner_and_supervisor(run: &str) -> (i32, i32) {
         let command = command(*pid);
         command.ends_with("/runner") && !command.contains(" supervise ")
     };
-    for process in Watch::of(run).alive() {
-        let mut line = std::iter::successors(Some(process.pid), |pid| parent(*pid)).take(MAX_DEPTH);
-        if let Some(runner) = line.find(is_runner) {
-            return (runner, line.next().expect("a supervisor"));
+    // An iteration is told before its first process is there.
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        for process in Watch::of(run).alive() {
+            let line = std::iter::successors(Some(process.pid), |pid| parent(*pid));
+            let mut line = line.take(MAX_DEPTH);
+            if let Some(runner) = line.find(is_runner) {
+                return (runner, line.next().expect("a supervisor"));
+            }
         }
+        std::thread::sleep(Duration::from_millis(5));
     }
     panic!("no runner of {run} was found");
 }
