@@ -10,11 +10,12 @@ use awo_domain::manual::{
     CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
 };
 use awo_domain::{RunId, VerificationId};
-use reqwest::{Client, StatusCode, redirect};
+use reqwest::{Client, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
+use crate::http_client;
 use crate::settings::Settings;
 
 /// For a connection.
@@ -284,21 +285,12 @@ fn again(why: reqwest::Error) -> CallError {
 }
 
 fn http_client(plain_http: bool) -> Result<Client, String> {
-    // Errs only if a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .redirect(redirect::Policy::none())
-        .no_proxy()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(CALL_TIMEOUT)
-        .https_only(!plain_http);
-    if plain_http {
-        // No certificate will be looked at, and reading the system's takes milliseconds.
-        builder = builder.tls_certs_only([]);
-    }
-    builder
-        .build()
-        .map_err(|why| format!("cannot set up the HTTP client: {why}"))
+    let builder = http_client::builder_of_one_server(plain_http);
+    http_client::build(
+        builder
+            .connect_timeout(CONNECT_TIMEOUT)
+            .timeout(CALL_TIMEOUT),
+    )
 }
 
 fn new_token() -> Result<String, String> {

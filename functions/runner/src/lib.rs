@@ -16,6 +16,7 @@ mod delivery;
 mod desk;
 mod git;
 mod hearing;
+mod http_client;
 mod iteration_log;
 mod kept;
 mod layout;

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode};
-use reqwest::{Certificate, Client, redirect};
+use reqwest::{Certificate, Client};
 use serde_json::Value;
 
 use super::place::{Hosts, Place};
 use crate::git::without;
+use crate::http_client;
 
 /// For a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -117,23 +118,16 @@ impl Github {
 }
 
 fn http_client(hosts: &Hosts) -> Result<Client, String> {
-    // Errs only if a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .redirect(redirect::Policy::none())
-        .no_proxy()
+    let mut builder = http_client::builder(hosts.plain_http())
         .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(CALL_TIMEOUT)
-        .https_only(!hosts.plain_http());
+        .timeout(CALL_TIMEOUT);
     if let Some(file) = hosts.ca_file() {
         let unread = |why: String| format!("{} is no PEM file: {why}", file.display());
         let pem = std::fs::read(file).map_err(|why| unread(why.to_string()))?;
         let authorities = Certificate::from_pem_bundle(&pem);
         builder = builder.tls_certs_only(authorities.map_err(|why| unread(why.to_string()))?);
     }
-    builder
-        .build()
-        .map_err(|why| format!("cannot set up the HTTP client: {why}"))
+    http_client::build(builder)
 }
 
 fn lost(why: &str) -> Fault {

@@ -5,8 +5,10 @@ use std::time::Duration;
 use awo_domain::control::{ModelKey, Provider};
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, redirect};
+use reqwest::Client;
 use url::Url;
+
+use crate::http_client;
 
 /// For a connection to a provider.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,21 +87,12 @@ impl Upstream {
     /// # Errors
     /// A sentence, if there is no HTTP client to be had.
     pub(super) fn new(bases: BaseUrls, keys: Vec<ModelKey>) -> Result<Upstream, String> {
-        // Errs only if a provider is installed already, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mut builder = Client::builder()
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(SILENCE)
-            .https_only(!bases.plain_http);
-        if bases.plain_http {
-            // No certificate will be looked at, and reading the system's takes milliseconds.
-            builder = builder.tls_certs_only([]);
-        }
-        let http = builder
-            .build()
-            .map_err(|why| format!("cannot set up the HTTP client: {why}"))?;
+        let builder = http_client::builder_of_one_server(bases.plain_http);
+        let http = http_client::build(
+            builder
+                .connect_timeout(CONNECT_TIMEOUT)
+                .read_timeout(SILENCE),
+        )?;
         Ok(Upstream { http, bases, keys })
     }
 

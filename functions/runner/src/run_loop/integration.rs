@@ -132,13 +132,7 @@ impl Work<'_> {
     }
 
     async fn report_merge(&self, tally: &mut Tally, child: &WorkOrderId, commit: Commit) {
-        tally.commit = Some(commit.hash.clone());
-        let committed = RunnerEvent::Committed {
-            iteration: tally.iterations,
-            commit: commit.hash.clone(),
-            files_changed: commit.files_changed,
-        };
-        self.reporter.event(committed).await;
+        self.report_commit(tally, &commit).await;
         let merged = RunnerEvent::ChildMerged {
             work_order_id: child.clone(),
             commit: commit.hash,

@@ -16,6 +16,7 @@ use crate::iteration_log::iteration_log;
 use crate::meter::now;
 use crate::output::{Tail, last_bytes};
 use crate::prompt;
+use crate::repository::Commit;
 use crate::snapshot::packed;
 use crate::stop::Stopped;
 
@@ -152,6 +153,17 @@ impl Work<'_> {
         self.reporter.event(finished).await;
     }
 
+    /// Reports what is now the run's newest commit.
+    pub(super) async fn report_commit(&self, tally: &mut Tally, commit: &Commit) {
+        tally.commit = Some(commit.hash.clone());
+        let committed = RunnerEvent::Committed {
+            iteration: tally.iterations,
+            commit: commit.hash.clone(),
+            files_changed: commit.files_changed,
+        };
+        self.reporter.event(committed).await;
+    }
+
     /// Commits what the agent changed, also where it failed; a sentence for the agent where that
     /// cannot be done.
     pub(super) async fn commit(&self, tally: &mut Tally) -> Result<Result<(), String>, Abort> {
@@ -160,13 +172,7 @@ impl Work<'_> {
         match self.repository.commit(&message).await {
             Ok(None) => Ok(Ok(())),
             Ok(Some(commit)) => {
-                tally.commit = Some(commit.hash.clone());
-                let committed = RunnerEvent::Committed {
-                    iteration: tally.iterations,
-                    commit: commit.hash.clone(),
-                    files_changed: commit.files_changed,
-                };
-                self.reporter.event(committed).await;
+                self.report_commit(tally, &commit).await;
                 self.report_diff(tally.iterations, commit.hash).await;
                 Ok(Ok(()))
             }

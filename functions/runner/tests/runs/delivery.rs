@@ -7,6 +7,7 @@ use awo_domain::control::{GitCredential, RunnerEvent as E};
 use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode as Code;
 
+use crate::canaries::hold_no_canary;
 use crate::scene::{CANARY, Scene, commit_files, git, try_git};
 
 const AGENT: &str = "echo y > y";
@@ -87,19 +88,5 @@ fn a_credential_is_nowhere_on_disk_and_not_with_the_agent() {
     }];
     let ended = scene.run();
     ended.succeeded();
-    let mut folders = vec![ended.run_dir.clone()];
-    let mut files = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(entry.path());
-                continue;
-            }
-            files += 1;
-            let text = fs::read(entry.path()).unwrap();
-            let text = String::from_utf8_lossy(&text);
-            assert!(!text.contains(CANARY), "{}", entry.path().display());
-        }
-    }
-    assert!(files > 10);
+    assert!(hold_no_canary(&ended.run_dir) > 10);
 }

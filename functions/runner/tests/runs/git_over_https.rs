@@ -1,12 +1,12 @@
 //! Private repositories over HTTPS: a real git host with TLS and tokens, on loopback.
 
 use std::fs;
-use std::path::Path;
 
 use awo_domain::control::{GitCredential, RunnerEvent as E};
 use awo_domain::run::RunErrorCode as Code;
 use awo_origins::git_host::{Access, GitHost};
 
+use crate::canaries::hold_no_canary;
 use crate::scene::{CANARY, Ended, Scene, git};
 
 /// The host's token is a canary: [`Scene`] looks for it in the log.
@@ -40,24 +40,6 @@ fn skipped(ended: &Ended) -> &str {
     }
 }
 
-/// No file below `dir` holds the token.
-fn holds_no_token(dir: &Path) -> usize {
-    let (mut folders, mut files) = (vec![dir.to_owned()], 0);
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().flatten() {
-            if entry.file_type().unwrap().is_dir() {
-                folders.push(entry.path());
-                continue;
-            }
-            files += 1;
-            let text = fs::read(entry.path()).unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            assert!(!text.contains(CANARY), "{}", entry.path().display());
-        }
-    }
-    files
-}
-
 #[test]
 fn a_private_repository_is_cloned_and_pushed_to_and_nobody_sees_the_token() {
     let host = GitHost::start(&token(), Access::All);
@@ -85,7 +67,7 @@ fn a_private_repository_is_cloned_and_pushed_to_and_nobody_sees_the_token() {
             .iter()
             .any(|(_, path, _)| path.ends_with("git-receive-pack"))
     );
-    assert!(holds_no_token(&ended.run_dir) > 10);
+    assert!(hold_no_canary(&ended.run_dir) > 10);
     let told = serde_json::to_string(&ended.events).unwrap();
     assert!(!told.contains(CANARY), "{told}");
     let config = fs::read_to_string(ended.run_dir.join("workspace/config")).unwrap();

@@ -8,6 +8,7 @@
 mod agents;
 mod budgets;
 mod by_hand;
+mod canaries;
 mod children;
 mod conflicts;
 mod control_double;
