@@ -15,3 +15,4 @@ mod events;
 mod follow;
 mod orders;
 mod usage;
+mod webhooks;
