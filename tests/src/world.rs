@@ -107,6 +107,7 @@ impl World {
             ("AWO_WORK_TABLE", "work".to_owned()),
             ("AWO_LEDGER_TABLE", "ledger".to_owned()),
             ("AWO_SETTINGS_TABLE", "settings".to_owned()),
+            ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
             ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
             ("AWO_CLUSTER", "awo".to_owned()),
             ("AWO_TASK_DEFINITION", "runner".to_owned()),

@@ -79,6 +79,20 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ("get-template", awo_templates::get_template::function),
     ("update-template", awo_templates::update_template::function),
     ("delete-template", awo_templates::delete_template::function),
+    ("list-webhooks", awo_webhooks_api::list_webhooks::function),
+    ("create-webhook", awo_webhooks_api::create_webhook::function),
+    ("get-webhook", awo_webhooks_api::get_webhook::function),
+    ("update-webhook", awo_webhooks_api::update_webhook::function),
+    ("delete-webhook", awo_webhooks_api::delete_webhook::function),
+    (
+        "rotate-webhook-secret",
+        awo_webhooks_api::rotate_webhook_secret::function,
+    ),
+    (
+        "list-deliveries",
+        awo_webhooks_api::list_deliveries::function,
+    ),
+    ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (

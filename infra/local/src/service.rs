@@ -348,6 +348,7 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),
+        ("AWO_DELIVERIES_TABLE", "awo-deliveries"),
         ("AWO_RUN_QUEUE_URL", &queue_url(&stand_ins.sqs, RUN_QUEUE)),
         ("AWO_CLUSTER", CLUSTER),
         ("AWO_TASK_DEFINITION", "awo-runner"),

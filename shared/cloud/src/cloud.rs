@@ -85,6 +85,7 @@ impl Cloud {
             work: self.environment.required("AWO_WORK_TABLE")?,
             ledger: self.environment.required("AWO_LEDGER_TABLE")?,
             settings: self.environment.required("AWO_SETTINGS_TABLE")?,
+            deliveries: self.environment.required("AWO_DELIVERIES_TABLE")?,
         };
         let builder = aws_sdk_dynamodb::config::Builder::from(&self.sdk);
         let config = self

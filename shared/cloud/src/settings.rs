@@ -3,6 +3,7 @@
 use awo_domain::agent::AgentType;
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
+use awo_domain::webhook::address::Reach;
 use awo_store::tally::QueueLimits;
 
 use crate::environment::{Environment, SetupError};
@@ -95,6 +96,15 @@ pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError
             why: "must be `*`, or origins such as https://app.example.com with commas between them"
                 .to_owned(),
         }),
+    }
+}
+
+/// How far deliveries of webhooks may reach: to this machine on one machine only.
+#[must_use]
+pub fn webhook_reach(environment: &Environment) -> Reach {
+    match environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
+        true => Reach::PublicAndLoopback,
+        false => Reach::Public,
     }
 }
 

@@ -25,8 +25,10 @@ pub struct Tables {
     pub work: String,
     /// Balances, entries, holds.
     pub ledger: String,
-    /// Organizations and keys.
+    /// Organizations, keys, and what organizations set.
     pub settings: String,
+    /// Deliveries of webhooks.
+    pub deliveries: String,
 }
 
 /// Access to the tables. Cheap to clone.

@@ -45,4 +45,5 @@ mod templates;
 mod transactions;
 mod usage;
 mod verification;
+mod webhooks;
 mod whole_runs;

@@ -33,6 +33,14 @@ const CALLS: &[&str] = &[
     "GET /v1/templates/services 200",
     "GET /v1/templates?limit=1 200",
     "DELETE /v1/templates/services 204",
+    "POST /v1/webhooks 201",
+    "GET /v1/webhooks?limit=1 200",
+    "POST /v1/webhooks/{webhook}/rotate-secret 200",
+    "PATCH /v1/webhooks/{webhook} 200",
+    "GET /v1/webhooks/{webhook} 200",
+    "GET /v1/webhooks/{webhook}/deliveries?limit=2 200",
+    "POST /v1/webhooks/{webhook}/deliveries/{delivery}/redeliver 200",
+    "DELETE /v1/webhooks/{webhook} 204",
     "POST /api/v1/work-orders/{failed}/runs 201",
     "POST /v1/runs/{also_run}/cancel 200",
     "DELETE /api/v1/work-orders/{running} 200",
@@ -87,6 +95,8 @@ async fn every_operation_answers_as_it_is_documented() {
         ("{done_run}", &scene.done_run),
         ("{running}", &scene.running),
         ("{failed}", &scene.failed),
+        ("{webhook}", &scene.webhook),
+        ("{delivery}", &scene.delivery),
         ("{also_run}", also.body["runId"].as_str().unwrap()),
     ];
     let mut driven = BTreeSet::new();
