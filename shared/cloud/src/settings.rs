@@ -3,6 +3,7 @@
 use awo_domain::agent::AgentType;
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
+use awo_domain::webhook::address::Reach;
 use awo_store::tally::QueueLimits;
 
 use crate::environment::{Environment, SetupError};
@@ -102,4 +103,13 @@ pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError
 #[must_use]
 pub fn allow_file_repositories(environment: &Environment) -> bool {
     environment.flag("AWO_ALLOW_FILE_REPOSITORIES")
+}
+
+/// How far webhooks reach: to this machine only where that is set, for tests and local work.
+#[must_use]
+pub fn webhook_reach(environment: &Environment) -> Reach {
+    match environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
+        true => Reach::PublicAndLoopback,
+        false => Reach::Public,
+    }
 }
