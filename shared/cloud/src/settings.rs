@@ -99,17 +99,17 @@ pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError
     }
 }
 
-/// True where `file:///` repositories may be cloned: on one machine only.
-#[must_use]
-pub fn allow_file_repositories(environment: &Environment) -> bool {
-    environment.flag("AWO_ALLOW_FILE_REPOSITORIES")
-}
-
-/// How far webhooks reach: to this machine only where that is set, for tests and local work.
+/// How far deliveries of webhooks may reach: to this machine on one machine only.
 #[must_use]
 pub fn webhook_reach(environment: &Environment) -> Reach {
     match environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
         true => Reach::PublicAndLoopback,
         false => Reach::Public,
     }
+}
+
+/// True where `file:///` repositories may be cloned: on one machine only.
+#[must_use]
+pub fn allow_file_repositories(environment: &Environment) -> bool {
+    environment.flag("AWO_ALLOW_FILE_REPOSITORIES")
 }

@@ -29,7 +29,7 @@ pub struct Receiver {
     pub port: u16,
 }
 
-/// A connection, and since when there is it.
+/// A connection, and when it was made.
 pub struct Kept {
     pub connection: Connection,
     pub made_at: Timestamp,
@@ -40,29 +40,22 @@ pub struct Kept {
 pub struct Idle(Mutex<HashMap<Receiver, Vec<(Kept, Timestamp)>>>);
 
 impl Idle {
-    /// A connection to this receiver that is fresh enough.
+    /// A connection to this receiver that is fresh enough. Those to whomever that are not are closed:
+    /// what a receiver sends on them reaches nobody.
     pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<Kept> {
         let mut all = self.lock();
-        let waiting = all.get_mut(receiver)?;
-        waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
-        let taken = waiting.pop();
-        if waiting.is_empty() {
-            all.remove(receiver);
-        }
-        taken.map(|(kept, _)| kept)
+        all.retain(|_, waiting| {
+            waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
+            !waiting.is_empty()
+        });
+        let (kept, _) = all.get_mut(receiver)?.pop()?;
+        Some(kept)
     }
 
     /// Keeps a connection, if there is room.
     pub fn put(&self, receiver: Receiver, kept: Kept, now: Timestamp) {
         let mut all = self.lock();
         if all.values().map(Vec::len).sum::<usize>() >= ALL {
-            all.retain(|_, waiting| {
-                waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
-                !waiting.is_empty()
-            });
-        }
-        let has_room = all.values().map(Vec::len).sum::<usize>() < ALL;
-        if !has_room {
             return;
         }
         let waiting = all.entry(receiver).or_default();

@@ -97,3 +97,39 @@ impl Target {
 fn path(url: &Url) -> String {
     url[Position::BeforePath..Position::AfterQuery].to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use awo_domain::webhook::signature::{Message, Secret, Secrets};
+    use awo_domain::{EventId, OrgId, Timestamp};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// What was taken when the webhook was made can be sent to, whatever its path and query.
+        #[test]
+        fn every_path_that_is_taken_makes_a_request(rest in "([/?][ -~ü漢]{0,40})?") {
+            let text = format!("https://hooks.example.com{rest}");
+            let Ok(url) = WebhookUrl::parse(&text, Reach::Public) else { return Ok(()) };
+            let at = Timestamp::from_epoch_ms(0);
+            let (org, id) = (OrgId::new(at, 1), EventId::new(at, 1));
+            let secrets = Secrets { current: Secret::new([1; 32]), previous: None };
+            let message = Message { id: &id, sent_at: at, body: b"{}" };
+            let attempt = Attempt { org: &org, url: &url, secrets: &secrets, message };
+            let target = Target::of(&url, Reach::Public).unwrap();
+            let request = target.request(&attempt).unwrap();
+            prop_assert!(request.uri().path().starts_with('/'), "{}", request.uri());
+            prop_assert!(request.uri().host().is_none());
+        }
+    }
+
+    #[test]
+    fn a_host_that_no_certificate_can_name_is_told() {
+        for host in ["a&b.example.com", "-.example.com"] {
+            let url = WebhookUrl::parse(&format!("https://{host}/"), Reach::Public).unwrap();
+            let target = Target::of(&url, Reach::Public).unwrap();
+            let fault = target.server_name().unwrap_err().to_string();
+            assert_eq!(fault, "the URL names a host that no certificate can name");
+        }
+    }
+}
