@@ -27,9 +27,11 @@ image: ## Build the image of runs and push it to the stack's repository (needs d
 	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
 		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
 
-# Two environments: the tools and the stand-in want different versions of one library.
+# Environments apart: the tools and the stand-in want different versions of one library, and the
+# tests of deliveries want one library alone.
 $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
+$(DEPLOY_VENV)/receivers/.ready: tests/golden/requirements.txt
 $(DEPLOY_VENV)/%/.ready:
 	python3 -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
