@@ -2,6 +2,8 @@
 //! tried again.
 
 pub mod address;
+pub mod envelope;
+pub mod identity;
 pub mod schedule;
 pub mod signature;
 pub mod target;

@@ -9,9 +9,11 @@ use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp,
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::errands::{DeliveryRef, Errand};
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, deliveries, due_shard};
 use crate::list::{Page, Slice};
+use crate::outbox::ERRAND_MS;
 use crate::transaction::{Committed, Guard, Transaction};
 
 /// How long a delivery is kept: 30 days.
@@ -89,8 +91,13 @@ pub struct Delivery {
     /// When the sweep looks at it, Unix milliseconds, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<i64>,
+    /// Why it was abandoned without another attempt: a sentence without a full stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandoned_reason: Option<String>,
     /// Unix seconds after which DynamoDB may remove it.
     pub ttl: i64,
+    /// How often it was written: a change is made to what was read.
+    pub revision: u32,
     /// Shape of this item.
     pub v: u32,
 }
@@ -117,11 +124,23 @@ impl Delivery {
             next_attempt_at: Some(now),
             created_at: now,
             redelivery_of: None,
+            abandoned_reason: None,
             due_shard: Some(due_shard(id.as_str())),
-            due_at: Some(now.epoch_ms()),
+            due_at: Some(now.plus_ms(ERRAND_MS).epoch_ms()),
             ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
+            revision: 1,
             id,
             v: SCHEMA_VERSION,
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self) -> DeliveryRef {
+        DeliveryRef {
+            org_id: self.org_id.clone(),
+            webhook_id: self.webhook_id.clone(),
+            id: self.id.clone(),
         }
     }
 
@@ -158,7 +177,12 @@ impl Transaction {
         delivery: &Delivery,
     ) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
-        self.put(Guard::Delivery, &store.tables.deliveries, &key, delivery)
+        self.errand(Errand::Delivery(delivery.at())).put(
+            Guard::Delivery,
+            &store.tables.deliveries,
+            &key,
+            delivery,
+        )
     }
 }
 

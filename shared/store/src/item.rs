@@ -20,7 +20,7 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 pub(crate) const DUE_SHARDS: u8 = 4;
 
 /// A partition key and a sort key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub pk: String,
     pub sk: String,
@@ -173,6 +173,16 @@ impl Key {
         Key::new(format!("{org}#webhook-answer"), hash)
     }
 
+    /// An event that webhooks are still to be told of.
+    pub fn outbox(org: &OrgId, run: &RunId, sequence: u64) -> Key {
+        Key::new(outbox(org), format!("{run}#{sequence:010}"))
+    }
+
+    /// A lane to a webhook's receiver, by its number.
+    pub fn lane(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
+        Key::new(format!("{org}#{webhook}#lane"), format!("{number:02}"))
+    }
+
     pub fn delivery(org: &OrgId, webhook: &WebhookId, id: &DeliveryId) -> Key {
         Key::new(deliveries(org, webhook), id.as_str())
     }
@@ -268,6 +278,10 @@ pub(crate) fn plugins(org: &OrgId) -> String {
 
 pub(crate) fn webhooks(org: &OrgId) -> String {
     format!("{org}#webhook")
+}
+
+pub(crate) fn outbox(org: &OrgId) -> String {
+    format!("{org}#outbox")
 }
 
 /// Partition of a webhook's deliveries.

@@ -44,9 +44,13 @@
 //! | settings | `<org>#profile` | name | profile of the organization |
 //! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
+//! | deliveries | `<org>#outbox` | run id and sequence | event that webhooks are still to be told of |
 //! | deliveries | `<org>#<webhook>#delivery` | delivery id | delivery of an event to a webhook |
+//! | deliveries | `<org>#<webhook>#lane` | number | place of who sends to a webhook |
 
+pub mod attempts;
 pub mod audit;
+pub mod batch;
 pub mod cascades;
 pub mod credits;
 pub mod deliveries;
@@ -54,14 +58,17 @@ pub mod diffs;
 pub mod dispatch;
 pub mod endings;
 pub mod erasure;
+pub mod errands;
 pub mod family;
 pub mod finishes;
 pub mod idempotency;
 pub mod keys;
+pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod outbox;
 pub mod parents;
 pub mod plugins;
 pub mod profiles;

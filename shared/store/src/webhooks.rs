@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for StoredSecret {
 /// A webhook as it is stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct WebhookItem {
+pub(crate) struct WebhookItem {
     id: WebhookId,
     url: WebhookUrl,
     events: Vec<EventType>,
