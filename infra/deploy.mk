@@ -8,7 +8,9 @@ DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
 # An x86-64 machine builds for itself; anything else needs the cross compiler that comes with
 # cargo-lambda.
 LAMBDA_TARGET := $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(shell uname -m)),--compiler cargo,--x86-64))
-FUNCTION_PACKAGES := $(patsubst functions/%/Cargo.toml,--package awo-%,$(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml)))
+# By the names that they have: a folder of routes may be called as what they stand on.
+FUNCTION_MANIFESTS := $(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml))
+FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--package \1/p' $(FUNCTION_MANIFESTS))
 
 check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
 	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))

@@ -42,7 +42,7 @@ UNBOUND_ACTIONS = {
     "ecs:RegisterTaskDefinition": "ECS knows no resource for it; RunTask and PassRole bind what may run as whom",
 }
 # No code reads whole tables or writes past its conditions.
-TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchWrite")} | {
+TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchGet", "BatchWrite")} | {
     "dynamodb:Query"
 }
 # The fallback stands twice: its routes are more than one function's policy has room for.

@@ -81,7 +81,7 @@ impl<'a> Seed<'a> {
 }
 
 impl Seed<'_> {
-    /// A delivery as one looks that is due, arrived at the first attempt, or was given up after the
+    /// A delivery as one looks that is due in an hour, arrived at the first attempt, or was given up after the
     /// webhook had answered 503 and then 410.
     pub async fn delivery(&self, webhook: &WebhookId, status: DeliveryStatus) -> Delivery {
         let now = self.cloud.clock.now();
@@ -109,7 +109,12 @@ impl Seed<'_> {
             error: None,
         };
         let delivery = match status {
-            DeliveryStatus::Pending => new,
+            // Long after the test.
+            DeliveryStatus::Pending => Delivery {
+                next_attempt_at: Some(now.plus_ms(3_600_000)),
+                due_at: Some(now.plus_ms(3_660_000).epoch_ms()),
+                ..new
+            },
             over => Delivery {
                 status,
                 attempts: match over {
