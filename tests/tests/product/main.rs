@@ -9,6 +9,7 @@
 mod audit;
 mod authorisation;
 mod bad_input;
+mod broken_deliveries;
 mod budgets;
 mod cascades;
 mod children;
@@ -16,6 +17,7 @@ mod costs;
 mod crash_points;
 mod delivery;
 mod diff;
+mod events;
 mod families;
 mod house;
 mod http_api;
