@@ -36,6 +36,7 @@ GET /v1/webhooks 200
 PATCH /v1/webhooks/{webhook} 200
 GET /v1/webhooks/{webhook} 200
 POST /v1/webhooks/{webhook}/rotate-secret 200
+POST /v1/webhooks/wh_01k00000000000000000000000/test 404
 GET /v1/webhooks/{webhook}/deliveries?status=pending 200
 POST /v1/webhooks/{webhook}/deliveries/dlv_01k00000000000000000000000/redeliver 404
 DELETE /v1/webhooks/{webhook} 204

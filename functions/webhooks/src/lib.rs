@@ -8,6 +8,7 @@ pub mod list_deliveries;
 pub mod list_webhooks;
 pub mod redeliver;
 pub mod rotate_webhook_secret;
+pub mod test_webhook;
 pub mod update_webhook;
 
 mod content;

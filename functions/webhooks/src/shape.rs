@@ -4,6 +4,7 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
 use awo_store::deliveries::{Attempt, Delivery};
 use awo_store::webhooks::Webhook;
+use awo_webhooks::Sent;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -85,6 +86,38 @@ pub struct NewSecretShape {
     pub previous_secret_expires_at: Timestamp,
 }
 
+/// What came of a test.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestShape<'a> {
+    /// The event that was sent, of the type `webhook.test`.
+    event_id: &'a EventId,
+    /// True if the receiver answered 2xx in time.
+    delivered: bool,
+    /// What the receiver answered, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_code: Option<u16>,
+    /// How long it took.
+    duration_ms: i64,
+    /// What went wrong, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> TestShape<'a> {
+    /// Of an attempt that has ended.
+    #[must_use]
+    pub fn of(event: &'a EventId, sent: &'a Sent) -> TestShape<'a> {
+        TestShape {
+            event_id: event,
+            delivered: sent.error.is_none(),
+            status_code: sent.status_code(),
+            duration_ms: sent.duration_ms,
+            error: sent.error.as_deref(),
+        }
+    }
+}
+
 /// An attempt of a delivery.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +170,9 @@ pub struct DeliveryShape<'a> {
     /// The delivery that somebody wanted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     redelivery_of: Option<&'a DeliveryId>,
+    /// Why it was abandoned without another attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abandoned_reason: Option<&'a str>,
 }
 
 impl<'a> From<&'a Delivery> for DeliveryShape<'a> {
@@ -151,6 +187,7 @@ impl<'a> From<&'a Delivery> for DeliveryShape<'a> {
             next_attempt_at: delivery.next_attempt_at,
             created_at: delivery.created_at,
             redelivery_of: delivery.redelivery_of.as_ref(),
+            abandoned_reason: delivery.abandoned_reason.as_deref(),
         }
     }
 }

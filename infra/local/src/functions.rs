@@ -133,6 +133,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
 /// Those whose answers may come in pieces.
 const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
     ("list-run-events", awo_runs::list_run_events::function),
+    ("test-webhook", awo_webhooks_api::test_webhook::function),
     (
         "kill-work-order",
         awo_work_orders::kill_work_order::function,

@@ -269,3 +269,34 @@ async fn a_receiver_that_hangs_keeps_no_other_waiting() {
     // As many as there are lanes, and no more.
     assert!(hangs.heard().len() <= 4);
 }
+
+#[tokio::test]
+async fn a_test_makes_one_attempt_and_changes_nothing() {
+    let service = service().await;
+    let client = &service.client;
+    let receiver = Receiver::start(&[Answer::Status(200), Answer::Status(410)]).await;
+    let path = webhook(client, &receiver, &["run.failed"]).await;
+    let before = client.get(&path).await.body;
+    let test = format!("{path}/test");
+    for (status, delivered) in [(200, true), (410, false)] {
+        let tested = client.send("POST", &test, &[], Vec::new()).await;
+        assert_eq!(tested.status, 200, "{}", tested.text);
+        let body = tested.body;
+        assert_eq!(
+            (&body["delivered"], &body["statusCode"]),
+            (&json!(delivered), &json!(status))
+        );
+        assert_eq!(body["error"].is_string(), !delivered, "{body}");
+        let heard = receiver.heard().pop().unwrap();
+        assert_eq!(heard.body["id"], body["eventId"]);
+        assert_eq!(heard.body["type"], "webhook.test");
+        assert_eq!(heard.body["data"], json!({ "webhookId": before["id"] }));
+        assert_eq!(
+            heard.headers["webhook-id"],
+            body["eventId"].as_str().unwrap()
+        );
+    }
+    assert_eq!(client.get(&path).await.body, before);
+    assert!(deliveries(client, &path).await.is_empty());
+    assert_eq!(receiver.heard().len(), 2);
+}

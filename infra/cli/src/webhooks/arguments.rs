@@ -32,6 +32,8 @@ pub enum Action {
     Update(Update),
     /// Delete a webhook; what is pending for it is not sent any more
     Delete(One),
+    /// Send a test event to a webhook, and show what came of it; fails unless it answered 2xx
+    Test(One),
     /// Make a new secret, shown this once; the one before signs for 24 hours more
     Rotate(Rotate),
     /// Show what was sent to a webhook, newest first: every attempt, and when the next one is due

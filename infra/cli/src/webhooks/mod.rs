@@ -65,6 +65,18 @@ struct Rotated {
     previous_secret_expires_at: String,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tested {
+    event_id: String,
+    delivered: bool,
+    #[serde(default)]
+    status_code: Option<u16>,
+    duration_ms: u64,
+    #[serde(default)]
+    error: Option<String>,
+}
+
 /// Does what is asked.
 pub async fn run(client: &Client, action: &Action, output: &Output) -> Result<(), Failure> {
     match action {
@@ -73,6 +85,7 @@ pub async fn run(client: &Client, action: &Action, output: &Output) -> Result<()
         Action::Show(wanted) => show(client, &wanted.webhook, output).await,
         Action::Update(wanted) => update(client, wanted, output).await,
         Action::Delete(wanted) => delete(client, &wanted.webhook, output).await,
+        Action::Test(wanted) => test(client, &wanted.webhook, output).await,
         Action::Rotate(wanted) => rotate(client, wanted, output).await,
         Action::Deliveries(wanted) => deliveries::list(client, wanted, output).await,
         Action::Redeliver(wanted) => deliveries::redeliver(client, wanted, output).await,
@@ -152,6 +165,39 @@ async fn delete(client: &Client, webhook: &WebhookId, output: &Output) -> Result
     client.delete(&path_of(webhook)).await?;
     output.remark(&format!("deleted {webhook}"));
     Ok(())
+}
+
+async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
+    let path = format!("{}/test", path_of(webhook));
+    let post = client.post_patiently(&path, &json!({}));
+    let text = Screen::during(output, "waiting for the receiver".to_owned(), post).await?;
+    let tested: Tested = answers::read(&text)?;
+    if output.json {
+        output.line(&text)?;
+    } else {
+        show_test(&tested, output)?;
+    }
+    match tested.delivered {
+        true => Ok(()),
+        false => Err(Failure::NotDone),
+    }
+}
+
+fn show_test(tested: &Tested, output: &Output) -> Result<(), Failure> {
+    field(output, "event", clean_line(&tested.event_id))?;
+    let status = match tested.delivered {
+        true => "delivered",
+        false => "failed",
+    };
+    field(output, "status", output.paint.status(status))?;
+    if let Some(code) = tested.status_code {
+        field(output, "answer", code)?;
+    }
+    field(output, "took", format!("{} ms", tested.duration_ms))?;
+    match &tested.error {
+        Some(error) => field(output, "error", clean_line(error)),
+        None => Ok(()),
+    }
 }
 
 async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(), Failure> {

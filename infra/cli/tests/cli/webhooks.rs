@@ -59,6 +59,13 @@ fn service(seen: &Seen, _: usize) -> Reply {
             let rotated = json!({"secret": SECRET, "previousSecretExpiresAt": until});
             Reply::of(200, rotated.to_string())
         }
+        ("POST", "…/test") => {
+            let tested = json!({
+                "eventId": "evt_1", "delivered": false, "statusCode": 503, "durationMs": 12,
+                "error": "the answer was 503, which is no success (2xx)",
+            });
+            Reply::of(200, tested.to_string())
+        }
         ("GET", "…/deliveries") => list("deliveries", deliveries()),
         ("POST", _) => Reply::of(200, deliveries()[0].to_string()),
         other => panic!("{other:?}"),
@@ -248,4 +255,16 @@ async fn what_the_service_refuses_says_where_to_look() {
         called.err.contains("still pending") && !called.err.contains("awo get"),
         "{called:?}"
     );
+}
+
+#[tokio::test]
+async fn a_test_shows_what_came_of_it_and_fails_unless_the_receiver_took_it() {
+    let double = Double::start(service).await;
+    let called = at(&double.url, &["webhooks", "test", WH]).await;
+    assert_eq!(called.code, 1, "{called:?}");
+    for part in ["evt_1", "503", "12 ms", "no success"] {
+        assert!(called.out.contains(part), "{part}: {called:?}");
+    }
+    let wanted = format!("POST /v1/webhooks/{WH}/test");
+    assert_eq!(double.seen().pop().unwrap().route(), wanted);
 }

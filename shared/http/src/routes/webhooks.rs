@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, keyed, streaming};
 
 /// `GET /v1/webhooks`
 pub const LIST_WEBHOOKS: Route = keyed(
@@ -44,6 +44,14 @@ pub const DELETE_WEBHOOK: Route = keyed(
     Style::Plain,
     "delete-webhook",
 );
+/// `POST /v1/webhooks/{id}/test`
+pub const TEST_WEBHOOK: Route = streaming(keyed(
+    "POST",
+    "/v1/webhooks/{id}/test",
+    Scope::WebhooksWrite,
+    Style::Plain,
+    "test-webhook",
+));
 /// `POST /v1/webhooks/{id}/rotate-secret`
 pub const ROTATE_WEBHOOK_SECRET: Route = keyed(
     "POST",

@@ -36,6 +36,7 @@ const CALLS: &[&str] = &[
     "POST /v1/webhooks 201",
     "GET /v1/webhooks?limit=1 200",
     "POST /v1/webhooks/{webhook}/rotate-secret 200",
+    "POST /v1/webhooks/{webhook}/test 200",
     "PATCH /v1/webhooks/{webhook} 200",
     "GET /v1/webhooks/{webhook} 200",
     "GET /v1/webhooks/{webhook}/deliveries?limit=2 200",

@@ -4,7 +4,9 @@ use awo_domain::webhook::target::MAX_URL;
 use awo_domain::webhook::{DeliveryStatus, EventType, MAX_DESCRIPTION};
 use awo_http::page::DEFAULT_LIMIT;
 use awo_http::routes;
-use awo_webhooks_api::shape::{DeliveryShape, NewSecretShape, NewWebhookShape, WebhookShape};
+use awo_webhooks_api::shape::{
+    DeliveryShape, NewSecretShape, NewWebhookShape, TestShape, WebhookShape,
+};
 use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
@@ -35,6 +37,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         get.answers(Success::of::<WebhookShape>(schemas, 200, "The webhook.")),
         update(schemas),
         delete.answers(Success::nothing("It is gone.")),
+        test(schemas),
         rotate(schemas),
         deliveries(schemas),
         redeliver(schemas),
@@ -82,6 +85,17 @@ fn rotate(schemas: &mut Schemas) -> Operation {
     .idempotent()
     .fails(&[Failure::Conflict])
     .answers(Success::of::<NewSecretShape>(schemas, 200, "The new secret."))
+}
+
+fn test(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::TEST_WEBHOOK,
+        "Test a webhook",
+        "One attempt at once, of an event of the type `webhook.test` whose data is `{webhookId}`, also to a webhook that is disabled. It is no delivery: it is not tried again, not listed, and changes nothing. 429 if four deliveries to the webhook are under way.",
+    )
+    .optional_body(object([]), json!({}))
+    .late()
+    .answers(Success::of::<TestShape>(schemas, 200, "What came of it."))
 }
 
 fn deliveries(schemas: &mut Schemas) -> Operation {

@@ -114,6 +114,7 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
+        "test-webhook" => vec![call()],
         "delete-webhook" | "delete-template" | "delete-profile" | "delete-plugin"
         | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
