@@ -253,11 +253,12 @@ impl World {
             .collect()
     }
 
-    /// Lets a minute pass, sweeps, and delivers the bells that the sweep rang.
+    /// Lets a minute pass, sweeps, and delivers the bells and errands that the sweep rang.
     pub async fn sweep_after_a_minute(&self) {
         self.cloud.clock.advance(61_000);
         self.sound.sweep().await.expect("a sweep");
         self.deliver_bells(&self.sound).await;
+        while self.deliver_errands(&self.sound).await {}
     }
 
     /// Ends a task and waits until it is gone.

@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use awo_domain::webhook::DeliveryStatus;
+use awo_domain::{DeliveryId, WebhookId};
+use awo_store::errands::{DeliveryRef, Errand};
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
 use awo_tests::receiver::{Answer, Heard, Receiver, ca_file};
@@ -298,5 +301,61 @@ async fn a_test_makes_one_attempt_and_changes_nothing() {
     }
     assert_eq!(client.get(&path).await.body, before);
     assert!(deliveries(client, &path).await.is_empty());
+    assert_eq!(receiver.heard().len(), 2);
+}
+
+#[tokio::test]
+async fn a_message_that_comes_twice_makes_one_attempt_and_a_deleted_webhook_gets_none() {
+    let service = service().await;
+    let client = &service.client;
+    let receiver = Receiver::start(&[Answer::Status(200)]).await;
+    let path = webhook(client, &receiver, &["run.created"]).await;
+    let id = WebhookId::parse(path.rsplit('/').next().unwrap()).unwrap();
+    created(client).await;
+    let over = all_over(client, &path, 1).await;
+    let at = DeliveryRef {
+        org_id: service.org.clone(),
+        webhook_id: id.clone(),
+        id: DeliveryId::parse(over[0]["id"].as_str().unwrap()).unwrap(),
+    };
+    let cloud = &service.service.cloud;
+    let (queue, store) = (cloud.errand_queue().unwrap(), cloud.store().unwrap());
+    let again = format!("{path}/deliveries/{}/redeliver", at.id);
+    let again = client.send("POST", &again, &[], Vec::new()).await;
+    assert_eq!(again.status, 200, "{}", again.text);
+    let new = DeliveryRef {
+        id: DeliveryId::parse(again.body["id"].as_str().unwrap()).unwrap(),
+        ..at.clone()
+    };
+    // Of the one that is over, and of the one that may be under way.
+    let doubled = [at, new.clone(), new.clone()].map(Errand::Delivery);
+    queue.send(&doubled).await.unwrap();
+    all_over(client, &path, 2).await;
+    let heard = receiver.has_heard(2).await;
+    assert_eq!(
+        heard[0].bytes, heard[1].bytes,
+        "the same event, byte by byte"
+    );
+
+    let gone = client.send("DELETE", &path, &[], Vec::new()).await;
+    assert_eq!(gone.status, 204, "{}", gone.text);
+    let over = store.delivery(&service.org, &id, &new.id).await.unwrap();
+    let now = cloud.clock.now();
+    let last = over.unwrap().again(DeliveryId::new(now, 1), now);
+    store.create_delivery(&last, None).await.unwrap();
+    // The next answer sends what the store has noted.
+    client.get("/v1/webhooks").await;
+    let began = Instant::now();
+    loop {
+        let found = store.delivery(&service.org, &id, &last.id).await.unwrap();
+        let found = found.unwrap();
+        if found.status == DeliveryStatus::Abandoned {
+            assert!(found.attempts.is_empty(), "{found:#?}");
+            assert!(found.abandoned_reason.unwrap().contains("deleted"));
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "{found:#?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert_eq!(receiver.heard().len(), 2);
 }

@@ -5,7 +5,7 @@ use awo_domain::{Error, OrgId, WebhookId};
 use awo_store::errands::Errand;
 use awo_store::outbox::OutboxEvent;
 use awo_store::webhooks::Webhook;
-use futures::future::try_join_all;
+use futures::future::join_all;
 
 use super::{Message, State};
 
@@ -33,14 +33,17 @@ async fn empty(state: &State, org: &OrgId) -> Result<(), Error> {
         return Ok(());
     }
     let webhooks = store.enabled_webhooks(org).await?;
+    let mut failed = None;
     for some in events.items.chunks(AT_ONCE) {
         let written = some.iter().map(|event| fan_out(state, event, &webhooks));
-        try_join_all(written).await?;
+        let written = join_all(written).await;
+        // One that fails keeps no other in the outbox.
+        failed = written.into_iter().find_map(Result::err).or(failed);
     }
-    if events.has_more {
+    if events.has_more && failed.is_none() {
         store.note(Errand::Outbox(org.clone()));
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 async fn fan_out(state: &State, event: &OutboxEvent, webhooks: &[Webhook]) -> Result<(), Error> {

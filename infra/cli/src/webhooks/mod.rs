@@ -168,8 +168,8 @@ async fn delete(client: &Client, webhook: &WebhookId, output: &Output) -> Result
 }
 
 async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
-    let path = format!("{}/test", path_of(webhook));
-    let post = client.post_patiently(&path, &json!({}));
+    let (path, nothing) = (format!("{}/test", path_of(webhook)), json!({}));
+    let post = client.post_patiently(&path, &nothing);
     let text = Screen::during(output, "waiting for the receiver".to_owned(), post).await?;
     let tested: Tested = answers::read(&text)?;
     if output.json {
