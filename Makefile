@@ -28,6 +28,8 @@ programs:
 	@cargo build --locked -p awo -p awo-local -p awo-runner
 
 test: ## Run all tests, and check that they show all that is documented
+	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/receivers/.ready || \
+		echo 'Without the library of Standard Webhooks: the test that wants it says so.'
 	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
 	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
 		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
@@ -72,6 +74,7 @@ bench: programs ## Measure what a client waits for, and what idling costs
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
 	@'$(BIN_DIR)/measure-reads'
+	@'$(BIN_DIR)/measure-webhooks'
 
 include infra/deploy.mk
 

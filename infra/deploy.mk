@@ -8,7 +8,9 @@ DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
 # An x86-64 machine builds for itself; anything else needs the cross compiler that comes with
 # cargo-lambda.
 LAMBDA_TARGET := $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(shell uname -m)),--compiler cargo,--x86-64))
-FUNCTION_PACKAGES := $(patsubst functions/%/Cargo.toml,--package awo-%,$(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml)))
+# By the names that they have: a folder of routes may be called as what they stand on.
+FUNCTION_MANIFESTS := $(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml))
+FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--package \1/p' $(FUNCTION_MANIFESTS))
 
 check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
 	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
@@ -27,9 +29,11 @@ image: ## Build the image of runs and push it to the stack's repository (needs d
 	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
 		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
 
-# Two environments: the tools and the stand-in want different versions of one library.
+# Environments apart: the tools and the stand-in want different versions of one library, and the
+# tests of deliveries want one library alone.
 $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
+$(DEPLOY_VENV)/receivers/.ready: tests/golden/requirements.txt
 $(DEPLOY_VENV)/%/.ready:
 	python3 -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^

@@ -28,9 +28,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "template.yaml"
 REGION = "us-east-1"
 
-# For one machine only: file repositories would let a caller read a function's disk, and an
-# endpoint would send calls with a role's signature to somebody else.
-LOCAL_ONLY = re.compile(r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWS_ENDPOINT_URL.*)$")
+# For one machine only: file repositories would let a caller read a function's disk, loopback
+# webhooks would let one call what listens beside a function, and an endpoint would send calls with
+# a role's signature to somebody else.
+LOCAL_ONLY = re.compile(
+    r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_WEBHOOK_(ALLOW_LOOPBACK|CA_FILE|RETRY_DELAYS_MS)|AWS_ENDPOINT_URL.*)$"
+)
 # Actions that IAM cannot bind to a resource, with why that does no harm.
 UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
@@ -39,7 +42,7 @@ UNBOUND_ACTIONS = {
     "ecs:RegisterTaskDefinition": "ECS knows no resource for it; RunTask and PassRole bind what may run as whom",
 }
 # No code reads whole tables or writes past its conditions.
-TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchWrite")} | {
+TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "Delete", "BatchGet", "BatchWrite")} | {
     "dynamodb:Query"
 }
 # The fallback stands twice: its routes are more than one function's policy has room for.

@@ -159,9 +159,13 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
     # CloudFormation reads `~1` as a slash, and the stand-in does not.
     api = template["Resources"]["Api"]["Properties"]
     api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]
-    # The stand-in's mapping counts with the number and gets the parameter's text.
-    scaling = template["Resources"]["DispatchRunsMapping"]["Properties"]["ScalingConfig"]
-    scaling["MaximumConcurrency"] = template["Parameters"]["DispatchConcurrency"]["Default"]
+    # The stand-in's mappings count with the number and get the parameter's text.
+    for mapping, parameter in (
+        ("DispatchRunsMapping", "DispatchConcurrency"),
+        ("DeliverWebhooksMapping", "DeliverConcurrency"),
+    ):
+        scaling = template["Resources"][mapping]["Properties"]["ScalingConfig"]
+        scaling["MaximumConcurrency"] = template["Parameters"][parameter]["Default"]
     return template
 
 

@@ -31,6 +31,15 @@ GET /v1/templates 200
 PUT /v1/templates/services 200
 GET /v1/templates/services 200
 DELETE /v1/templates/services 204
+POST /v1/webhooks 201
+GET /v1/webhooks 200
+PATCH /v1/webhooks/{webhook} 200
+GET /v1/webhooks/{webhook} 200
+POST /v1/webhooks/{webhook}/rotate-secret 200
+POST /v1/webhooks/wh_01k00000000000000000000000/test 404
+GET /v1/webhooks/{webhook}/deliveries?status=pending 200
+POST /v1/webhooks/{webhook}/deliveries/dlv_01k00000000000000000000000/redeliver 404
+DELETE /v1/webhooks/{webhook} 204
 POST /api/v1/profiles 201
 GET /api/v1/profiles 200
 PUT /api/v1/profiles/careful 200
@@ -63,17 +72,21 @@ def answer(client: Client) -> None:
     document = json.loads(DOCUMENT.read_text())
     done = client.get("/v1/runs?status=succeeded&limit=1")["runs"][0]
     called = 0
+    names = {"{workOrder}": done["workOrderId"], "{run}": done["runId"]}
     for line in CALLS.split("\n"):
         if not line:
             continue
         method, path, status = line.split(" ")
-        path = path.replace("{workOrder}", done["workOrderId"]).replace("{run}", done["runId"])
+        for name, thing in names.items():
+            path = path.replace(name, thing)
         told = operation(document, method, path)
         content = told.get("requestBody", {}).get("content", {}).get("application/json", {})
         body = json.dumps(content["example"]).encode() if content else None
         found = client.call(method, path, body)
         expect(found.status == int(status), f"{method} {path}: {found.status} {found.body[:500]!r}")
         expect(status in told["responses"], f"{method} {path}: {status} is not documented")
+        if (method, path) == ("POST", "/v1/webhooks"):
+            names["{webhook}"] = found.json()["webhook"]["id"]
         called += 1
     verifies(client, done)
     called += 1

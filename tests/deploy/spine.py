@@ -108,6 +108,7 @@ def customer(awo: Path, stack: Stack) -> Client:
         "AWO_WORK_TABLE": stack.outputs["WorkTable"],
         "AWO_LEDGER_TABLE": stack.outputs["LedgerTable"],
         "AWO_SETTINGS_TABLE": stack.outputs["SettingsTable"],
+        "AWO_DELIVERIES_TABLE": stack.outputs["DeliveriesTable"],
         **ROOT_KEY,
     }
 

@@ -1,6 +1,8 @@
 //! Everything that the tables hold of an organization, whatever it is: for tests that say that
 //! nothing of it has changed.
 
+use std::time::{Duration, Instant};
+
 use awo_domain::OrgId;
 use aws_sdk_dynamodb::Client;
 use serde_json::Value;
@@ -25,6 +27,25 @@ pub async fn everything_of(tables: &Client, org: &OrgId) -> Vec<String> {
     }
     all.sort_unstable();
     all
+}
+
+/// Longest wait for an outbox to be emptied.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// As [`everything_of`], once nothing is on its way to webhooks: that goes on by itself.
+///
+/// # Panics
+/// When that takes too long.
+pub async fn everything_at_rest(tables: &Client, org: &OrgId) -> Vec<String> {
+    let (began, outbox) = (Instant::now(), format!("{org}#outbox"));
+    loop {
+        let all = everything_of(tables, org).await;
+        if !all.iter().any(|item| item.contains(&outbox)) {
+            return all;
+        }
+        assert!(began.elapsed() < PATIENCE, "the outbox: {all:#?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// Says what has changed, if anything has.

@@ -7,6 +7,7 @@ use awo_domain::OrgId;
 use awo_local::function::{
     Function, StreamingFunction, event_function, http_function, streaming_http_function,
 };
+use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -24,6 +25,7 @@ pub struct Functions {
     dispatch: Function,
     task_stopped: Function,
     sweep: Function,
+    deliver: Function,
 }
 
 fn bearer(org: &Org) -> (&'static str, String) {
@@ -32,9 +34,6 @@ fn bearer(org: &Org) -> (&'static str, String) {
 
 impl Functions {
     pub(crate) fn new(cloud: &Cloud) -> Functions {
-        let dispatch = Arc::new(awo_workers::dispatch::state(cloud).expect("settings"));
-        let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud).expect("settings"));
-        let sweep = Arc::new(awo_workers::sweep::state(cloud).expect("settings"));
         let http = |function: Result<_, _>| http_function(function.expect("settings"));
         Functions {
             create: http(awo_work_orders::create_work_order::function(cloud)),
@@ -47,15 +46,16 @@ impl Functions {
                 awo_work_orders::purge_work_orders::function(cloud).expect("settings"),
             )),
             control: http(awo_control::function(cloud)),
-            dispatch: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-                awo_workers::dispatch::handle(Arc::clone(&dispatch), e.payload)
-            }),
-            task_stopped: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-                awo_workers::task_stopped::handle(Arc::clone(&task_stopped), e.payload)
-            }),
-            sweep: event_function(move |e: lambda_runtime::LambdaEvent<_>| {
-                awo_workers::sweep::handle(Arc::clone(&sweep), e.payload)
-            }),
+            dispatch: event_function(
+                worker(cloud, dispatch::state, dispatch::handle).expect("settings"),
+            ),
+            task_stopped: event_function(
+                worker(cloud, task_stopped::state, task_stopped::handle).expect("settings"),
+            ),
+            sweep: event_function(worker(cloud, sweep::state, sweep::handle).expect("settings")),
+            deliver: event_function(
+                worker(cloud, deliver::state, deliver::handle).expect("settings"),
+            ),
         }
     }
 
@@ -163,6 +163,11 @@ impl Functions {
         let event =
             json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
         (self.dispatch)(event, context()).await
+    }
+
+    /// A batch of messages of the deliveries queue.
+    pub async fn deliver(&self, records: &[Value]) -> Result<Value, String> {
+        (self.deliver)(json!({ "Records": records }), context()).await
     }
 
     /// A task event.

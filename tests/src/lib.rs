@@ -19,6 +19,7 @@ pub mod invoke;
 pub mod local;
 pub mod measure;
 pub mod processes;
+pub mod receiver;
 pub mod repository;
 pub mod rules;
 pub mod seed;

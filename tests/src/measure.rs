@@ -1,5 +1,21 @@
 //! What the measurements share.
 
+/// Clock ticks in a second, as `/proc` counts them.
+const TICKS: f64 = 100.0;
+
+/// CPU that a process has used so far, in seconds.
+///
+/// # Panics
+/// When there is no such process.
+#[must_use]
+pub fn cpu_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+    let (_, fields) = stat.rsplit_once(')').expect("a stat line");
+    let ticks = |nth: usize| fields.split_whitespace().nth(nth)?.parse::<f64>().ok();
+    let of = |nth| ticks(nth).expect("a number of ticks");
+    (of(11) + of(12)) / TICKS
+}
+
 /// Prints the spread of samples in milliseconds beside their goal.
 ///
 /// # Panics

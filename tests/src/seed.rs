@@ -1,4 +1,4 @@
-//! Work orders that are made by the store itself: many, or long ago.
+//! Work orders that are made by the store itself, many or long ago, and deliveries.
 
 use awo_cloud::Cloud;
 use awo_domain::agent::{Agent, AgentType};
@@ -6,10 +6,12 @@ use awo_domain::money::MicroCredits;
 use awo_domain::source::{GitSource, Repository};
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::template::Hooks;
+use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::{Limits, Order, TenantContext};
-use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::Store;
 use awo_store::cascades::Stopping;
+use awo_store::deliveries::{Attempt, Delivery, Notice};
 use awo_store::tally::QueueLimits;
 use awo_store::work_orders::NewWorkOrder;
 
@@ -75,6 +77,59 @@ impl<'a> Seed<'a> {
         let canceled = store.cancel_waiting(self.org, (&order, &run), &stopping, at);
         assert!(canceled.await.expect("a cancel"));
         new
+    }
+}
+
+impl Seed<'_> {
+    /// A delivery as one looks that is due in an hour, arrived at the first attempt, or was given up after the
+    /// webhook had answered 503 and then 410.
+    pub async fn delivery(&self, webhook: &WebhookId, status: DeliveryStatus) -> Delivery {
+        let now = self.cloud.clock.now();
+        let random = || self.cloud.mint.random(now);
+        let run = RunId::new(now, random());
+        let notice = Notice {
+            event_id: EventId::new(now, random()),
+            event_type: EventType::RunCompleted,
+            body: format!("{{\"data\": {{\"runId\": \"{run}\"}}}}\n"),
+            run_id: Some(run),
+        };
+        let new = Delivery::new(
+            DeliveryId::new(now, random()),
+            self.org,
+            webhook,
+            notice,
+            now,
+        );
+        let attempt = |number, status_code| Attempt {
+            id: AttemptId::new(now, random()),
+            number,
+            started_at: now,
+            duration_ms: Some(120),
+            status_code: Some(status_code),
+            error: None,
+        };
+        let delivery = match status {
+            // Long after the test.
+            DeliveryStatus::Pending => Delivery {
+                next_attempt_at: Some(now.plus_ms(3_600_000)),
+                due_at: Some(now.plus_ms(3_660_000).epoch_ms()),
+                ..new
+            },
+            over => Delivery {
+                status,
+                attempts: match over {
+                    DeliveryStatus::Delivered => vec![attempt(1, 204)],
+                    _ => vec![attempt(1, 503), attempt(2, 410)],
+                },
+                next_attempt_at: None,
+                due_shard: None,
+                due_at: None,
+                ..new
+            },
+        };
+        let kept = self.store.create_delivery(&delivery, None).await;
+        kept.expect("a delivery");
+        delivery
     }
 }
 

@@ -58,6 +58,9 @@ impl TestService {
             .or_insert_with(|| "1".to_owned());
         all.entry("AWO_REQUESTS_PER_MINUTE".to_owned())
             .or_insert_with(|| "1000000".to_owned());
+        // Whatever names webhooks have: no test asks beyond this machine.
+        all.entry("AWO_WEBHOOK_NAME_SERVER".to_owned())
+            .or_insert_with(|| "127.0.0.1:9".to_owned());
         let options = Options {
             data_dir: None,
             port: 0,

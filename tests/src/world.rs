@@ -15,9 +15,10 @@ use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
 use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
 use awo_local::shutdown::Shutdown;
-use awo_local::sqs::{self, QueueAttributes, Queues, Receive, queue_url};
+use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_local::{REGION, function::Registry};
 use awo_store::Store;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::faults::Faults;
@@ -25,6 +26,7 @@ use crate::functions::Functions;
 use crate::rules::Dump;
 
 const QUEUE: &str = "runs";
+const ERRANDS: &str = "deliveries";
 
 /// The world.
 pub struct World {
@@ -76,9 +78,11 @@ impl World {
         )
         .expect("DynamoDB");
         let queues = Queues::new(shutdown.clone());
-        queues
-            .create(QUEUE, QueueAttributes::default())
-            .expect("a queue");
+        for queue in [QUEUE, ERRANDS] {
+            queues
+                .create(queue, QueueAttributes::default())
+                .expect("a queue");
+        }
         let sqs = sqs::start(
             listener().await,
             queues.clone(),
@@ -107,10 +111,14 @@ impl World {
             ("AWO_WORK_TABLE", "work".to_owned()),
             ("AWO_LEDGER_TABLE", "ledger".to_owned()),
             ("AWO_SETTINGS_TABLE", "settings".to_owned()),
+            ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
             ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
+            ("AWO_DELIVERIES_QUEUE_URL", queue_url(&sqs.url(), ERRANDS)),
             ("AWO_CLUSTER", "awo".to_owned()),
             ("AWO_TASK_DEFINITION", "runner".to_owned()),
             ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
+            ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1".to_owned()),
+            ("AWO_WEBHOOK_CA_FILE", crate::receiver::ca_file()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -182,17 +190,59 @@ impl World {
     /// Loses every message there is.
     pub async fn lose_bells(&self) {
         while !self.take_bells().await.is_empty() {}
+        loop {
+            let errands = self.receive(ERRANDS).await;
+            if errands.is_empty() {
+                return;
+            }
+            for errand in errands {
+                let deleted = self.queues.delete(ERRANDS, &errand.receipt_handle);
+                deleted.expect("a message in our hands");
+            }
+        }
     }
 
-    /// Takes messages off the run queue; none if it is empty.
-    async fn take_bells(&self) -> Vec<String> {
+    /// Hands the messages of the deliveries queue that are there to the deliverer, in one batch,
+    /// and takes away those that it is done with. False if there was none.
+    pub async fn deliver_errands(&self, functions: &Functions) -> bool {
+        let received = self.receive(ERRANDS).await;
+        let record = |received: &Received| {
+            json!({
+                "messageId": received.message.id, "receiptHandle": received.receipt_handle,
+                "body": received.message.body, "eventSource": "aws:sqs",
+                "attributes": { "ApproximateReceiveCount": "1" },
+            })
+        };
+        let records: Vec<Value> = received.iter().map(record).collect();
+        if records.is_empty() {
+            return false;
+        }
+        let Ok(answer) = functions.deliver(&records).await else {
+            return true;
+        };
+        let stays = answer["batchItemFailures"].to_string();
+        for done in received {
+            if !stays.contains(&done.message.id) {
+                let deleted = self.queues.delete(ERRANDS, &done.receipt_handle);
+                deleted.expect("a message in our hands");
+            }
+        }
+        true
+    }
+
+    async fn receive(&self, queue: &str) -> Vec<Received> {
         let receive = Receive {
             messages: 10,
             bytes: 1_000_000,
             wait: Some(Duration::ZERO),
             visibility: Some(Duration::from_secs(30)),
         };
-        let received = self.queues.receive(QUEUE, receive).await.expect("messages");
+        self.queues.receive(queue, receive).await.expect("messages")
+    }
+
+    /// Takes messages off the run queue; none if it is empty.
+    async fn take_bells(&self) -> Vec<String> {
+        let received = self.receive(QUEUE).await;
         received
             .into_iter()
             .map(|message| {
@@ -203,11 +253,12 @@ impl World {
             .collect()
     }
 
-    /// Lets a minute pass, sweeps, and delivers the bells that the sweep rang.
+    /// Lets a minute pass, sweeps, and delivers the bells and errands that the sweep rang.
     pub async fn sweep_after_a_minute(&self) {
         self.cloud.clock.advance(61_000);
         self.sound.sweep().await.expect("a sweep");
         self.deliver_bells(&self.sound).await;
+        while self.deliver_errands(&self.sound).await {}
     }
 
     /// Ends a task and waits until it is gone.

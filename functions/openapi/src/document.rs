@@ -76,6 +76,7 @@ fn tags() -> Value {
         { "name": "audit", "description": "What configured them." },
         { "name": "profiles", "description": "How runs iterate, verify and deliver." },
         { "name": "templates", "description": "Where workspaces come from." },
+        { "name": "webhooks", "description": "Who is told of what happens to runs." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
         { "name": "usage", "description": "What was used." },

@@ -1,10 +1,13 @@
 //! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
 //! makes lost messages, lost replies and crashes harmless.
 
+mod errands;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, Gone, TaskState};
+use awo_cloud::errands::ErrandQueue;
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
@@ -34,6 +37,7 @@ pub struct State {
     compute: Compute,
     launcher: Launcher,
     queue: RunQueue,
+    errands: ErrandQueue,
     clock: Clock,
     endings: Endings,
     verifier: Verifier,
@@ -64,6 +68,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         compute: cloud.compute()?,
         launcher: Launcher::new(cloud)?,
         queue: cloud.run_queue()?,
+        errands: cloud.errand_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
         verifier: Verifier::new(cloud)?,
@@ -101,6 +106,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
             swept.failed += 1;
         }
     }
+    errands::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)

@@ -95,6 +95,8 @@ pub enum Command {
     Credits(Credits),
     /// Show what finished runs used, by model or by day
     Usage(Usage),
+    /// Tell other services what happens to runs
+    Webhooks(crate::webhooks::arguments::Webhooks),
     /// Operate the service: organizations, keys, credits, limits, secrets
     Admin(crate::admin::arguments::Admin),
 }
@@ -159,7 +161,7 @@ pub struct Submit {
     pub follow: bool,
 }
 
-fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
+pub fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
     PossibleValuesParser::new(names)
 }
 

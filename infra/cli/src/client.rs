@@ -120,6 +120,15 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
+    /// Changes something to what it says, with more tries where one failed.
+    pub async fn patch(&self, path: &str, body: &Value) -> Result<String, Failure> {
+        let request = Request {
+            body: Some(body),
+            ..self.request(Method::PATCH, path, &[])
+        };
+        tried(|| self.answer(&request)).await
+    }
+
     /// Asks for something that takes its time, once.
     pub async fn post_patiently(&self, path: &str, body: &Value) -> Result<String, Failure> {
         let request = Request {

@@ -150,6 +150,9 @@ impl ApiFailure {
                 "`awo list` shows the work orders of this key".to_owned()
             }
             (404, "RUN_NOT_FOUND") => "`awo runs` shows the runs of this key".to_owned(),
+            (404, "WEBHOOK_NOT_FOUND") => {
+                "`awo webhooks list` shows the webhooks of this key".to_owned()
+            }
             (404, "NOT_FOUND") => {
                 "`awo list` shows the work orders of this key; if it is one of them, service and \
                  awo may not be of one version"
@@ -157,6 +160,9 @@ impl ApiFailure {
             }
             (404 | 405, _) => {
                 "check the address, and that service and awo are of one version".to_owned()
+            }
+            (409, _) if self.message.contains("webhook") || self.message.contains("delivery") => {
+                "`awo webhooks` shows how it stands".to_owned()
             }
             (409, _) => "`awo get` with its id shows how it stands".to_owned(),
             (422, "IDEMPOTENCY_MISMATCH") => {
@@ -231,6 +237,8 @@ fn option_of(path: &str) -> Option<&'static str> {
         ("/harness", "--harness"),
         ("/gracePeriodMs", "--grace"),
         ("/reason", "--reason"),
+        ("/events", "--event"),
+        ("/description", "--description"),
         ("Idempotency-Key", "--idempotency-key"),
     ];
     let found = options.iter().find(|(field, _)| {

@@ -170,7 +170,7 @@ pub async fn pages(
     Ok(json!({ plural: all, "total": total }).to_string())
 }
 
-fn items<T: serde::de::DeserializeOwned>(
+pub fn items<T: serde::de::DeserializeOwned>(
     text: &str,
     plural: &str,
 ) -> Result<(Vec<T>, u64), Failure> {
@@ -193,24 +193,24 @@ pub fn number_cell(number: impl Display) -> Cell {
     Cell::new(number.to_string()).set_alignment(CellAlignment::Right)
 }
 
-fn status_cell(status: &str, paint: Paint) -> Cell {
+pub fn status_cell(status: &str, paint: Paint) -> Cell {
     let cell = Cell::new(clean_line(status));
     match status {
         _ if !paint.is_on() => cell,
-        "succeeded" => cell.fg(Color::Green),
-        "failed" | "canceled" => cell.fg(Color::Red),
+        "succeeded" | "delivered" | "enabled" => cell.fg(Color::Green),
+        "failed" | "canceled" | "abandoned" | "disabled" => cell.fg(Color::Red),
         _ => cell.fg(Color::Yellow),
     }
 }
 
 /// A time without its milliseconds.
-fn short_time(time: &str) -> String {
+pub fn short_time(time: &str) -> String {
     let time = clean_line(time);
     let whole = time.split_once('.').map(|(whole, _)| format!("{whole}Z"));
     whole.unwrap_or(time)
 }
 
-fn show_table(
+pub fn show_table(
     table: &Table,
     shown: usize,
     total: u64,

@@ -32,6 +32,7 @@ mod start;
 mod submit;
 mod tenants;
 mod usage;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -86,6 +87,7 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Runs(filter) => list::runs(&client, filter, output).await,
         Command::Credits(wanted) => list::credits(&client, wanted, output).await,
         Command::Usage(wanted) => usage::run(&client, wanted, output).await,
+        Command::Webhooks(wanted) => webhooks::run(&client, &wanted.action, output).await,
         Command::Admin(_) => Ok(()),
     }
 }

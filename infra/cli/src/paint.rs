@@ -67,8 +67,10 @@ impl Paint {
     pub fn status(self, status: &str) -> String {
         let status = clean_line(status);
         match status.as_str() {
-            "succeeded" | "passed" | "healthy" => self.good(&status),
-            "failed" | "error" | "canceled" | "unhealthy" => self.bad(&status),
+            "succeeded" | "passed" | "healthy" | "delivered" | "enabled" => self.good(&status),
+            "failed" | "error" | "canceled" | "unhealthy" | "abandoned" | "disabled" => {
+                self.bad(&status)
+            }
             _ => self.strong(&status),
         }
     }

@@ -1,7 +1,7 @@
 //! Readers of typed values: each refuses with a sentence that says what would be right.
 
 use awo_domain::money::MicroCredits;
-use awo_domain::{OrgId, RunId, WorkOrderId};
+use awo_domain::{DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
 
 /// Longest wait from a kill's SIGTERM to its SIGKILL, in milliseconds.
 const MAX_GRACE_MS: u64 = 30_000;
@@ -41,6 +41,16 @@ pub fn run_id(text: &str) -> Result<RunId, String> {
 /// Reads a work order's id.
 pub fn work_order_id(text: &str) -> Result<WorkOrderId, String> {
     WorkOrderId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads a webhook's id.
+pub fn webhook_id(text: &str) -> Result<WebhookId, String> {
+    WebhookId::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads a delivery's id.
+pub fn delivery_id(text: &str) -> Result<DeliveryId, String> {
+    DeliveryId::parse(text).map_err(|e| e.to_string())
 }
 
 /// Reads an organization's id.

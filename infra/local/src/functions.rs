@@ -1,12 +1,12 @@
 //! The product's functions under their names, and the gateway's way to them: what the cloud's
 //! template says of functions and routes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_http::{HttpFunction, StreamingFunction};
+use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 
 use crate::function::{Registry, event_function, http_function, streaming_http_function};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
@@ -79,6 +79,20 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ("get-template", awo_templates::get_template::function),
     ("update-template", awo_templates::update_template::function),
     ("delete-template", awo_templates::delete_template::function),
+    ("list-webhooks", awo_webhooks_api::list_webhooks::function),
+    ("create-webhook", awo_webhooks_api::create_webhook::function),
+    ("get-webhook", awo_webhooks_api::get_webhook::function),
+    ("update-webhook", awo_webhooks_api::update_webhook::function),
+    ("delete-webhook", awo_webhooks_api::delete_webhook::function),
+    (
+        "rotate-webhook-secret",
+        awo_webhooks_api::rotate_webhook_secret::function,
+    ),
+    (
+        "list-deliveries",
+        awo_webhooks_api::list_deliveries::function,
+    ),
+    ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
@@ -119,6 +133,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
 /// Those whose answers may come in pieces.
 const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
     ("list-run-events", awo_runs::list_run_events::function),
+    ("test-webhook", awo_webhooks_api::test_webhook::function),
     (
         "kill-work-order",
         awo_work_orders::kill_work_order::function,
@@ -145,20 +160,26 @@ pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
         let function = streaming_http_function(make(cloud)?);
         registry.register_streaming(name, function, STREAM_TIMEOUT);
     }
-    let dispatch = Arc::new(awo_workers::dispatch::state(cloud)?);
-    let dispatch = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::dispatch::handle(Arc::clone(&dispatch), event.payload)
-    });
-    registry.register("dispatch-runs", dispatch, WORKER_TIMEOUT);
-    let task_stopped = Arc::new(awo_workers::task_stopped::state(cloud)?);
-    let task_stopped = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::task_stopped::handle(Arc::clone(&task_stopped), event.payload)
-    });
-    registry.register("task-stopped", task_stopped, WORKER_TIMEOUT);
-    let sweep = Arc::new(awo_workers::sweep::state(cloud)?);
-    let sweep = event_function(move |event: lambda_runtime::LambdaEvent<_>| {
-        awo_workers::sweep::handle(Arc::clone(&sweep), event.payload)
-    });
-    registry.register("sweep", sweep, WORKER_TIMEOUT);
+    let workers = [
+        (
+            "dispatch-runs",
+            event_function(worker(cloud, dispatch::state, dispatch::handle)?),
+        ),
+        (
+            "task-stopped",
+            event_function(worker(cloud, task_stopped::state, task_stopped::handle)?),
+        ),
+        (
+            "sweep",
+            event_function(worker(cloud, sweep::state, sweep::handle)?),
+        ),
+        (
+            "deliver-webhooks",
+            event_function(worker(cloud, deliver::state, deliver::handle)?),
+        ),
+    ];
+    for (name, function) in workers {
+        registry.register(name, function, WORKER_TIMEOUT);
+    }
     Ok(())
 }

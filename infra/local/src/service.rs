@@ -5,6 +5,7 @@
 //! the cloud.
 
 mod cluster;
+mod queues;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -27,21 +28,16 @@ use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::GatewaySettings;
-use crate::mapping::EventSourceMapping;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
-use crate::sqs::{QueueAttributes, Queues, RedrivePolicy, queue_url};
-use crate::{ACCOUNT, REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
+use crate::sqs::{Queues, queue_url};
+use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
 const CLUSTER: &str = "awo";
-const RUN_QUEUE: &str = "awo-runs";
-const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
-/// Receives of a bell before it is a dead letter; losing it loses nothing.
-const BELL_RECEIVES: u64 = 20;
 /// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
 const RUNG_AGAIN: u32 = 1_000;
 
@@ -148,17 +144,13 @@ impl Service {
         register(&registry, &cloud)?;
         stand_ins.ecs.tell_stopped();
         ring_again(&cloud, &store).await?;
-        let mapping = EventSourceMapping {
-            queue: RUN_QUEUE.to_owned(),
-            function: "dispatch-runs".to_owned(),
-            batch_size: 10,
-            max_concurrency: 4,
-        }
-        .start(
-            stand_ins.queues.clone(),
-            registry.clone(),
-            ending.work.clone(),
-        );
+        let mappings = queues::mappings().map(|mapping| {
+            mapping.start(
+                stand_ins.queues.clone(),
+                registry.clone(),
+                ending.work.clone(),
+            )
+        });
         let schedule = Schedule {
             name: "sweep".to_owned(),
             function: "sweep".to_owned(),
@@ -182,7 +174,7 @@ impl Service {
             ending,
             registry,
             servers,
-            pollers: vec![mapping, schedule],
+            pollers: mappings.into_iter().chain([schedule]).collect(),
         })
     }
 
@@ -249,7 +241,7 @@ impl StandIns {
             ending.stores.clone(),
         );
         let dynamodb = dynamodb.map_err(failed("the database"))?;
-        let queues = run_queues(&ending.stores)?;
+        let queues = queues::create(&ending.stores)?;
         let sqs = sqs::start(
             listen(0).await?,
             queues.clone(),
@@ -313,27 +305,6 @@ async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     Ok(())
 }
 
-fn run_queues(shutdown: &Shutdown) -> Result<Queues, StartError> {
-    let queues = Queues::new(shutdown.clone());
-    let dead_letters = RedrivePolicy {
-        dead_letter_target_arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{RUN_DEAD_LETTERS}"),
-        max_receive_count: BELL_RECEIVES,
-    };
-    let bells = QueueAttributes {
-        redrive_policy: Some(dead_letters),
-        ..QueueAttributes::default()
-    };
-    for (name, attributes) in [
-        (RUN_DEAD_LETTERS, QueueAttributes::default()),
-        (RUN_QUEUE, bells),
-    ] {
-        queues
-            .create(name, attributes)
-            .map_err(|e| failed(name)(io::Error::other(e.to_string())))?;
-    }
-    Ok(queues)
-}
-
 /// What the product is told in its environment, as the template tells it in the cloud.
 fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String> {
     let mut settings: BTreeMap<String, String> = [
@@ -348,7 +319,15 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),
-        ("AWO_RUN_QUEUE_URL", &queue_url(&stand_ins.sqs, RUN_QUEUE)),
+        ("AWO_DELIVERIES_TABLE", "awo-deliveries"),
+        (
+            "AWO_RUN_QUEUE_URL",
+            &queue_url(&stand_ins.sqs, queues::RUNS),
+        ),
+        (
+            "AWO_DELIVERIES_QUEUE_URL",
+            &queue_url(&stand_ins.sqs, queues::DELIVERIES),
+        ),
         ("AWO_CLUSTER", CLUSTER),
         ("AWO_TASK_DEFINITION", "awo-runner"),
     ]

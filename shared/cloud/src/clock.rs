@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use awo_domain::Timestamp;
 use awo_domain::api_key::{ApiKey, RANDOM_BYTES};
+use awo_domain::webhook::signature::{SECRET_BYTES, Secret};
 
 /// The time, which a test may move forward.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +55,12 @@ impl Mint {
     #[must_use]
     pub fn secret(&self) -> String {
         bytes::<32>().iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    /// A new secret of a webhook.
+    #[must_use]
+    pub fn webhook_secret(&self) -> Secret {
+        Secret::new(bytes::<SECRET_BYTES>())
     }
 
     /// A new API key.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use awo_store::errands::Errands;
 use awo_store::{Store, Tables};
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
@@ -13,6 +14,7 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
 use crate::environment::{Environment, SetupError};
+use crate::errands::ErrandQueue;
 use crate::files::Files;
 use crate::queue::RunQueue;
 use crate::secrets::Secrets;
@@ -37,6 +39,8 @@ pub struct Cloud {
     pub clock: Clock,
     /// Ids and secrets.
     pub mint: Mint,
+    /// What the transactions of all stores of this cloud leave to do.
+    pub(crate) errands: Errands,
     sdk: SdkConfig,
 }
 
@@ -72,6 +76,7 @@ impl Cloud {
             environment,
             clock: Clock::default(),
             mint: Mint::default(),
+            errands: Errands::default(),
             sdk,
         }
     }
@@ -85,6 +90,7 @@ impl Cloud {
             work: self.environment.required("AWO_WORK_TABLE")?,
             ledger: self.environment.required("AWO_LEDGER_TABLE")?,
             settings: self.environment.required("AWO_SETTINGS_TABLE")?,
+            deliveries: self.environment.required("AWO_DELIVERIES_TABLE")?,
         };
         let builder = aws_sdk_dynamodb::config::Builder::from(&self.sdk);
         let config = self
@@ -95,6 +101,7 @@ impl Cloud {
         Ok(Store::new(
             aws_sdk_dynamodb::Client::from_conf(config),
             tables,
+            self.errands.clone(),
         ))
     }
 
@@ -104,13 +111,26 @@ impl Cloud {
     /// [`SetupError`] if its URL is not set.
     pub fn run_queue(&self) -> Result<RunQueue, SetupError> {
         let url = self.environment.required("AWO_RUN_QUEUE_URL")?;
+        Ok(RunQueue::new(self.sqs(), url))
+    }
+
+    /// The deliveries queue.
+    ///
+    /// # Errors
+    /// [`SetupError`] if its URL is not set.
+    pub fn errand_queue(&self) -> Result<ErrandQueue, SetupError> {
+        let url = self.environment.required("AWO_DELIVERIES_QUEUE_URL")?;
+        Ok(ErrandQueue::new(self.sqs(), url))
+    }
+
+    fn sqs(&self) -> aws_sdk_sqs::Client {
         let builder = aws_sdk_sqs::config::Builder::from(&self.sdk);
         let config = self
             .at(builder, "AWS_ENDPOINT_URL_SQS", |b, url| {
                 b.endpoint_url(url)
             })
             .build();
-        Ok(RunQueue::new(aws_sdk_sqs::Client::from_conf(config), url))
+        aws_sdk_sqs::Client::from_conf(config)
     }
 
     /// Compute.

@@ -1,5 +1,5 @@
 //! What a function stands on outside itself: settings from the environment, the clock, the
-//! SDK's clients, the run queue (SQS), compute (ECS) and the file system of tasks (EFS).
+//! SDK's clients, the queues (SQS), compute (ECS) and the file system of tasks (EFS).
 //!
 //! Nothing here knows whether it runs in the cloud or on one machine: endpoints differ, and the
 //! SDK reads those from the environment.
@@ -8,6 +8,7 @@ pub mod clock;
 pub mod compute;
 pub mod definitions;
 pub mod environment;
+pub mod errands;
 pub mod files;
 pub mod queue;
 pub mod secrets;

@@ -3,6 +3,8 @@
 use awo_domain::agent::AgentType;
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
+use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::schedule::Schedule;
 use awo_store::tally::QueueLimits;
 
 use crate::environment::{Environment, SetupError};
@@ -96,6 +98,30 @@ pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError
                 .to_owned(),
         }),
     }
+}
+
+/// How far deliveries of webhooks may reach: to this machine on one machine only.
+#[must_use]
+pub fn webhook_reach(environment: &Environment) -> Reach {
+    match environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
+        true => Reach::PublicAndLoopback,
+        false => Reach::Public,
+    }
+}
+
+/// When deliveries are tried again: as the contract says, or sooner where a test says so.
+///
+/// # Errors
+/// [`SetupError`] if the setting does not read.
+pub fn webhook_schedule(environment: &Environment) -> Result<Schedule, SetupError> {
+    const NAME: &str = "AWO_WEBHOOK_RETRY_DELAYS_MS";
+    let Some(delays) = environment.get(NAME) else {
+        return Ok(Schedule::default());
+    };
+    Schedule::parse(&delays).map_err(|why| SetupError::Invalid {
+        name: NAME.to_owned(),
+        why,
+    })
 }
 
 /// True where `file:///` repositories may be cloned: on one machine only.

@@ -29,6 +29,10 @@ pub enum Resource {
     Plugin,
     /// A profile.
     Profile,
+    /// A webhook.
+    Webhook,
+    /// A delivery of a webhook.
+    Delivery,
     /// A route.
     Route,
 }
@@ -42,6 +46,8 @@ impl fmt::Display for Resource {
             Resource::Template => "template",
             Resource::Plugin => "plugin",
             Resource::Profile => "profile",
+            Resource::Webhook => "webhook",
+            Resource::Delivery => "delivery",
             Resource::Route => "route",
         })
     }

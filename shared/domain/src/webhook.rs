@@ -2,6 +2,8 @@
 //! tried again.
 
 pub mod address;
+pub mod envelope;
+pub mod identity;
 pub mod schedule;
 pub mod signature;
 pub mod target;
@@ -11,6 +13,8 @@ use utoipa::ToSchema;
 
 /// Webhooks of an organization, at most.
 pub const MAX_WEBHOOKS: u32 = 20;
+/// Longest description of a webhook, in characters.
+pub const MAX_DESCRIPTION: usize = 500;
 
 /// The type of the event that POST …/test sends; nobody subscribes to it.
 pub const TEST_EVENT: &str = "webhook.test";
@@ -114,6 +118,14 @@ impl DeliveryStatus {
         }
     }
 
+    /// The status of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<DeliveryStatus> {
+        DeliveryStatus::ALL
+            .into_iter()
+            .find(|status| status.as_str() == name)
+    }
+
     /// True when no attempt is made any more.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -151,6 +163,7 @@ mod tests {
         assert_eq!(EventType::parse(TEST_EVENT), None);
         for status in DeliveryStatus::ALL {
             assert_eq!(json!(status), json!(status.as_str()));
+            assert_eq!(DeliveryStatus::parse(status.as_str()), Some(status));
         }
     }
 

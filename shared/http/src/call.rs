@@ -3,7 +3,7 @@
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::template::TemplateId;
-use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
+use awo_domain::{DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
@@ -89,6 +89,24 @@ impl Call {
     pub fn profile_name(&self) -> Result<ProfileName, Error> {
         ProfileName::parse(self.path_parameter(["name", "profileName"]))
             .map_err(|_| Error::NotFound(Resource::Profile))
+    }
+
+    /// The webhook that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn webhook_id(&self) -> Result<WebhookId, Error> {
+        WebhookId::parse(self.path_parameter(["id", "webhookId"]))
+            .map_err(|_| Error::NotFound(Resource::Webhook))
+    }
+
+    /// The delivery that the path names, beside its webhook.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn delivery_id(&self) -> Result<DeliveryId, Error> {
+        DeliveryId::parse(self.path_parameter(["deliveryId", "deliveryId"]))
+            .map_err(|_| Error::NotFound(Resource::Delivery))
     }
 
     /// The path's parameter, by the name that it has in this route.

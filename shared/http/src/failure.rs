@@ -76,7 +76,15 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
         (Resource::Template, Style::Plain) => "TEMPLATE_NOT_FOUND",
-        (Resource::QueueEntry | Resource::Plugin | Resource::Profile | Resource::Route, _)
+        (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
+        (
+            Resource::QueueEntry
+            | Resource::Plugin
+            | Resource::Profile
+            | Resource::Delivery
+            | Resource::Route,
+            _,
+        )
         | (_, Style::Envelope) => "NOT_FOUND",
     }
 }

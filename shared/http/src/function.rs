@@ -1,12 +1,13 @@
-//! A Lambda function that serves a route: who calls, may they, how often; then the handler;
-//! then the answer's dress, its headers and a line in the log. It is the same for functions that
-//! answer whole and for those that may stream.
+//! A Lambda function that serves a route: who calls, may they, how often; then the handler; then
+//! what that has left for others to do is sent; then the answer's dress, its headers and a line in
+//! the log. It is the same for functions that answer whole and for those that may stream.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use awo_cloud::errands::ErrandBell;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, Timestamp};
 use lambda_http::tower::Service;
@@ -96,6 +97,7 @@ impl<B: Send + 'static> HttpFunction<B> {
             cloud.clock.clone(),
             Arc::new(state),
         );
+        let bell = ErrandBell::new(cloud);
         let Access::Key(scope) = route.access else {
             return Err(SetupError::Missing(format!("a scope of {}", route.path)));
         };
@@ -107,6 +109,7 @@ impl<B: Send + 'static> HttpFunction<B> {
             let line = Line::of(&request, route, cors.headers(&request));
             let (doorkeeper, clock, state) =
                 (doorkeeper.clone(), clock.clone(), Arc::clone(&state));
+            let bell = bell.clone();
             Box::pin(async move {
                 let now = clock.now();
                 let (caller, rate) = match doorkeeper.caller(&request, now).await {
@@ -124,7 +127,9 @@ impl<B: Send + 'static> HttpFunction<B> {
                     route,
                     request,
                 };
-                A::sent(handle(state, call).await, line).await
+                let answered = handle(state, call).await;
+                bell.ring().await;
+                A::sent(answered.map(|answer| answer.rung(bell)), line).await
             })
         })))
     }
@@ -159,11 +164,14 @@ impl HttpFunction {
         Fut: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
         let (clock, state) = (cloud.clock.clone(), Arc::new(state));
+        let bell = ErrandBell::new(cloud);
         HttpFunction(Arc::new(move |request| {
-            let (now, state) = (clock.now(), Arc::clone(&state));
+            let (now, state, bell) = (clock.now(), Arc::clone(&state), bell.clone());
             Box::pin(async move {
                 let line = Line::at(&request, request.raw_http_path(), Style::Plain);
-                Answer::sent(handle(state, request, now).await, line).await
+                let answered = handle(state, request, now).await;
+                bell.ring().await;
+                Answer::sent(answered, line).await
             })
         }))
     }

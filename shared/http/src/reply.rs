@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use awo_cloud::errands::ErrandBell;
 use awo_domain::Error;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
@@ -75,6 +76,10 @@ pub trait Sent<B>: Sized {
     /// True if the body may come in pieces.
     const STREAMS: bool;
 
+    /// The same, which rings once more when all of it is known: what comes late was not done yet.
+    #[must_use]
+    fn rung(self, bell: ErrandBell) -> Self;
+
     /// The response, and its line in the log.
     fn sent(
         reply: Result<Self, Error>,
@@ -84,6 +89,10 @@ pub trait Sent<B>: Sized {
 
 impl Sent<Body> for Answer {
     const STREAMS: bool = false;
+
+    fn rung(self, _: ErrandBell) -> Answer {
+        self
+    }
 
     async fn sent(
         reply: Result<Answer, Error>,
@@ -95,6 +104,17 @@ impl Sent<Body> for Answer {
 
 impl Sent<Pieces> for Reply {
     const STREAMS: bool = true;
+
+    fn rung(self, bell: ErrandBell) -> Reply {
+        match self.0 {
+            Kind::Late(answer) => Reply::late(async move {
+                let answer = answer.await;
+                bell.ring().await;
+                answer
+            }),
+            kind => Reply(kind),
+        }
+    }
 
     async fn sent(
         reply: Result<Reply, Error>,

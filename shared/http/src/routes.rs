@@ -12,6 +12,7 @@ pub use queue::*;
 pub use runs::*;
 pub use templates::*;
 pub use verification::*;
+pub use webhooks::*;
 pub use work_orders::*;
 
 mod audit;
@@ -23,6 +24,7 @@ mod queue;
 mod runs;
 mod templates;
 mod verification;
+mod webhooks;
 mod work_orders;
 
 /// How an answer is dressed.
@@ -145,6 +147,15 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_WEBHOOKS,
+    CREATE_WEBHOOK,
+    GET_WEBHOOK,
+    UPDATE_WEBHOOK,
+    DELETE_WEBHOOK,
+    ROTATE_WEBHOOK_SECRET,
+    LIST_DELIVERIES,
+    TEST_WEBHOOK,
+    REDELIVER,
     GET_OPENAPI,
     LIST_PLUGINS,
     REGISTER_PLUGIN,

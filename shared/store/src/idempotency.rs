@@ -1,5 +1,7 @@
 //! First answers, kept for the callers that ask again with the same idempotency key.
 
+use std::fmt;
+
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +24,8 @@ pub struct IdempotentRequest {
     pub body_hash: String,
 }
 
-/// The first answer to a request.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// The first answer to a request. It may show a secret, so it does not show itself in logs.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FirstAnswer {
     /// Hash of the body that it answered.
@@ -38,10 +40,49 @@ pub struct FirstAnswer {
     pub expires_at_ms: i64,
 }
 
+impl fmt::Debug for FirstAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FirstAnswer")
+            .field("status", &self.status)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where first answers are kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kept {
+    /// Beside the work, as most are.
+    WithWork,
+    /// Beside the webhooks: it shows the secret of one.
+    WithWebhooks,
+}
+
+impl Kept {
+    fn place<'a>(self, store: &'a Store, org: &OrgId, hash: &str) -> (&'a str, Key) {
+        match self {
+            Kept::WithWork => (&store.tables.work, Key::idempotency(org, hash)),
+            Kept::WithWebhooks => (&store.tables.settings, Key::webhook_answer(org, hash)),
+        }
+    }
+}
+
 impl Transaction {
     /// Keeps the first answer, unless one is kept that still counts.
     pub(crate) fn remember(
         self,
+        store: &Store,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        answer: (u16, String),
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        self.remember_in(Kept::WithWork, store, org, request, answer, now)
+    }
+
+    /// The same in another place.
+    pub(crate) fn remember_in(
+        self,
+        kept: Kept,
         store: &Store,
         org: &OrgId,
         request: &IdempotentRequest,
@@ -57,8 +98,8 @@ impl Transaction {
             expires_at_ms: expires.epoch_ms(),
         };
         let free = Change::new().at_most_or_missing("expiresAtMs", now.epoch_ms());
-        let key = Key::idempotency(org, &request.key_hash);
-        self.put_when(Guard::Idempotency, &store.tables.work, &key, &answer, free)
+        let (table, key) = kept.place(store, org, &request.key_hash);
+        self.put_when(Guard::Idempotency, table, &key, &answer, free)
     }
 }
 
@@ -93,8 +134,20 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<FirstAnswer>, Error> {
-        let key = Key::idempotency(org, &request.key_hash);
-        let known: Option<FirstAnswer> = self.get(&self.tables.work, &key).await?;
+        self.first_answer_in(Kept::WithWork, org, request, now)
+            .await
+    }
+
+    /// The same from another place.
+    pub(crate) async fn first_answer_in(
+        &self,
+        kept: Kept,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> Result<Option<FirstAnswer>, Error> {
+        let (table, key) = kept.place(self, org, &request.key_hash);
+        let known: Option<FirstAnswer> = self.get(table, &key).await?;
         match known.filter(|answer| answer.expires_at_ms > now.epoch_ms()) {
             Some(answer) if answer.body_hash == request.body_hash => Ok(Some(answer)),
             Some(_) => Err(Error::IdempotencyMismatch),

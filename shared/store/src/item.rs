@@ -8,7 +8,7 @@ use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
 use awo_domain::template::TemplateId;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
+use awo_domain::{DeliveryId, OrgId, RunId, Timestamp, TransactionId, WebhookId, WorkOrderId};
 use aws_sdk_dynamodb::types::AttributeValue;
 
 /// An item as DynamoDB has it.
@@ -20,7 +20,7 @@ pub(crate) const SCHEMA_VERSION: u32 = 1;
 pub(crate) const DUE_SHARDS: u8 = 4;
 
 /// A partition key and a sort key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub pk: String,
     pub sk: String,
@@ -159,6 +159,34 @@ impl Key {
         Key::new(format!("{org}#plugins"), "count")
     }
 
+    pub fn webhook(org: &OrgId, id: &WebhookId) -> Key {
+        Key::new(webhooks(org), id.as_str())
+    }
+
+    pub fn webhook_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#webhooks"), "count")
+    }
+
+    /// A first answer that shows a webhook's secret: beside the webhooks, so that nobody can read
+    /// it who may not read those.
+    pub fn webhook_answer(org: &OrgId, hash: &str) -> Key {
+        Key::new(format!("{org}#webhook-answer"), hash)
+    }
+
+    /// An event that webhooks are still to be told of.
+    pub fn outbox(org: &OrgId, run: &RunId, sequence: u64) -> Key {
+        Key::new(outbox(org), format!("{run}#{sequence:010}"))
+    }
+
+    /// A lane to a webhook's receiver, by its number.
+    pub fn lane(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
+        Key::new(format!("{org}#{webhook}#lane"), format!("{number:02}"))
+    }
+
+    pub fn delivery(org: &OrgId, webhook: &WebhookId, id: &DeliveryId) -> Key {
+        Key::new(deliveries(org, webhook), id.as_str())
+    }
+
     /// A place for a verification by hand, by its number.
     pub fn verification(org: &OrgId, place: u32) -> Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
@@ -246,6 +274,19 @@ pub(crate) fn templates(org: &OrgId) -> String {
 
 pub(crate) fn plugins(org: &OrgId) -> String {
     format!("{org}#plugin")
+}
+
+pub(crate) fn webhooks(org: &OrgId) -> String {
+    format!("{org}#webhook")
+}
+
+pub(crate) fn outbox(org: &OrgId) -> String {
+    format!("{org}#outbox")
+}
+
+/// Partition of a webhook's deliveries.
+pub(crate) fn deliveries(org: &OrgId, webhook: &WebhookId) -> String {
+    format!("{org}#{webhook}#delivery")
 }
 
 pub(crate) fn profiles(org: &OrgId) -> String {

@@ -3,7 +3,7 @@
 //! Every change of state is a conditional write: the losing side learns what it lost to and
 //! nothing else happens. Writes that belong together are one transaction.
 //!
-//! Three tables by concern, so that a policy can say who may touch what:
+//! Four tables by concern, so that a policy can say who may touch what:
 //!
 //! | table | partition key | sort key | item |
 //! |---|---|---|---|
@@ -38,25 +38,37 @@
 //! | settings | `<org>#task` | `definition` | the task definition that was made for the organization, and of what |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | how many of its own there are |
+//! | settings | `<org>#webhook` | webhook id | webhook with its secrets |
+//! | settings | `<org>#webhooks` | `count` | how many of them there are |
+//! | settings | `<org>#webhook-answer` | hash | first answer that shows a secret |
 //! | settings | `<org>#profile` | name | profile of the organization |
 //! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
 //! | settings | `key#<key id>` | `key` | API key with its rate window |
+//! | deliveries | `<org>#outbox` | run id and sequence | event that webhooks are still to be told of |
+//! | deliveries | `<org>#<webhook>#delivery` | delivery id | delivery of an event to a webhook |
+//! | deliveries | `<org>#<webhook>#lane` | number | place of who sends to a webhook |
 
+pub mod attempts;
 pub mod audit;
+pub mod batch;
 pub mod cascades;
 pub mod credits;
+pub mod deliveries;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
 pub mod erasure;
+pub mod errands;
 pub mod family;
 pub mod finishes;
 pub mod idempotency;
 pub mod keys;
+pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod organizations;
+pub mod outbox;
 pub mod parents;
 pub mod plugins;
 pub mod profiles;
@@ -79,6 +91,7 @@ pub mod templates;
 pub mod timeline;
 pub mod usage;
 pub mod verifications;
+pub mod webhooks;
 pub mod work_orders;
 
 mod change;

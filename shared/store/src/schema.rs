@@ -6,8 +6,8 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
 };
 
-use crate::Store;
 use crate::table::failed;
+use crate::{Store, Tables};
 
 /// Index of work orders and runs by status.
 pub const BY_STATUS: &str = "byStatus";
@@ -25,6 +25,10 @@ pub const WORK_INDEXES: [(&str, &str, &str, ScalarAttributeType); 3] = [
     (DUE, "dueShard", "dueAt", ScalarAttributeType::N),
 ];
 
+/// The index of the deliveries table, for those that are pending.
+pub const DELIVERY_INDEXES: [(&str, &str, &str, ScalarAttributeType); 1] =
+    [(DUE, "dueShard", "dueAt", ScalarAttributeType::N)];
+
 impl Store {
     /// Makes the tables that are missing. For the local cloud and for tests; in the cloud the
     /// template makes them.
@@ -37,6 +41,22 @@ impl Store {
         self.create_missing_table(&self.tables.ledger, &[]).await?;
         self.create_missing_table(&self.tables.settings, &[])
             .await?;
+        self.create_missing_table(&self.tables.deliveries, &DELIVERY_INDEXES)
+            .await?;
+        let Tables {
+            work,
+            settings,
+            deliveries,
+            ledger: _,
+        } = &self.tables;
+        for table in [work, settings, deliveries] {
+            self.expire(table).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets DynamoDB clean up a table.
+    async fn expire(&self, table: &str) -> Result<(), Error> {
         let specification = TimeToLiveSpecification::builder()
             .enabled(true)
             .attribute_name(TTL_ATTRIBUTE)
@@ -45,7 +65,7 @@ impl Store {
         let enabled = self
             .client
             .update_time_to_live()
-            .table_name(&self.tables.work)
+            .table_name(table)
             .time_to_live_specification(specification)
             .send()
             .await;

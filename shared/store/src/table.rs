@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::{
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
+use crate::errands::Errands;
 use crate::item::{Item, Key};
 
 /// How often a write is tried again that met another transaction on the same item.
@@ -25,8 +26,10 @@ pub struct Tables {
     pub work: String,
     /// Balances, entries, holds.
     pub ledger: String,
-    /// Organizations and keys.
+    /// Organizations, keys, and what organizations set.
     pub settings: String,
+    /// Deliveries of webhooks.
+    pub deliveries: String,
 }
 
 /// Access to the tables. Cheap to clone.
@@ -34,6 +37,7 @@ pub struct Tables {
 pub struct Store {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
+    pub(crate) errands: Errands,
 }
 
 /// What came of a conditional update.
@@ -45,10 +49,14 @@ pub(crate) enum Updated {
 }
 
 impl Store {
-    /// A store on these tables.
+    /// A store on these tables, which notes in `errands` what its transactions leave to do.
     #[must_use]
-    pub fn new(client: Client, tables: Tables) -> Store {
-        Store { client, tables }
+    pub fn new(client: Client, tables: Tables, errands: Errands) -> Store {
+        Store {
+            client,
+            tables,
+            errands,
+        }
     }
 
     /// One item, read consistently.

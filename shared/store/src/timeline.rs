@@ -49,7 +49,7 @@ impl Subject<'_> {
 }
 
 impl Transaction {
-    /// Adds an event to a run's timeline.
+    /// Adds an event to a run's timeline, and to the outbox if webhooks are told of it.
     pub(crate) fn tell(
         self,
         store: &Store,
@@ -60,7 +60,8 @@ impl Transaction {
     ) -> Result<Transaction, Error> {
         let event = subject.event(sequence, what, now);
         let key = Key::event(subject.org, subject.run_id, sequence);
-        self.put(Guard::Event, &store.tables.work, &key, &event)
+        self.put(Guard::Event, &store.tables.work, &key, &event)?
+            .tell_webhooks(store, subject, &event)
     }
 }
 

@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::{
 use serde::Serialize;
 
 use crate::change::Change;
+use crate::errands::Errand;
 use crate::item::Item;
 use crate::item::Key;
 use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
@@ -43,6 +44,10 @@ pub(crate) enum Guard {
     TemplateCount,
     Plugin,
     PluginCount,
+    Webhook,
+    WebhookCount,
+    Delivery,
+    Outbox,
     Verification,
     Purge,
     Profile,
@@ -77,11 +82,18 @@ impl Committed {
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
     writes: Vec<(Guard, TransactWriteItem)>,
+    errands: Vec<Errand>,
 }
 
 impl Transaction {
     pub fn new() -> Transaction {
         Transaction::default()
+    }
+
+    /// Notes an errand once this is committed.
+    pub fn errand(mut self, errand: Errand) -> Transaction {
+        self.errands.push(errand);
+        self
     }
 
     /// Puts an item that must not be there yet.
@@ -187,6 +199,7 @@ impl Transaction {
             let error = match answer {
                 Ok(done) => {
                     log("TransactWriteItems", began, done.consumed_capacity());
+                    store.errands.note(self.errands);
                     return Ok(Committed::Yes);
                 }
                 Err(error) => error,

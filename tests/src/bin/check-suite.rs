@@ -3,7 +3,8 @@
 //!
 //! - Each status that the OpenAPI document tells of an operation was answered by it, and the
 //!   answer was as the document says.
-//! - Each rule of `tests/rules.md` has tests, and they ran and passed.
+//! - Each rule of `tests/rules.md` has tests, and they ran and passed. A test that found no tool
+//!   chain to run with says `not shown: NAME, since …`, and does not count.
 //!
 //! `check-suite LOG` says the same of `make test-agents` and the rules of `tests/agents/rules.md`.
 
@@ -66,9 +67,19 @@ fn never_answered(answers: &str) -> Vec<String> {
 
 /// The rules without a test that ran and passed.
 fn not_shown(rules: &str, log: &str) -> Vec<String> {
+    let skipped = |line: &str| {
+        Some(
+            line.strip_prefix("not shown: ")?
+                .split_once(',')?
+                .0
+                .to_owned(),
+        )
+    };
+    let skipped: BTreeSet<String> = log.lines().filter_map(skipped).collect();
     let passed: BTreeSet<&str> = log
         .lines()
         .filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"))
+        .filter(|test| !skipped.contains(*test))
         .collect();
     let mut faults = Vec::new();
     for item in items(rules) {

@@ -12,14 +12,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use awo_domain::Timestamp;
 use awo_tests::agents::{order, submit};
 use awo_tests::local::Local;
-use awo_tests::measure::print;
+use awo_tests::measure::{cpu_seconds, print};
 use awo_tests::repository::Repository;
 use serde_json::Value;
 
 const ORDERS: usize = 50;
 const IDLE: Duration = Duration::from_secs(10);
-/// Clock ticks in a second, as `/proc` counts them.
-const TICKS: f64 = 100.0;
 
 fn now_ms() -> f64 {
     SystemTime::now()
@@ -60,17 +58,6 @@ async fn one(local: &Local, dir: &Path, repository: &Repository) -> (f64, f64) {
     )
 }
 
-fn cpu_ticks(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-    let fields: Vec<&str> = stat
-        .rsplit_once(')')
-        .expect("a stat line")
-        .1
-        .split_whitespace()
-        .collect();
-    fields[11].parse::<f64>().unwrap_or(0.0) + fields[12].parse::<f64>().unwrap_or(0.0)
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -87,8 +74,8 @@ async fn main() {
     let goal = |p50: u32| format!("goal p50 {p50} ms, none above 500 ms");
     print("submit to agent start", &goal(100), starts);
     print("agent exit to succeeded", &goal(50), ends);
-    let before = cpu_ticks(local.pid());
+    let before = cpu_seconds(local.pid());
     tokio::time::sleep(IDLE).await;
-    let used = (cpu_ticks(local.pid()) - before) / TICKS / IDLE.as_secs_f64() * 100.0;
+    let used = (cpu_seconds(local.pid()) - before) / IDLE.as_secs_f64() * 100.0;
     println!("{:<36} {used:.2} % of a core (goal below 2 %)", "idle CPU");
 }

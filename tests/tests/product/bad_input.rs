@@ -291,7 +291,12 @@ async fn when_the_tables_are_gone_every_route_answers_500_and_says_nothing_of_th
     let service = quiet_service().await;
     let things = Things::of_nobody(&service);
     let mut doors = Vec::new();
-    for table in ["AWO_SETTINGS_TABLE", "AWO_WORK_TABLE", "AWO_LEDGER_TABLE"] {
+    for table in [
+        "AWO_SETTINGS_TABLE",
+        "AWO_WORK_TABLE",
+        "AWO_LEDGER_TABLE",
+        "AWO_DELIVERIES_TABLE",
+    ] {
         doors.push(awo_tests::door::CountedDoor::with(&service, &[(table, "gone")]).await);
     }
     for sample in samples::keyed().iter().filter(|sample| !sample.is_live()) {

@@ -122,6 +122,8 @@ async fn begin<'a>(
     nth: u32,
     fault: Fault,
 ) -> (Story<'a>, bool) {
+    // What earlier stories have told is done with: a sweep has this story's errands alone to send.
+    while world.deliver_errands(&world.sound).await {}
     let mut story = Story::new(world).await;
     for earlier in &plot.steps[..at] {
         story.insist(*earlier).await;

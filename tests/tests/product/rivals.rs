@@ -13,18 +13,23 @@ const RIVALS: u32 = 48;
 /// How often they meet before it counts as luck that nobody gave up.
 const ROUNDS: u32 = 10;
 
-async fn put(client: &Client, path: &str, description: String) -> (u16, String) {
+async fn change(
+    client: &Client,
+    (method, path): (&str, &str),
+    description: String,
+) -> (u16, String) {
     let body = json!({ "description": description }).to_string();
     let headers = [("content-type", "application/json")];
-    let answer = client.send("PUT", path, &headers, body.into_bytes()).await;
+    let answer = client.send(method, path, &headers, body.into_bytes()).await;
     (answer.status, description)
 }
 
 /// Lets rivals change a thing until one was told to try again. Whoever was not is in what there is
 /// now, or was followed by another.
-async fn rival(client: &Client, path: &str, thing: fn(&Value) -> &Value) {
+async fn rival(client: &Client, method: &str, path: &str, thing: fn(&Value) -> &Value) {
     for round in 0..ROUNDS {
-        let rivals = (0..RIVALS).map(|n| put(client, path, format!("round {round}, rival {n}")));
+        let rivals = (0..RIVALS)
+            .map(|n| change(client, (method, path), format!("round {round}, rival {n}")));
         let answers = join_all(rivals).await;
         let statuses: BTreeSet<u16> = answers.iter().map(|(status, _)| *status).collect();
         assert!(statuses.is_subset(&[200, 409].into()), "{statuses:?}");
@@ -48,6 +53,13 @@ async fn who_cannot_change_what_all_others_change_is_told_to_try_again() {
     assert_eq!(client.post("/v1/templates", &template).await.status, 201);
     let profile = json!({ "name": "ours" });
     assert_eq!(client.post("/api/v1/profiles", &profile).await.status, 201);
-    rival(client, "/v1/templates/ours", |body| body).await;
-    rival(client, "/api/v1/profiles/ours", |body| &body["data"]).await;
+    let webhook = json!({ "url": "https://hooks.example.com", "events": ["run.failed"] });
+    let webhook = client.post("/v1/webhooks", &webhook).await.body;
+    let webhook = format!(
+        "/v1/webhooks/{}",
+        webhook["webhook"]["id"].as_str().unwrap()
+    );
+    rival(client, "PATCH", &webhook, |body| body).await;
+    rival(client, "PUT", "/v1/templates/ours", |body| body).await;
+    rival(client, "PUT", "/api/v1/profiles/ours", |body| &body["data"]).await;
 }

@@ -1,9 +1,10 @@
 //! The cloud's template and the product's own tables of routes and programs say the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use awo_http::routes::{FALLBACK, ROUTES, Route};
+use aws_sdk_dynamodb::types::KeySchemaElement;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -187,4 +188,74 @@ fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
     ] {
         assert!(!template.contains(variable), "{variable}");
     }
+}
+
+/// The shape of a table: its keys, its indexes with theirs, and the attribute by which it expires.
+type Shape = (
+    BTreeSet<String>,
+    BTreeMap<String, BTreeSet<String>>,
+    Option<String>,
+);
+
+fn told_shape(table: &serde_json::Value) -> Shape {
+    let keys = |of: &serde_json::Value| {
+        let keys = of["KeySchema"].as_array().expect("a key schema").iter();
+        keys.map(|key| format!("{} {}", key["AttributeName"], key["KeyType"]).replace('"', ""))
+            .collect()
+    };
+    let indexes = table["GlobalSecondaryIndexes"].as_array();
+    let named = |index: &serde_json::Value| {
+        let name = index["IndexName"].as_str().expect("a name");
+        (name.to_owned(), keys(index))
+    };
+    let expires = table["TimeToLiveSpecification"]["AttributeName"].as_str();
+    (
+        keys(table),
+        indexes.into_iter().flatten().map(named).collect(),
+        expires.map(str::to_owned),
+    )
+}
+
+async fn made_shape(client: &aws_sdk_dynamodb::Client, name: &str) -> Shape {
+    let keys = |schema: &[KeySchemaElement]| {
+        let keys = schema.iter();
+        keys.map(|key| format!("{} {}", key.attribute_name(), key.key_type().as_str()))
+            .collect()
+    };
+    let table = client.describe_table().table_name(name).send().await;
+    let table = table.expect("a table").table.expect("a table");
+    let indexes = table.global_secondary_indexes().iter();
+    let expires = client.describe_time_to_live().table_name(name).send().await;
+    let expires = expires.expect("an answer").time_to_live_description;
+    (
+        keys(table.key_schema()),
+        indexes
+            .map(|index| {
+                let name = index.index_name().expect("a name").to_owned();
+                (name, keys(index.key_schema()))
+            })
+            .collect(),
+        expires.and_then(|of| of.attribute_name),
+    )
+}
+
+#[tokio::test]
+async fn the_tables_of_the_template_are_those_that_the_code_makes() {
+    let service = crate::http_api::quiet_service().await;
+    let (cloud, template) = (&service.service.cloud, template());
+    let client = awo_tests::rules::client(cloud);
+    let resources = template["Resources"].as_object().expect("resources");
+    let mut tables = 0;
+    for (name, table) in resources {
+        if table["Type"] != "AWS::DynamoDB::Table" {
+            continue;
+        }
+        let setting = format!("AWO_{}", name.replace("Table", "_TABLE").to_uppercase());
+        let local = cloud.environment.required(&setting).expect("a setting");
+        let made = made_shape(&client, &local).await;
+        assert_eq!(told_shape(&table["Properties"]), made, "{name}");
+        tables += 1;
+    }
+    let made = client.list_tables().send().await.expect("tables");
+    assert_eq!(made.table_names().len(), tables);
 }

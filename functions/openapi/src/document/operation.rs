@@ -111,7 +111,7 @@ impl Operation {
         for name in names_in(route.path) {
             operation.parameters.push(json!({
                 "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-                "description": path_parameter(route.path),
+                "description": path_parameter(route.path, name),
             }));
             operation.failures.push(Failure::NotFound);
         }
@@ -298,8 +298,10 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-fn path_parameter(path: &str) -> &'static str {
+fn path_parameter(path: &str, name: &str) -> &'static str {
     match path {
+        _ if name == "deliveryId" => "The id of a delivery of this webhook.",
+        path if path.contains("/webhooks/") => "The id of a webhook.",
         path if path.contains("/work-orders/") || path.contains("/position/") => {
             "The id of a work order."
         }

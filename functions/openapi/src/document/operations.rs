@@ -8,6 +8,7 @@ mod queue;
 mod runs;
 mod templates;
 mod verification;
+mod webhooks;
 mod work_orders;
 
 use super::operation::Operation;
@@ -23,6 +24,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         profiles::all,
         credits::all,
         templates::all,
+        webhooks::all,
         verification::all,
         openapi::all,
     ];

@@ -14,8 +14,9 @@ const MAX_SECRET_NAME: usize = 200;
 
 const AFTER_HELP: &str = "\
 These commands work on the stores themselves. They find them through the process's environment
-(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and the SDK's own variables), or, with
---local, --data-dir or AWO_DATA_DIR, through the data directory of the local service that runs.
+(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE, AWO_DELIVERIES_TABLE and the SDK's own
+variables), or, with --local, --data-dir or AWO_DATA_DIR, through the data directory of the local
+service that runs.
 
 Examples:
   awo admin --local create-org --name 'Team A'

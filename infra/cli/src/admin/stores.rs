@@ -84,7 +84,8 @@ fn local_environment(data_dir: &Path) -> Result<Environment, Failure> {
 fn unset(error: SetupError) -> Failure {
     Failure::Usage(format!(
         "{error}\n  what to do: for the local service say --local; for a deployment set \
-         AWO_WORK_TABLE, AWO_LEDGER_TABLE and AWO_SETTINGS_TABLE to the names of its tables"
+         AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and AWO_DELIVERIES_TABLE to the names \
+         of its tables"
     ))
 }
 

@@ -16,3 +16,4 @@ mod events;
 mod follow;
 mod orders;
 mod usage;
+mod webhooks;

@@ -5,7 +5,7 @@ use awo_http::routes::{Access, Style};
 use awo_tests::client::{Answer, Client};
 use awo_tests::door::CountedDoor;
 use awo_tests::driven::DrivenRun;
-use awo_tests::everything::{everything_of, nothing_changed};
+use awo_tests::everything::{everything_at_rest, nothing_changed};
 use awo_tests::rules;
 use awo_tests::service::TestService;
 use serde_json::json;
@@ -38,7 +38,7 @@ async fn no_api_key_opens_the_runners_api() {
         callers.push(service.key(&[scope], None).await);
     }
     let tables = rules::client(&service.service.cloud);
-    let before = everything_of(&tables, &service.org).await;
+    let before = everything_at_rest(&tables, &service.org).await;
     for sample in for_runners() {
         let mut first = None;
         for caller in &callers {
@@ -53,7 +53,7 @@ async fn no_api_key_opens_the_runners_api() {
             );
         }
     }
-    let after = everything_of(&tables, &service.org).await;
+    let after = everything_at_rest(&tables, &service.org).await;
     nothing_changed(&before, &after, "an API key");
 }
 
@@ -71,7 +71,7 @@ async fn a_runs_token_is_good_for_that_run_only() {
     };
     let tables = rules::client(&service.service.cloud);
     for sample in for_runners() {
-        let before = everything_of(&tables, &service.org).await;
+        let before = everything_at_rest(&tables, &service.org).await;
         let mut first: Option<(Answer, Vec<String>)> = None;
         for things in [&nobodys, &sibling, &strangers] {
             let (answer, calls) = counted(&door, &sample, &runner, things).await;
@@ -89,7 +89,7 @@ async fn a_runs_token_is_good_for_that_run_only() {
                 "{what}"
             );
         }
-        let after = everything_of(&tables, &service.org).await;
+        let after = everything_at_rest(&tables, &service.org).await;
         nothing_changed(&before, &after, "another run's token");
     }
     for sample in (for_runners().iter()).filter(|s| s.route.path.contains("/runs/")) {

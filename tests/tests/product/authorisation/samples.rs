@@ -5,9 +5,11 @@ mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use awo_domain::{OrgId, RunId, WorkOrderId};
+use awo_domain::webhook::DeliveryStatus;
+use awo_domain::{DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
 use awo_tests::client::{Answer, Client};
+use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
@@ -25,6 +27,9 @@ pub struct Things {
     /// A workspace of the service's organization, whoever the other things belong to.
     pub work_dir: String,
     pub profile: String,
+    pub webhook: String,
+    /// A delivery of it that is over.
+    pub delivery: String,
 }
 
 impl Things {
@@ -44,6 +49,8 @@ impl Things {
             plugin: format!("custom:{}", new_name()),
             work_dir: work_dir(service),
             profile: new_name(),
+            webhook: WebhookId::new(now, mint.random(now)).to_string(),
+            delivery: DeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
 
@@ -67,7 +74,13 @@ impl Things {
             let made = service.client.post(path, &body).await;
             assert!([201, 409].contains(&made.status), "{}", made.text);
         }
+        let webhook = a_webhook(service).await;
+        // Nothing that a sample calls makes one that is over.
+        let seed = Seed::of(&service.service.cloud, &service.org);
+        let delivery = seed.delivery(&webhook, DeliveryStatus::Delivered).await;
         Things {
+            webhook: webhook.to_string(),
+            delivery: delivery.id.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
             work_order: id("id"),
@@ -88,6 +101,8 @@ impl Things {
             "plugins" => &self.plugin,
             "verifications" => VERIFICATION,
             "profiles" => &self.profile,
+            "webhooks" => &self.webhook,
+            "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
@@ -139,6 +154,25 @@ pub fn work_dir(service: &TestService) -> String {
     let dir = org.join("sample/workspace");
     std::fs::create_dir_all(&dir).unwrap();
     dir.display().to_string()
+}
+
+/// The oldest webhook, or a new one: an organization may have twenty.
+async fn a_webhook(service: &TestService) -> WebhookId {
+    let known = service.client.get("/v1/webhooks").await.body;
+    let known = known["webhooks"].as_array().unwrap().last().cloned();
+    let webhook = match known {
+        Some(known) => known,
+        None => {
+            let made = service.client.post("/v1/webhooks", &webhook()).await;
+            assert_eq!(made.status, 201, "{}", made.text);
+            made.body["webhook"].clone()
+        }
+    };
+    WebhookId::parse(webhook["id"].as_str().unwrap()).unwrap()
+}
+
+fn webhook() -> Value {
+    json!({ "url": "https://hooks.example.com/", "events": ["run.completed"] })
 }
 
 fn plugin(id: &str) -> Value {

@@ -6,7 +6,7 @@ use awo_http::routes::Style;
 use awo_tests::client::{Answer, Client};
 use awo_tests::door::CountedDoor;
 use awo_tests::driven::DrivenRun;
-use awo_tests::everything::{everything_of, nothing_changed};
+use awo_tests::everything::{everything_at_rest, nothing_changed};
 use awo_tests::rules;
 use serde_json::{Value, json};
 
@@ -54,10 +54,10 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                 DrivenRun::of(&service, &order).await.iterate(1).await;
             }
             let nobodys = Things::of_nobody(&service);
-            let before = everything_of(&tables, &service.org).await;
+            let before = everything_at_rest(&tables, &service.org).await;
             let [(unknown, calls), (foreign, foreign_calls)] =
                 both(&door, &stranger, sample, [&nobodys, &theirs]).await;
-            let after = everything_of(&tables, &service.org).await;
+            let after = everything_at_rest(&tables, &service.org).await;
             nothing_changed(&before, &after, &what);
             assert_eq!(
                 (unknown.status, same(&foreign)),
@@ -73,6 +73,7 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/webhooks/") => "WEBHOOK_NOT_FOUND",
                 (Style::Plain, path) => panic!("say here what is missing at {path}"),
             };
             is_error(&foreign, sample.route.style, 404, code, &what);

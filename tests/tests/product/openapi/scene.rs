@@ -2,10 +2,13 @@
 
 use std::io::Write as _;
 
+use awo_domain::WebhookId;
 use awo_domain::api_key::Scope;
+use awo_domain::webhook::DeliveryStatus;
 use awo_tests::client::{Answer, Client};
 use awo_tests::contract::DOCUMENT;
 use awo_tests::driven::DrivenRun;
+use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -29,6 +32,9 @@ pub struct Scene {
     pub running: String,
     /// A work order whose run failed.
     pub failed: String,
+    pub webhook: String,
+    /// A delivery of it that was given up.
+    pub delivery: String,
 }
 
 /// The body that the document gives as an example.
@@ -64,7 +70,10 @@ impl Scene {
         tell_a_whole_run(&mut run).await;
         run.free_slot().await;
         let id = |answer: &Answer, name: &str| answer.body[name].as_str().unwrap().to_owned();
+        let (webhook, delivery) = told(&service).await;
         Scene {
+            webhook,
+            delivery,
             waiting: id(&waiting, "id"),
             done: id(&done, "id"),
             done_run: id(&done, "runId"),
@@ -94,6 +103,20 @@ pub async fn create(client: &Client) -> Answer {
     let made = client.post("/v1/work-orders", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     made
+}
+
+/// A webhook with deliveries: one was given up, one is due.
+async fn told(service: &TestService) -> (String, String) {
+    let body = example_body("post", "/v1/webhooks");
+    let made = service.client.post("/v1/webhooks", &body).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let id = made.body["webhook"]["id"].as_str().unwrap();
+    let webhook = WebhookId::parse(id).unwrap();
+    // Deliveries come from runs in their own time: here the store is told of them.
+    let seed = Seed::of(&service.service.cloud, &service.org);
+    let delivery = seed.delivery(&webhook, DeliveryStatus::Abandoned).await;
+    seed.delivery(&webhook, DeliveryStatus::Pending).await;
+    (id.to_owned(), delivery.id.to_string())
 }
 
 const WATCHED: &str = "/api/v1/profiles/watched";

@@ -3,7 +3,7 @@
 use awo_http::routes::Route;
 use serde_json::json;
 
-use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, plugin, template};
+use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, plugin, template, webhook};
 use crate::http_api::order;
 
 /// The ways in which a route is called.
@@ -43,6 +43,7 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call().query("workOrderId={workOrder}"),
             call().query("runId={run}"),
         ],
+        "list-deliveries" => vec![call(), call().query("status=delivered&limit=5")],
         "get-profile" => vec![call(), call().query("resolve=true")],
         "get-work-order"
         | "get-run"
@@ -59,6 +60,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "list-profiles"
         | "list-templates"
         | "get-template"
+        | "list-webhooks"
+        | "get-webhook"
         | "list-plugins"
         | "get-plugin"
         | "get-openapi" => vec![call()],
@@ -107,8 +110,13 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(plugin("custom:once")).header(ONCE);
             vec![call().body(plugin("custom:{new}")), once]
         }
-        "delete-template" | "delete-profile" | "delete-plugin" | "enable-plugin"
-        | "disable-plugin" => vec![call()],
+        // Once: every key of a test makes one, and an organization may have twenty.
+        "create-webhook" => vec![call().body(webhook()).header(ONCE)],
+        "update-webhook" => vec![call().body(json!({ "description": "New" }))],
+        "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
+        "test-webhook" => vec![call()],
+        "delete-webhook" | "delete-template" | "delete-profile" | "delete-plugin"
+        | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
     })
 }

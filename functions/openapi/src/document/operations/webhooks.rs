@@ -1,0 +1,139 @@
+//! Operations of webhooks and their deliveries.
+
+use awo_domain::webhook::target::MAX_URL;
+use awo_domain::webhook::{DeliveryStatus, EventType, MAX_DESCRIPTION};
+use awo_http::page::DEFAULT_LIMIT;
+use awo_http::routes;
+use awo_webhooks_api::shape::{
+    DeliveryShape, NewSecretShape, NewWebhookShape, TestShape, WebhookShape,
+};
+use serde_json::{Value, json};
+
+use crate::document::errors::Failure;
+use crate::document::operation::{Operation, Success, plain_list};
+use crate::document::schema::{Schemas, described, flag, object, text, word};
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let page = plain_list("webhooks", &schemas.of::<WebhookShape>());
+    let list = Operation::of(
+        &routes::LIST_WEBHOOKS,
+        "List webhooks",
+        "Newest first, without their secrets.",
+    );
+    let get = Operation::of(
+        &routes::GET_WEBHOOK,
+        "Get a webhook",
+        "Without its secret, which is shown once only.",
+    );
+    let delete = Operation::of(
+        &routes::DELETE_WEBHOOK,
+        "Delete a webhook",
+        "What is pending for it is not sent any more, and its deliveries cannot be seen any more.",
+    );
+    vec![
+        list.pages(DEFAULT_LIMIT)
+            .answers(Success::with(200, "A page of webhooks.", page)),
+        create(schemas),
+        get.answers(Success::of::<WebhookShape>(schemas, 200, "The webhook.")),
+        update(schemas),
+        delete.answers(Success::nothing("It is gone.")),
+        test(schemas),
+        rotate(schemas),
+        deliveries(schemas),
+        redeliver(schemas),
+    ]
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let example = json!({
+        "url": "https://hooks.example.com/agent-work-orders",
+        "events": ["run.completed", "run.failed"],
+        "description": "Tells the team's channel",
+    });
+    let body = object(content(["url!", "events!"]));
+    Operation::of(
+        &routes::CREATE_WEBHOOK,
+        "Create a webhook",
+        "From now on it is told of these events. The secret that signs its deliveries is in this answer and in no other. An organization has at most 20 webhooks; then 409.",
+    )
+    .body(body, example)
+    .idempotent()
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<NewWebhookShape>(schemas, 201, "The webhook, and its secret."))
+}
+
+fn update(schemas: &mut Schemas) -> Operation {
+    let mut body = content(["url", "events"]);
+    body.push(("enabled", flag()));
+    Operation::of(
+        &routes::UPDATE_WEBHOOK,
+        "Update a webhook",
+        "The fields that are given replace those that are there; an empty description takes the description away. A disabled webhook is told of nothing. 409 means that others kept changing it.",
+    )
+    .body(object(body), json!({ "events": ["run.failed"], "enabled": true }))
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<WebhookShape>(schemas, 200, "The webhook."))
+}
+
+fn rotate(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::ROTATE_WEBHOOK_SECRET,
+        "Rotate the secret of a webhook",
+        "A new secret, shown in this answer and in no other. For 24 hours the one before signs beside it. Rotating again within that time ends the older one at once. 409 means that others kept changing the webhook.",
+    )
+    .optional_body(object([]), json!({}))
+    .idempotent()
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<NewSecretShape>(schemas, 200, "The new secret."))
+}
+
+fn test(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::TEST_WEBHOOK,
+        "Test a webhook",
+        "One attempt at once, of an event of the type `webhook.test` whose data is `{webhookId}`, also to a webhook that is disabled. It is no delivery: it is not tried again, not listed, and changes nothing. 429 if four deliveries to the webhook are under way.",
+    )
+    .optional_body(object([]), json!({}))
+    .late()
+    .answers(Success::of::<TestShape>(schemas, 200, "What came of it."))
+}
+
+fn deliveries(schemas: &mut Schemas) -> Operation {
+    let page = plain_list("deliveries", &schemas.of::<DeliveryShape>());
+    let status = word(DeliveryStatus::ALL.map(DeliveryStatus::as_str));
+    Operation::of(
+        &routes::LIST_DELIVERIES,
+        "List the deliveries of a webhook",
+        "Newest first, each with its attempts and with the time of the next one. They are kept for 30 days.",
+    )
+    .query("status", status, "Those of this status.")
+    .pages(DEFAULT_LIMIT)
+    .answers(Success::with(200, "A page of deliveries.", page))
+}
+
+fn redeliver(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::REDELIVER,
+        "Deliver once more",
+        "The same event and the same body in a new delivery, due at once, with attempts of its own. 409 if the delivery is still pending or the webhook is disabled.",
+    )
+    .optional_body(object([]), json!({}))
+    .idempotent()
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<DeliveryShape>(schemas, 200, "The new delivery."))
+}
+
+/// What a body says of a webhook, by the names of the members that may be required.
+fn content([url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
+    let mut types = crate::document::schema::list(
+        &word(EventType::ALL.map(EventType::as_str)),
+        1..=EventType::ALL.len(),
+    );
+    types["uniqueItems"] = json!(true);
+    let place = "An `https` URL that can be public: no user name, no fragment, no address or name of a special or local range.";
+    vec![
+        (url, described(text(1..=MAX_URL), place)),
+        (events, types),
+        ("description", text(0..=MAX_DESCRIPTION)),
+    ]
+}

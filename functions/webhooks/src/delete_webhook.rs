@@ -1,0 +1,24 @@
+//! `DELETE /v1/webhooks/{id}`. What is pending for it is not sent any more; its deliveries cannot be
+//! seen any more, and are gone for good when they are 30 days old.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+/// The function `delete-webhook`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::DELETE_WEBHOOK, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let id = call.webhook_id()?;
+    call.query().finish()?;
+    store.delete_webhook(call.org(), &id).await?;
+    Ok(Answer::no_content())
+}

@@ -1,0 +1,15 @@
+//! Routes of webhooks and their deliveries. A secret leaves in two answers alone: that of the create
+//! and that of the rotation which made it.
+
+pub mod create_webhook;
+pub mod delete_webhook;
+pub mod get_webhook;
+pub mod list_deliveries;
+pub mod list_webhooks;
+pub mod redeliver;
+pub mod rotate_webhook_secret;
+pub mod test_webhook;
+pub mod update_webhook;
+
+mod content;
+pub mod shape;

@@ -1,0 +1,44 @@
+//! `GET /v1/webhooks`: newest first.
+//!
+//! An organization has few enough to read all of them, so the list needs no index, and a cursor
+//! is good also when the webhook that it names is gone.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::page::{DEFAULT_LIMIT, Paging};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::webhooks::Webhook;
+use serde_json::json;
+
+use crate::shape::WebhookShape;
+
+/// The function `list-webhooks`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::LIST_WEBHOOKS, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let query = call.query();
+    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
+    query.finish()?;
+    let all = store.webhooks(call.org()).await?;
+    // Ids sort by creation.
+    let is_before = |cursor: &str, webhook: &Webhook| webhook.id.as_str() >= cursor;
+    let before = match &paging.after {
+        Some(cursor) => all.partition_point(|webhook| is_before(cursor, webhook)),
+        None => paging.offset as usize,
+    };
+    let page = all.iter().skip(before).take(paging.limit as usize);
+    let page: Vec<&Webhook> = page.collect();
+    let has_more = all.len() > before + page.len();
+    let next = page.last().filter(|_| has_more);
+    let next = next.map(|webhook| webhook.id.as_str());
+    let shown = page.iter().map(|w| json!(WebhookShape::of(w, call.now)));
+    Answer::ok(paging.body("webhooks", shown.collect(), all.len() as u64, next))
+}

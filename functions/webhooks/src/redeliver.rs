@@ -1,0 +1,86 @@
+//! `POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver`: the same event and the same body in a
+//! new delivery, with five attempts of its own, the first of them at once.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, Mint, SetupError};
+use awo_domain::{DeliveryId, Error, Resource};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::deliveries::{Delivery, DeliveryCreated};
+use awo_store::idempotency::IdempotentRequest;
+use awo_store::webhooks::Webhook;
+
+use crate::shape::DeliveryShape;
+
+struct State {
+    store: Store,
+    mint: Mint,
+}
+
+/// The function `redeliver`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        mint: cloud.mint.clone(),
+    };
+    HttpFunction::keyed(cloud, &routes::REDELIVER, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
+    let (webhook, delivery) = (call.webhook_id()?, call.delivery_id()?);
+    let (store, request) = (&state.store, call.idempotency()?);
+    call.query().finish()?;
+    call.object_or_nothing()?.finish(Some(()))?;
+    let (webhook, delivery) = tokio::try_join!(
+        store.webhook(call.org(), &webhook),
+        store.delivery(call.org(), &webhook, &delivery)
+    )?;
+    let old = match redeliverable(webhook, delivery) {
+        Ok(old) => old,
+        Err(error) => return answered_before(store, &call, request.as_ref(), error).await,
+    };
+    let id = DeliveryId::new(call.now, state.mint.random(call.now));
+    let new = old.again(id, call.now);
+    let answer = Answer::ok(DeliveryShape::from(&new))?;
+    let remembered = (request.as_ref()).map(|request| (request, call.rendered(&answer)));
+    match store.create_delivery(&new, remembered).await? {
+        DeliveryCreated::New => Ok(answer),
+        DeliveryCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+    }
+}
+
+/// The delivery, if it may be made once more. A webhook that is disabled or deleted just now is not
+/// sent the new one: whoever sends looks again.
+fn redeliverable(webhook: Option<Webhook>, delivery: Option<Delivery>) -> Result<Delivery, Error> {
+    let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;
+    let delivery = delivery.ok_or(Error::NotFound(Resource::Delivery))?;
+    if !webhook.enabled {
+        let what = "this webhook is disabled: enable it first";
+        return Err(Error::Conflict(what.to_owned()));
+    }
+    if !delivery.status.is_terminal() {
+        let what = "this delivery is still pending: it is tried again by itself";
+        return Err(Error::Conflict(what.to_owned()));
+    }
+    Ok(delivery)
+}
+
+/// A replay, whatever has become of webhook and delivery since, or what stands in the way.
+async fn answered_before(
+    store: &Store,
+    call: &Call,
+    request: Option<&IdempotentRequest>,
+    error: Error,
+) -> Result<Answer, Error> {
+    if let Some(request) = request {
+        let first = store.first_answer(call.org(), request, call.now);
+        if let Some(first) = first.await? {
+            return Ok(Answer::replayed(first.status, first.body));
+        }
+    }
+    Err(error)
+}

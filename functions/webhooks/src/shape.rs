@@ -1,0 +1,193 @@
+//! Webhooks and deliveries as the API shows them.
+
+use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
+use awo_store::deliveries::{Attempt, Delivery};
+use awo_store::webhooks::Webhook;
+use awo_webhooks::Sent;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A webhook, without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookShape<'a> {
+    id: &'a WebhookId,
+    /// Where deliveries go.
+    url: &'a str,
+    /// What it is told of.
+    events: &'a [EventType],
+    /// False if it is told of nothing.
+    enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    created_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+    /// Since when it is disabled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_at: Option<Timestamp>,
+    /// Why the service disabled it; absent if its owner did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    disabled_reason: Option<&'a str>,
+    /// After a rotation: until when the secret before signs, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_secret_expires_at: Option<Timestamp>,
+}
+
+impl<'a> WebhookShape<'a> {
+    /// As it is shown at `now`.
+    #[must_use]
+    pub fn of(webhook: &'a Webhook, now: Timestamp) -> WebhookShape<'a> {
+        WebhookShape {
+            id: &webhook.id,
+            url: webhook.content.url.as_str(),
+            events: &webhook.content.events,
+            enabled: webhook.enabled,
+            description: webhook.content.description.as_deref(),
+            created_at: webhook.created_at,
+            updated_at: webhook.updated_at,
+            disabled_at: webhook.disabled_at,
+            disabled_reason: webhook.disabled_reason.as_deref(),
+            previous_secret_expires_at: webhook.previous_secret_expires_at(now),
+        }
+    }
+}
+
+/// A new webhook with its secret, which is shown here and nowhere else.
+#[derive(Serialize, ToSchema)]
+pub struct NewWebhookShape<'a> {
+    #[schema(inline = false)]
+    webhook: WebhookShape<'a>,
+    /// `whsec_` and Base64 of 32 random bytes.
+    #[schema(pattern = "^whsec_[A-Za-z0-9+/]{43}=$")]
+    secret: String,
+}
+
+impl<'a> NewWebhookShape<'a> {
+    /// Of a webhook that was just made.
+    #[must_use]
+    pub fn of(webhook: &'a Webhook) -> NewWebhookShape<'a> {
+        NewWebhookShape {
+            webhook: WebhookShape::of(webhook, webhook.created_at),
+            secret: webhook.secrets.current.reveal(),
+        }
+    }
+}
+
+/// A new secret, which is shown here and nowhere else.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewSecretShape {
+    /// `whsec_` and Base64 of 32 random bytes.
+    #[schema(pattern = "^whsec_[A-Za-z0-9+/]{43}=$")]
+    pub secret: String,
+    /// Until when the secret before signs, too.
+    pub previous_secret_expires_at: Timestamp,
+}
+
+/// What came of a test.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TestShape<'a> {
+    /// The event that was sent, of the type `webhook.test`.
+    event_id: &'a EventId,
+    /// True if the receiver answered 2xx in time.
+    delivered: bool,
+    /// What the receiver answered, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_code: Option<u16>,
+    /// How long it took.
+    duration_ms: i64,
+    /// What went wrong, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> TestShape<'a> {
+    /// Of an attempt that has ended.
+    #[must_use]
+    pub fn of(event: &'a EventId, sent: &'a Sent) -> TestShape<'a> {
+        TestShape {
+            event_id: event,
+            delivered: sent.error.is_none(),
+            status_code: sent.status_code(),
+            duration_ms: sent.duration_ms,
+            error: sent.error.as_deref(),
+        }
+    }
+}
+
+/// An attempt of a delivery.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptShape<'a> {
+    id: &'a AttemptId,
+    /// From 1.
+    #[schema(minimum = 1)]
+    number: u32,
+    started_at: Timestamp,
+    /// Absent while it is under way, and if nobody could say how it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duration_ms: Option<i64>,
+    /// What the receiver answered, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_code: Option<u16>,
+    /// What went wrong, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl<'a> From<&'a Attempt> for AttemptShape<'a> {
+    fn from(attempt: &'a Attempt) -> AttemptShape<'a> {
+        AttemptShape {
+            id: &attempt.id,
+            number: attempt.number,
+            started_at: attempt.started_at,
+            duration_ms: attempt.duration_ms,
+            status_code: attempt.status_code,
+            error: attempt.error.as_deref(),
+        }
+    }
+}
+
+/// A delivery of an event to a webhook.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryShape<'a> {
+    id: &'a DeliveryId,
+    event_id: &'a EventId,
+    event_type: EventType,
+    /// The run that the event is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<&'a RunId>,
+    status: DeliveryStatus,
+    attempts: Vec<AttemptShape<'a>>,
+    /// When it is tried next, while it is pending.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_attempt_at: Option<Timestamp>,
+    created_at: Timestamp,
+    /// The delivery that somebody wanted again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redelivery_of: Option<&'a DeliveryId>,
+    /// Why it was abandoned without another attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    abandoned_reason: Option<&'a str>,
+}
+
+impl<'a> From<&'a Delivery> for DeliveryShape<'a> {
+    fn from(delivery: &'a Delivery) -> DeliveryShape<'a> {
+        DeliveryShape {
+            id: &delivery.id,
+            event_id: &delivery.event_id,
+            event_type: delivery.event_type,
+            run_id: delivery.run_id.as_ref(),
+            status: delivery.status,
+            attempts: delivery.attempts.iter().map(AttemptShape::from).collect(),
+            next_attempt_at: delivery.next_attempt_at,
+            created_at: delivery.created_at,
+            redelivery_of: delivery.redelivery_of.as_ref(),
+            abandoned_reason: delivery.abandoned_reason.as_deref(),
+        }
+    }
+}

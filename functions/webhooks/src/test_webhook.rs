@@ -1,0 +1,101 @@
+//! `POST /v1/webhooks/{id}/test`: one attempt at once, of an event that tells of nothing, and what
+//! came of it. No delivery is kept of it, and it changes nothing: not even 410 disables the webhook.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, Mint, SetupError};
+use awo_domain::webhook::TEST_EVENT;
+use awo_domain::webhook::envelope::body_of;
+use awo_domain::webhook::signature::Message;
+use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
+use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
+use awo_store::Store;
+use awo_store::attempts::UNDER_WAY_MS;
+use awo_store::lanes::{LANES, Lane};
+use awo_store::webhooks::Webhook;
+use awo_webhooks::{Attempt, Sender};
+use serde_json::json;
+
+use crate::shape::TestShape;
+
+/// When to come again who found that webhook's lanes taken.
+const RETRY_S: i64 = 30;
+
+struct State {
+    store: Store,
+    mint: Mint,
+    sender: Sender,
+}
+
+/// The function `test-webhook`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        mint: cloud.mint.clone(),
+        sender: Sender::new(&cloud.environment)?,
+    };
+    StreamingFunction::keyed(cloud, &routes::TEST_WEBHOOK, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
+    let id = call.webhook_id()?;
+    call.query().finish()?;
+    call.object_or_nothing()?.finish(Some(()))?;
+    let webhook = state.store.webhook(call.org(), &id).await?;
+    let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;
+    let lane = lane(&state, call.org(), &webhook, call.now).await?;
+    Ok(Reply::late(async move {
+        let answer = attempt(&state, call.org(), &webhook, call.now).await;
+        state.store.leave_lane(lane).await;
+        answer
+    }))
+}
+
+/// A lane as deliveries have them, so that tests are no way around their limit.
+async fn lane(
+    state: &State,
+    org: &OrgId,
+    webhook: &Webhook,
+    now: Timestamp,
+) -> Result<Lane, Error> {
+    let holder = state.mint.random(now);
+    let first = u32::try_from(holder % u128::from(LANES)).unwrap_or(0);
+    let holder = format!("{now}#{holder}");
+    let until = now.plus_ms(UNDER_WAY_MS);
+    let lane = state
+        .store
+        .take_lane((org, &webhook.id), (&holder, first), (now, until));
+    lane.await?.ok_or(Error::TooManyAtOnce {
+        what: "deliveries to this webhook",
+        limit: LANES,
+        retry_after_s: RETRY_S,
+    })
+}
+
+async fn attempt(
+    state: &State,
+    org: &OrgId,
+    webhook: &Webhook,
+    now: Timestamp,
+) -> Result<Answer, Error> {
+    let id = EventId::new(now, state.mint.random(now));
+    let data = json!({ "webhookId": webhook.id });
+    let body = body_of(&id, TEST_EVENT, now, data).map_err(Error::internal)?;
+    let ready = state.sender.ready().await.map_err(Error::internal)?;
+    let sent = ready
+        .send(&Attempt {
+            org,
+            url: &webhook.content.url,
+            secrets: &webhook.secrets,
+            message: Message {
+                id: &id,
+                sent_at: now,
+                body: body.as_bytes(),
+            },
+        })
+        .await;
+    Answer::ok(TestShape::of(&id, &sent))
+}

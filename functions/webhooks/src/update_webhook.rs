@@ -1,0 +1,53 @@
+//! `PATCH /v1/webhooks/{id}`: the fields that are given replace those that are there.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError, settings};
+use awo_domain::webhook::address::Reach;
+use awo_domain::{Error, Resource};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::webhooks::WebhookReplaced;
+
+use crate::content::read_update;
+use crate::shape::WebhookShape;
+
+/// How often an update is made anew when others change the webhook under it.
+const UPDATE_TRIES: u32 = 8;
+
+struct State {
+    store: Store,
+    reach: Reach,
+}
+
+/// The function `update-webhook`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        reach: settings::webhook_reach(&cloud.environment),
+    };
+    HttpFunction::keyed(cloud, &routes::UPDATE_WEBHOOK, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
+    let id = call.webhook_id()?;
+    call.query().finish()?;
+    for _ in 0..UPDATE_TRIES {
+        let known = state.store.webhook(call.org(), &id).await?;
+        let known = known.ok_or(Error::NotFound(Resource::Webhook))?;
+        let (content, enabled) = read_update(call.object()?, known.content.clone(), state.reach)?;
+        let new = known.updated(content, enabled, call.now);
+        let replaced = state
+            .store
+            .replace_webhook(call.org(), &new, None, call.now);
+        if matches!(replaced.await?, WebhookReplaced::Done) {
+            return Answer::ok(WebhookShape::of(&new, call.now));
+        }
+    }
+    Err(Error::Conflict(
+        "others keep changing this webhook: try again".to_owned(),
+    ))
+}

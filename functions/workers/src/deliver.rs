@@ -1,0 +1,169 @@
+//! Webhooks: events of the outbox become deliveries, and deliveries are attempted.
+//!
+//! A message says only what to look at; the delivery says what is true. So a message that is lost,
+//! late or doubled makes no attempt too many and loses none: an attempt is noted before it is made,
+//! and the sweep sends again what is overdue. A message stays in the queue, hidden, until its
+//! delivery is over.
+
+mod attempt;
+mod fan_out;
+mod postpone;
+mod receiver;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use awo_cloud::errands::ErrandQueue;
+use awo_cloud::settings::webhook_schedule;
+use awo_cloud::{Clock, Cloud, Mint, SetupError};
+use awo_domain::webhook::schedule::Schedule;
+use awo_domain::{Error, OrgId, WebhookId};
+use awo_store::Store;
+use awo_store::batch::Addressed;
+use awo_store::errands::{DeliveryRef, Errand};
+use awo_webhooks::Sender;
+use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
+use futures::future::join_all;
+
+use postpone::Hidden;
+
+/// How long a batch begins with attempts: the last one may take 30 s more, and the function ends
+/// before its time is over.
+const BEGINNING: Duration = Duration::from_secs(20);
+
+/// What the function stands on.
+#[derive(Debug)]
+pub struct State {
+    store: Store,
+    clock: Clock,
+    mint: Mint,
+    queue: ErrandQueue,
+    sender: Sender,
+    schedule: Schedule,
+    hidden: Hidden,
+}
+
+/// A message about a delivery.
+#[derive(Debug)]
+struct Message {
+    id: String,
+    receipt_handle: String,
+    /// How often it was received, this time included.
+    receives: u32,
+}
+
+/// A delivery that is to be looked after.
+#[derive(Debug)]
+struct Job {
+    message: Message,
+    at: DeliveryRef,
+    found: Addressed,
+}
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// It is deleted.
+    Done,
+    /// It stays in the queue, and comes back when it is no longer hidden.
+    Stays,
+}
+
+/// The state of `deliver-webhooks`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
+    Ok(State {
+        store: cloud.store()?,
+        clock: cloud.clock.clone(),
+        mint: cloud.mint.clone(),
+        queue: cloud.errand_queue()?,
+        sender: Sender::new(&cloud.environment)?,
+        schedule: webhook_schedule(&cloud.environment)?,
+        hidden: Hidden::default(),
+    })
+}
+
+/// Handles a batch of errands; those that are to come back are told one by one.
+///
+/// # Errors
+/// None: failures are told message by message.
+pub async fn handle(
+    state: Arc<State>,
+    event: SqsEvent,
+) -> Result<SqsBatchResponse, lambda_runtime::Error> {
+    let began = Instant::now();
+    let mut outboxes: BTreeMap<OrgId, Vec<Message>> = BTreeMap::new();
+    let (mut deliveries, mut stay) = (Vec::new(), BTreeSet::new());
+    for record in event.records {
+        let (errand, message) = read(&record);
+        match errand {
+            Ok(Errand::Outbox(org)) => outboxes.entry(org).or_default().push(message),
+            Ok(Errand::Delivery(at)) => deliveries.push((at, message)),
+            Err(error) => {
+                tracing::error!(message_id = message.id, ?error, "not an errand");
+                stay.insert(message.id);
+            }
+        }
+    }
+    let looked_into = outboxes
+        .into_iter()
+        .map(|(org, messages)| fan_out::look_into(&state, org, messages));
+    let (of_outboxes, of_deliveries) =
+        tokio::join!(join_all(looked_into), look_after(&state, deliveries, began));
+    stay.extend(of_outboxes.into_iter().flatten());
+    stay.extend(of_deliveries);
+    let mut response = SqsBatchResponse::default();
+    response.batch_item_failures = stay.into_iter().map(failure).collect();
+    Ok(response)
+}
+
+fn failure(id: String) -> BatchItemFailure {
+    let mut failure = BatchItemFailure::default();
+    failure.item_identifier = id;
+    failure
+}
+
+fn read(record: &SqsMessage) -> (Result<Errand, Error>, Message) {
+    let body = record.body.as_deref().unwrap_or_default();
+    let errand = serde_json::from_str(body)
+        .map_err(|e| Error::internal(format!("the message does not read: {e}")));
+    let receives = record.attributes.get("ApproximateReceiveCount");
+    let message = Message {
+        id: record.message_id.clone().unwrap_or_default(),
+        receipt_handle: record.receipt_handle.clone().unwrap_or_default(),
+        receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
+    };
+    (errand, message)
+}
+
+/// Looks after deliveries, each receiver's beside the others', and tells which messages stay.
+async fn look_after(
+    state: &State,
+    deliveries: Vec<(DeliveryRef, Message)>,
+    began: Instant,
+) -> Vec<String> {
+    if deliveries.is_empty() {
+        return Vec::new();
+    }
+    let refs: Vec<DeliveryRef> = deliveries.iter().map(|(at, _)| at.clone()).collect();
+    let found = match state.store.addressed(&refs).await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::error!(?error, "deliveries were not read; their messages come back");
+            return deliveries.into_iter().map(|(_, m)| m.id).collect();
+        }
+    };
+    let mut receivers: BTreeMap<(OrgId, WebhookId), Vec<Job>> = BTreeMap::new();
+    for ((at, message), found) in deliveries.into_iter().zip(found) {
+        let receiver = (at.org_id.clone(), at.webhook_id.clone());
+        let job = Job { message, at, found };
+        receivers.entry(receiver).or_default().push(job);
+    }
+    let each = receivers
+        .into_values()
+        .map(|jobs| receiver::serve(state, jobs, began));
+    join_all(each).await.into_iter().flatten().collect()
+}

@@ -1,0 +1,71 @@
+//! Messages that come back later. They stay in the queue, hidden; where that would be too many or
+//! for too often, they go, and the sweep sends them again in time.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use awo_domain::Timestamp;
+
+use super::receiver::random;
+use super::{Message, State, Verdict};
+
+/// Shortest wait of who found a receiver busy; half as much again at most.
+const BUSY_MS: i64 = 4_000;
+/// Receives after which a message goes: far from the thousand at which it is a dead letter.
+const MOST_RECEIVES: u32 = 200;
+/// Waits up to this are for the queue in any case.
+const SHORT_MS: i64 = 60_000;
+/// Hidden messages of the queue beyond which long waits are for the sweep: half of what SQS takes.
+const MOST_HIDDEN: u64 = 60_000;
+/// How long a count of them is good.
+const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
+
+/// How many messages were hidden when that was last asked.
+#[derive(Debug, Default)]
+pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
+
+/// Lets a message come back at that moment, not earlier.
+pub(super) async fn postpone(state: &State, message: &Message, until: Timestamp) -> Verdict {
+    // Now, not when the handler began: the queue counts from now.
+    let wait_ms = until.ms_since(state.clock.now());
+    if message.receives > MOST_RECEIVES || (wait_ms > SHORT_MS && are_many_hidden(state).await) {
+        return Verdict::Done;
+    }
+    if let Err(error) = state.queue.hide(&message.receipt_handle, wait_ms).await {
+        tracing::warn!(
+            message_id = message.id,
+            ?error,
+            "a message was not hidden; it comes back"
+        );
+    }
+    Verdict::Stays
+}
+
+/// Lets a message come back soon.
+pub(super) async fn postpone_while_busy(state: &State, message: &Message) -> Verdict {
+    let now = state.clock.now();
+    let jitter = i64::try_from(random(state, now) >> 33).unwrap_or(0) % (BUSY_MS / 2);
+    postpone(state, message, now.plus_ms(BUSY_MS + jitter)).await
+}
+
+async fn are_many_hidden(state: &State) -> bool {
+    let known = *state.hidden.lock();
+    if let Some((_, count)) = known.filter(|(at, _)| at.elapsed() < COUNT_IS_GOOD) {
+        return count > MOST_HIDDEN;
+    }
+    let count = match state.queue.hidden().await {
+        Ok(count) => count,
+        Err(error) => {
+            tracing::warn!(?error, "hidden messages were not counted");
+            return false;
+        }
+    };
+    *state.hidden.lock() = Some((Instant::now(), count));
+    count > MOST_HIDDEN
+}
+
+impl Hidden {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Instant, u64)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,258 @@
+//! `awo webhooks`: who is told of what happens to runs. A secret goes to standard output, once, when
+//! it is made.
+
+pub mod arguments;
+mod deliveries;
+
+use awo_domain::WebhookId;
+use comfy_table::Cell;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::answers;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::list::{items, pages, short_time, show_table, status_cell, table};
+use crate::output::Output;
+use crate::paint::clean_line;
+use crate::read::field;
+use crate::screen::Screen;
+use crate::submit::idempotency_key;
+use arguments::{Action, Create, Rotate, Update};
+
+const PATH: &str = "/v1/webhooks";
+
+/// What is read of a webhook.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Webhook {
+    id: String,
+    url: String,
+    events: Vec<String>,
+    enabled: bool,
+    #[serde(default)]
+    description: Option<String>,
+    created_at: String,
+    #[serde(default)]
+    updated_at: Option<String>,
+    #[serde(default)]
+    disabled_at: Option<String>,
+    #[serde(default)]
+    disabled_reason: Option<String>,
+    #[serde(default)]
+    previous_secret_expires_at: Option<String>,
+}
+
+impl Webhook {
+    fn status(&self) -> &'static str {
+        match self.enabled {
+            true => "enabled",
+            false => "disabled",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Created {
+    webhook: Webhook,
+    secret: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rotated {
+    secret: String,
+    previous_secret_expires_at: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tested {
+    event_id: String,
+    delivered: bool,
+    #[serde(default)]
+    status_code: Option<u16>,
+    duration_ms: u64,
+    #[serde(default)]
+    error: Option<String>,
+}
+
+/// Does what is asked.
+pub async fn run(client: &Client, action: &Action, output: &Output) -> Result<(), Failure> {
+    match action {
+        Action::Create(wanted) => create(client, wanted, output).await,
+        Action::List(wanted) => list(client, wanted, output).await,
+        Action::Show(wanted) => show(client, &wanted.webhook, output).await,
+        Action::Update(wanted) => update(client, wanted, output).await,
+        Action::Delete(wanted) => delete(client, &wanted.webhook, output).await,
+        Action::Test(wanted) => test(client, &wanted.webhook, output).await,
+        Action::Rotate(wanted) => rotate(client, wanted, output).await,
+        Action::Deliveries(wanted) => deliveries::list(client, wanted, output).await,
+        Action::Redeliver(wanted) => deliveries::redeliver(client, wanted, output).await,
+    }
+}
+
+fn path_of(webhook: &WebhookId) -> String {
+    format!("{PATH}/{webhook}")
+}
+
+async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(), Failure> {
+    let mut body = json!({ "url": wanted.endpoint, "events": wanted.events });
+    if let Some(description) = &wanted.description {
+        body["description"] = json!(description);
+    }
+    let key = idempotency_key(wanted.idempotency_key.as_deref());
+    let post = client.post(PATH, Some(&body), &key);
+    let text = Screen::during(output, "making a webhook".to_owned(), post).await?;
+    if output.json {
+        return output.line(&text);
+    }
+    let created: Created = answers::read(&text)?;
+    describe(&created.webhook, output)?;
+    field(output, "secret", clean_line(&created.secret))?;
+    keep_it(output);
+    Ok(())
+}
+
+fn keep_it(output: &Output) {
+    output.remark("The secret is not shown again: keep it where the receiver reads it.");
+}
+
+async fn list(client: &Client, wanted: &arguments::List, output: &Output) -> Result<(), Failure> {
+    let text = pages(client, PATH, "webhooks", Vec::new(), &wanted.part).await?;
+    if output.json {
+        return output.line(&text);
+    }
+    let (webhooks, total): (Vec<Webhook>, u64) = items(&text, "webhooks")?;
+    let mut table = table(&["webhook", "status", "created", "endpoint", "events"]);
+    for webhook in &webhooks {
+        table.add_row(vec![
+            Cell::new(clean_line(&webhook.id)),
+            status_cell(webhook.status(), output.paint),
+            Cell::new(short_time(&webhook.created_at)),
+            Cell::new(clean_line(&webhook.url)),
+            Cell::new(clean_line(&webhook.events.join(" "))),
+        ]);
+    }
+    show_table(&table, webhooks.len(), total, "webhooks", output)
+}
+
+async fn show(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
+    let text = client.get(&path_of(webhook), &[]).await?;
+    show_webhook(&text, output)
+}
+
+async fn update(client: &Client, wanted: &Update, output: &Output) -> Result<(), Failure> {
+    let mut body = Map::new();
+    let texts = [
+        ("url", &wanted.endpoint),
+        ("description", &wanted.description),
+    ];
+    for (name, text) in texts {
+        body.extend(text.as_ref().map(|text| (name.to_owned(), json!(text))));
+    }
+    if !wanted.events.is_empty() {
+        body.insert("events".to_owned(), json!(wanted.events));
+    }
+    if wanted.enable || wanted.disable {
+        body.insert("enabled".to_owned(), json!(wanted.enable));
+    }
+    let (path, body) = (path_of(&wanted.webhook), Value::Object(body));
+    show_webhook(&client.patch(&path, &body).await?, output)
+}
+
+async fn delete(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
+    client.delete(&path_of(webhook)).await?;
+    output.remark(&format!("deleted {webhook}"));
+    Ok(())
+}
+
+async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
+    let (path, nothing) = (format!("{}/test", path_of(webhook)), json!({}));
+    let post = client.post_patiently(&path, &nothing);
+    let text = Screen::during(output, "waiting for the receiver".to_owned(), post).await?;
+    let tested: Tested = answers::read(&text)?;
+    if output.json {
+        output.line(&text)?;
+    } else {
+        show_test(&tested, output)?;
+    }
+    match tested.delivered {
+        true => Ok(()),
+        false => Err(Failure::NotDone),
+    }
+}
+
+fn show_test(tested: &Tested, output: &Output) -> Result<(), Failure> {
+    field(output, "event", clean_line(&tested.event_id))?;
+    let status = match tested.delivered {
+        true => "delivered",
+        false => "failed",
+    };
+    field(output, "status", output.paint.status(status))?;
+    if let Some(code) = tested.status_code {
+        field(output, "answer", code)?;
+    }
+    field(output, "took", format!("{} ms", tested.duration_ms))?;
+    match &tested.error {
+        Some(error) => field(output, "error", clean_line(error)),
+        None => Ok(()),
+    }
+}
+
+async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(), Failure> {
+    let key = idempotency_key(wanted.idempotency_key.as_deref());
+    let path = format!("{}/rotate-secret", path_of(&wanted.webhook));
+    let text = client.post(&path, None, &key).await?;
+    if output.json {
+        return output.line(&text);
+    }
+    let rotated: Rotated = answers::read(&text)?;
+    field(output, "secret", clean_line(&rotated.secret))?;
+    let until = short_time(&rotated.previous_secret_expires_at);
+    field(
+        output,
+        "the old one",
+        format!("signs beside it until {until}"),
+    )?;
+    keep_it(output);
+    Ok(())
+}
+
+fn show_webhook(text: &str, output: &Output) -> Result<(), Failure> {
+    if output.json {
+        return output.line(text);
+    }
+    describe(&answers::read(text)?, output)
+}
+
+fn describe(webhook: &Webhook, output: &Output) -> Result<(), Failure> {
+    field(output, "webhook", clean_line(&webhook.id))?;
+    let since = webhook.disabled_at.as_deref().map(short_time);
+    let since = since.map(|at| format!(" since {at}")).unwrap_or_default();
+    let why = webhook.disabled_reason.as_deref().map(clean_line);
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let status = output.paint.status(webhook.status());
+    field(output, "status", format!("{status}{since}{why}"))?;
+    field(output, "endpoint", clean_line(&webhook.url))?;
+    field(output, "events", clean_line(&webhook.events.join(" ")))?;
+    let rest = [
+        (
+            "description",
+            webhook.description.as_deref().map(clean_line),
+        ),
+        ("created", Some(short_time(&webhook.created_at))),
+        ("updated", webhook.updated_at.as_deref().map(short_time)),
+        (
+            "old secret",
+            (webhook.previous_secret_expires_at.as_deref())
+                .map(|until| format!("signs, too, until {}", short_time(until))),
+        ),
+    ];
+    for (name, text) in rest {
+        if let Some(text) = text {
+            field(output, name, text)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! The queues of the service with their mappings, as the template has them in the cloud.
+
+use std::io;
+use std::time::Duration;
+
+use super::{StartError, failed};
+use crate::mapping::EventSourceMapping;
+use crate::shutdown::Shutdown;
+use crate::sqs::{QueueAttributes, Queues, RedrivePolicy};
+use crate::{ACCOUNT, REGION};
+
+/// Bells for the dispatcher.
+pub(super) const RUNS: &str = "awo-runs";
+const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
+/// Errands for the deliverer of webhooks.
+pub(super) const DELIVERIES: &str = "awo-deliveries";
+const DELIVERIES_DEAD_LETTERS: &str = "awo-deliveries-dead";
+/// Receives of a bell before it is a dead letter; losing it loses nothing.
+const BELL_RECEIVES: u64 = 20;
+/// As many as SQS counts: a delivery's message is received whenever its receiver is found busy.
+const ERRAND_RECEIVES: u64 = 1_000;
+/// Longer than the function may run.
+const ERRAND_VISIBILITY: Duration = Duration::from_secs(360);
+
+/// What each queue invokes.
+pub(super) fn mappings() -> [EventSourceMapping; 2] {
+    let mapping = |queue: &str, function: &str, max_concurrency| EventSourceMapping {
+        queue: queue.to_owned(),
+        function: function.to_owned(),
+        batch_size: 10,
+        max_concurrency,
+    };
+    [
+        mapping(RUNS, "dispatch-runs", 4),
+        mapping(DELIVERIES, "deliver-webhooks", 16),
+    ]
+}
+
+/// The queues, each with its dead letters.
+pub(super) fn create(shutdown: &Shutdown) -> Result<Queues, StartError> {
+    let queues = Queues::new(shutdown.clone());
+    let bells = QueueAttributes {
+        redrive_policy: Some(buries(RUN_DEAD_LETTERS, BELL_RECEIVES)),
+        ..QueueAttributes::default()
+    };
+    let errands = QueueAttributes {
+        redrive_policy: Some(buries(DELIVERIES_DEAD_LETTERS, ERRAND_RECEIVES)),
+        visibility_timeout: ERRAND_VISIBILITY,
+        ..QueueAttributes::default()
+    };
+    for (name, attributes) in [
+        (RUN_DEAD_LETTERS, QueueAttributes::default()),
+        (RUNS, bells),
+        (DELIVERIES_DEAD_LETTERS, QueueAttributes::default()),
+        (DELIVERIES, errands),
+    ] {
+        queues
+            .create(name, attributes)
+            .map_err(|e| failed(name)(io::Error::other(e.to_string())))?;
+    }
+    Ok(queues)
+}
+
+fn buries(into: &str, max_receive_count: u64) -> RedrivePolicy {
+    RedrivePolicy {
+        dead_letter_target_arn: format!("arn:aws:sqs:{REGION}:{ACCOUNT}:{into}"),
+        max_receive_count,
+    }
+}

@@ -1,0 +1,148 @@
+//! The deliveries queue (SQS): errands for `deliver-webhooks`. One that is lost, late or doubled
+//! does no harm, and the sweep sends again what is overdue.
+
+use awo_domain::Error;
+use awo_store::errands::{Errand, Errands};
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::DisplayErrorContext;
+use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
+
+use crate::Cloud;
+
+/// Messages of one call: as many as SQS takes.
+const BATCH: usize = 10;
+/// Longest time for which SQS hides a message that was received, in seconds: 12 h, of which some
+/// have gone by.
+const MAX_HIDDEN_SECONDS: i64 = 11 * 3_600;
+
+/// The deliveries queue.
+#[derive(Debug, Clone)]
+pub struct ErrandQueue {
+    client: Client,
+    url: String,
+}
+
+impl ErrandQueue {
+    /// The queue at this URL.
+    #[must_use]
+    pub fn new(client: Client, url: String) -> ErrandQueue {
+        ErrandQueue { client, url }
+    }
+
+    /// Sends errands, each in the group of its receiver, so that none of them waits for another's.
+    ///
+    /// # Errors
+    /// Internal, when SQS fails; some may have been sent.
+    pub async fn send(&self, errands: &[Errand]) -> Result<(), Error> {
+        for batch in errands.chunks(BATCH) {
+            let entries = batch.iter().enumerate();
+            let entries: Result<Vec<_>, Error> = entries.map(|(nth, e)| entry(nth, e)).collect();
+            let sent = self
+                .client
+                .send_message_batch()
+                .queue_url(&self.url)
+                .set_entries(Some(entries?))
+                .send()
+                .await;
+            let sent = sent.map_err(|e| failed("SendMessageBatch", &DisplayErrorContext(&e)))?;
+            if let Some(refused) = sent.failed.first() {
+                return Err(failed("SendMessageBatch", &refused.code));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets a message that was received come back after so many milliseconds, rounded up to whole
+    /// seconds: never earlier.
+    ///
+    /// # Errors
+    /// Internal, when SQS fails: the message comes back when the queue's own time is over.
+    pub async fn hide(&self, receipt_handle: &str, ms: i64) -> Result<(), Error> {
+        let seconds = ms.max(0).div_euclid(1_000) + i64::from(ms.max(0).rem_euclid(1_000) > 0);
+        let seconds = i32::try_from(seconds.min(MAX_HIDDEN_SECONDS)).unwrap_or(i32::MAX);
+        let hidden = self
+            .client
+            .change_message_visibility()
+            .queue_url(&self.url)
+            .receipt_handle(receipt_handle)
+            .visibility_timeout(seconds)
+            .send()
+            .await;
+        hidden
+            .map(|_| ())
+            .map_err(|e| failed("ChangeMessageVisibility", &DisplayErrorContext(&e)))
+    }
+
+    /// About how many messages are hidden: a queue takes 120 000, and then hands out none.
+    ///
+    /// # Errors
+    /// Internal, when SQS fails.
+    pub async fn hidden(&self) -> Result<u64, Error> {
+        let name = QueueAttributeName::ApproximateNumberOfMessagesNotVisible;
+        let known = self
+            .client
+            .get_queue_attributes()
+            .queue_url(&self.url)
+            .attribute_names(name.clone())
+            .send()
+            .await;
+        let known = known.map_err(|e| failed("GetQueueAttributes", &DisplayErrorContext(&e)))?;
+        let hidden = known.attributes.and_then(|mut known| known.remove(&name));
+        hidden
+            .and_then(|count| count.parse().ok())
+            .ok_or_else(|| Error::internal("GetQueueAttributes: no count of hidden messages"))
+    }
+}
+
+fn entry(nth: usize, errand: &Errand) -> Result<SendMessageBatchRequestEntry, Error> {
+    let group = match errand {
+        Errand::Outbox(org) => org.as_str(),
+        Errand::Delivery(at) => at.webhook_id.as_str(),
+    };
+    SendMessageBatchRequestEntry::builder()
+        .id(nth.to_string())
+        .message_body(serde_json::to_string(errand).map_err(Error::internal)?)
+        .message_group_id(group)
+        .build()
+        .map_err(Error::internal)
+}
+
+fn failed(call: &str, why: &dyn std::fmt::Display) -> Error {
+    Error::internal(format!("{call}: {why}"))
+}
+
+/// Sends what the transactions of a handler have noted. Whoever calls handlers has one.
+#[derive(Debug, Clone)]
+pub struct ErrandBell {
+    noted: Errands,
+    queue: Option<ErrandQueue>,
+}
+
+impl ErrandBell {
+    /// Of everything that is made of this cloud. A function that tells nothing needs no queue.
+    #[must_use]
+    pub fn new(cloud: &Cloud) -> ErrandBell {
+        ErrandBell {
+            noted: cloud.errands.clone(),
+            queue: cloud.errand_queue().ok(),
+        }
+    }
+
+    /// Sends, and is content if that fails: the sweep sends again.
+    pub async fn ring(&self) {
+        let errands = self.noted.take();
+        if errands.is_empty() {
+            return;
+        }
+        let Some(queue) = &self.queue else {
+            tracing::error!(
+                ?errands,
+                "there is no queue for errands; the sweep sends them"
+            );
+            return;
+        };
+        if let Err(error) = queue.send(&errands).await {
+            tracing::warn!(?errands, ?error, "errands were not sent; the sweep will");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Lanes to a receiver: who sends to it holds one of [`LANES`], and sends one delivery at a time in
+//! it, so that no receiver has more under way than that, however many processes send.
+//!
+//! A lane is taken by a conditional write. One that was not given back is free again by its own
+//! expiry, which every taker checks; nothing waits for TTL.
+
+use awo_domain::{Error, OrgId, Timestamp, WebhookId};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::{Key, SCHEMA_VERSION};
+use crate::table::Updated;
+
+/// Deliveries under way to one receiver at once.
+pub const LANES: u32 = 4;
+/// How long after its expiry DynamoDB may remove a lane, in milliseconds.
+const KEPT_MS: i64 = 3_600_000;
+
+/// A lane that is held.
+#[derive(Debug)]
+pub struct Lane {
+    key: Key,
+    holder: String,
+}
+
+impl Store {
+    /// Takes a lane to a webhook's receiver until then; none if all are held. `holder` is unique;
+    /// `first` is where to begin to look, so that not all begin at the same one.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn take_lane(
+        &self,
+        (org, webhook): (&OrgId, &WebhookId),
+        (holder, first): (&str, u32),
+        (now, until): (Timestamp, Timestamp),
+    ) -> Result<Option<Lane>, Error> {
+        for nth in 0..LANES {
+            let key = Key::lane(org, webhook, (first % LANES + nth) % LANES);
+            let change = Change::new()
+                .set("holder", holder)
+                .set("expiresAtMs", until.epoch_ms())
+                .set("ttl", until.plus_ms(KEPT_MS).epoch_seconds())
+                .set("v", SCHEMA_VERSION)
+                .at_most_or_missing("expiresAtMs", now.epoch_ms());
+            let is_ours = match self.update(&self.tables.deliveries, &key, change).await? {
+                Updated::New(_) => true,
+                // A write whose reply was lost is refused when the SDK tries it again.
+                Updated::Refused(item) => item
+                    .and_then(|item| item.get("holder")?.as_s().ok().map(|by| by == holder))
+                    .unwrap_or(false),
+            };
+            if is_ours {
+                let holder = holder.to_owned();
+                return Ok(Some(Lane { key, holder }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives a lane back. If that fails, it is free again when it expires.
+    pub async fn leave_lane(&self, lane: Lane) {
+        let change = Change::new()
+            .remove("holder")
+            .remove("expiresAtMs")
+            .when("holder", &lane.holder);
+        let left = self.update(&self.tables.deliveries, &lane.key, change);
+        if let Err(error) = left.await {
+            tracing::warn!(?error, lane = ?lane.key, "a lane was not given back");
+        }
+    }
+}

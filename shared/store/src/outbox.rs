@@ -1,0 +1,172 @@
+//! The outbox: events of runs that webhooks are still to be told of. An event enters it in the
+//! transaction of what it tells, with all that is told, and leaves it in the one that writes its
+//! deliveries: so each has its deliveries once, whatever crashes and whoever purges the run.
+
+use awo_domain::event::TimelineEvent;
+use awo_domain::webhook::envelope::body;
+use awo_domain::webhook::identity::{delivery_id, event_id};
+use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
+use awo_domain::{Error, EventId, OrgId, RunId, Timestamp, WebhookId};
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::change::Change;
+use crate::deliveries::{Delivery, Notice};
+use crate::errands::{DeliveryRef, Errand};
+use crate::item::{DUE_SHARDS, Key, SCHEMA_VERSION, due_shard, outbox};
+use crate::list::{Page, Slice};
+use crate::schema::DUE;
+use crate::timeline::Subject;
+use crate::transaction::{Committed, Guard, Transaction};
+
+/// How long an errand has before the sweep sends it again.
+pub(crate) const ERRAND_MS: i64 = 60_000;
+
+/// An event that webhooks are still to be told of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutboxEvent {
+    /// The owner.
+    pub org_id: OrgId,
+    /// The run that it is of.
+    pub run_id: RunId,
+    /// Its sequence in that run's timeline.
+    pub sequence: u64,
+    /// Its id for receivers.
+    pub event_id: EventId,
+    /// Its type.
+    pub event_type: EventType,
+    /// The body as it is signed and sent.
+    pub body: String,
+    pub(crate) due_shard: String,
+    /// When the sweep looks at it, Unix milliseconds.
+    pub(crate) due_at: i64,
+    pub(crate) v: u32,
+}
+
+/// An errand that was not done in time.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Overdue {
+    /// A delivery.
+    #[serde(rename_all = "camelCase")]
+    Delivery {
+        /// Where it is.
+        #[serde(flatten)]
+        at: DeliveryRef,
+        /// When it was due, Unix milliseconds.
+        due_at: i64,
+    },
+    /// An event of the outbox.
+    #[serde(rename_all = "camelCase")]
+    Event {
+        /// Whose outbox.
+        org_id: OrgId,
+    },
+}
+
+impl Transaction {
+    /// Puts an event into the outbox, if it is one that webhooks are told of.
+    pub(crate) fn tell_webhooks(
+        self,
+        store: &Store,
+        subject: &Subject<'_>,
+        event: &TimelineEvent,
+    ) -> Result<Transaction, Error> {
+        let Some(event_type) = EventType::parse(&event.kind) else {
+            return Ok(self);
+        };
+        let (org, run) = (subject.org, subject.run_id);
+        let event_id = event_id(run, event.sequence, event.timestamp);
+        let item = OutboxEvent {
+            org_id: org.clone(),
+            run_id: run.clone(),
+            sequence: event.sequence,
+            body: body(&event_id, event).map_err(Error::internal)?,
+            event_id,
+            event_type,
+            due_shard: due_shard(run.as_str()),
+            due_at: event.timestamp.plus_ms(ERRAND_MS).epoch_ms(),
+            v: SCHEMA_VERSION,
+        };
+        let key = Key::outbox(org, run, event.sequence);
+        self.errand(Errand::Outbox(org.clone())).put(
+            Guard::Outbox,
+            &store.tables.deliveries,
+            &key,
+            &item,
+        )
+    }
+}
+
+impl Store {
+    /// Events that webhooks of the organization are still to be told of: those of a run in order.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn outbox(&self, org: &OrgId, limit: u32) -> Result<Page<OutboxEvent>, Error> {
+        let slice = Slice::of_partition(&self.tables.deliveries, outbox(org)).limit(limit);
+        self.slice(slice).await
+    }
+
+    /// Notes an errand that no transaction of this store does.
+    pub fn note(&self, errand: Errand) {
+        self.errands.note([errand]);
+    }
+
+    /// Takes an event out of the outbox and writes its deliveries, which are due at once. Nothing
+    /// is written if somebody else has done so.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn fan_out(
+        &self,
+        event: &OutboxEvent,
+        to: &[WebhookId],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
+        let there = Change::new().when_present("pk");
+        let mut transaction =
+            Transaction::new().delete(Guard::Outbox, &self.tables.deliveries, &key, there)?;
+        for webhook in to.iter().take(MAX_WEBHOOKS as usize) {
+            let notice = Notice {
+                event_id: event.event_id.clone(),
+                event_type: event.event_type,
+                run_id: Some(event.run_id.clone()),
+                body: event.body.clone(),
+            };
+            let id = delivery_id(&event.event_id, webhook);
+            let delivery = Delivery::new(id, &event.org_id, webhook, notice, now);
+            transaction = transaction.add_delivery(self, &delivery)?;
+        }
+        match transaction.commit(self).await? {
+            Committed::Yes => Ok(()),
+            Committed::No(refusals) => {
+                let refused: Vec<Guard> = refusals.iter().map(|refusal| refusal.guard).collect();
+                match refused.contains(&Guard::Outbox) {
+                    true => Ok(()),
+                    false => Err(Error::internal("a delivery was there before its event")),
+                }
+            }
+        }
+    }
+
+    /// Errands that were not done in time, at most `limit` of each shard, oldest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn overdue_errands(&self, now: Timestamp, limit: u32) -> Result<Vec<Overdue>, Error> {
+        let mut overdue = Vec::new();
+        for shard in 0..DUE_SHARDS {
+            let shard = format!("due#{shard}");
+            let now = AttributeValue::N(now.epoch_ms().to_string());
+            let slice = Slice::of_index(&self.tables.deliveries, DUE, "dueShard", shard)
+                .range("dueAt", "<=", now)
+                .limit(limit);
+            overdue.extend(self.slice::<Overdue>(slice).await?.items);
+        }
+        Ok(overdue)
+    }
+}

@@ -1,0 +1,387 @@
+//! Webhooks of organizations, with their secrets.
+//!
+//! A webhook and the count of its organization's webhooks change in one transaction, so that there
+//! are never more than [`MAX_WEBHOOKS`]. A change is written over exactly what it was made from.
+//! Secrets are here, in the items of one partition, and in the first answers that show them, in
+//! another beside it; a role that cannot read the one cannot read the other.
+
+use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
+use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
+use awo_domain::{Error, OrgId, Resource, Timestamp, WebhookId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::Store;
+use crate::change::Change;
+use crate::idempotency::{FirstAnswer, IdempotentRequest, Kept, first_answer};
+use crate::item::{Key, SCHEMA_VERSION, webhooks};
+use crate::list::Slice;
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
+
+/// What a client says of a webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Where deliveries go.
+    pub url: WebhookUrl,
+    /// What it is told of, in the client's order, each type once.
+    pub events: Vec<EventType>,
+    /// For people.
+    pub description: Option<String>,
+}
+
+/// A webhook. It is not `Serialize`, and its secrets do not show themselves in logs.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// What its owner says of it.
+    pub content: Content,
+    /// True if it is told of events.
+    pub enabled: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its owner last changed it.
+    pub updated_at: Option<Timestamp>,
+    /// What signs its deliveries.
+    pub secrets: Secrets,
+    /// Since when it is disabled.
+    pub disabled_at: Option<Timestamp>,
+    /// Why, if its owner did not do it: a sentence without a full stop.
+    pub disabled_reason: Option<String>,
+    revision: u32,
+}
+
+impl Webhook {
+    /// One that is made now, enabled.
+    #[must_use]
+    pub fn new(id: WebhookId, content: Content, secret: Secret, now: Timestamp) -> Webhook {
+        Webhook {
+            id,
+            content,
+            enabled: true,
+            created_at: now,
+            updated_at: None,
+            secrets: Secrets {
+                current: secret,
+                previous: None,
+            },
+            disabled_at: None,
+            disabled_reason: None,
+            revision: 1,
+        }
+    }
+
+    /// When the secret before the present one signs for the last time, if it still does.
+    #[must_use]
+    pub fn previous_secret_expires_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let until = self.secrets.previous.as_ref().map(|(_, until)| *until);
+        until.filter(|until| *until > now)
+    }
+
+    /// The same after its owner changed it. One that is disabled keeps its moment and its reason
+    /// until it is enabled.
+    #[must_use]
+    pub fn updated(self, content: Content, enabled: Option<bool>, now: Timestamp) -> Webhook {
+        let enabled = enabled.unwrap_or(self.enabled);
+        let (disabled_at, disabled_reason) = match (enabled, self.enabled) {
+            (true, _) => (None, None),
+            (false, true) => (Some(now), None),
+            (false, false) => (self.disabled_at, self.disabled_reason.clone()),
+        };
+        Webhook {
+            content,
+            enabled,
+            updated_at: Some(now),
+            disabled_at,
+            disabled_reason,
+            ..self
+        }
+    }
+
+    /// The same after a rotation, and when the secret that signs now will sign for the last time.
+    /// One that was still signing from a rotation before signs no more.
+    #[must_use]
+    pub fn rotated(&self, next: Secret, now: Timestamp) -> (Webhook, Timestamp) {
+        let new = Webhook {
+            secrets: self.secrets.clone().rotated(next, now),
+            ..self.clone()
+        };
+        (new, now.plus_ms(OVERLAP_MS))
+    }
+}
+
+/// A secret on its way to the table and back: the only place that writes one out.
+#[derive(Clone)]
+struct StoredSecret(Secret);
+
+impl Serialize for StoredSecret {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.0.reveal())
+    }
+}
+
+impl<'de> Deserialize<'de> for StoredSecret {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<StoredSecret, D::Error> {
+        let text = String::deserialize(from)?;
+        let secret = Secret::parse(&text);
+        // Not what was found: it goes to a log.
+        let wrong = || serde::de::Error::custom("a stored secret does not read");
+        secret.map(StoredSecret).ok_or_else(wrong)
+    }
+}
+
+/// A webhook as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WebhookItem {
+    id: WebhookId,
+    url: WebhookUrl,
+    events: Vec<EventType>,
+    enabled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+    secret: StoredSecret,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous_secret: Option<StoredSecret>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous_secret_expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled_reason: Option<String>,
+    /// How often it was written.
+    revision: u32,
+    v: u32,
+}
+
+impl WebhookItem {
+    /// The webhook with this revision.
+    fn of(webhook: &Webhook, revision: u32) -> WebhookItem {
+        let previous = webhook.secrets.previous.clone();
+        let (previous_secret, previous_secret_expires_at) = previous.unzip();
+        let Content {
+            url,
+            events,
+            description,
+        } = webhook.content.clone();
+        WebhookItem {
+            id: webhook.id.clone(),
+            url,
+            events,
+            enabled: webhook.enabled,
+            description,
+            created_at: webhook.created_at,
+            updated_at: webhook.updated_at,
+            secret: StoredSecret(webhook.secrets.current.clone()),
+            previous_secret: previous_secret.map(StoredSecret),
+            previous_secret_expires_at,
+            disabled_at: webhook.disabled_at,
+            disabled_reason: webhook.disabled_reason.clone(),
+            revision,
+            v: SCHEMA_VERSION,
+        }
+    }
+}
+
+impl From<WebhookItem> for Webhook {
+    fn from(item: WebhookItem) -> Webhook {
+        let previous = item.previous_secret.map(|secret| secret.0);
+        Webhook {
+            id: item.id,
+            content: Content {
+                url: item.url,
+                events: item.events,
+                description: item.description,
+            },
+            enabled: item.enabled,
+            created_at: item.created_at,
+            updated_at: item.updated_at,
+            secrets: Secrets {
+                current: item.secret.0,
+                previous: previous.zip(item.previous_secret_expires_at),
+            },
+            disabled_at: item.disabled_at,
+            disabled_reason: item.disabled_reason,
+            revision: item.revision,
+        }
+    }
+}
+
+/// What came of a create.
+#[derive(Debug)]
+pub enum WebhookCreated {
+    /// It is there.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+/// What came of a change.
+#[derive(Debug)]
+pub enum WebhookReplaced {
+    /// It is as it was to be.
+    Done,
+    /// It was not as it was read, or is gone: nothing was written.
+    Changed,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+impl Store {
+    /// The organization's webhooks, newest first: one query.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn webhooks(&self, org: &OrgId) -> Result<Vec<Webhook>, Error> {
+        let slice = Slice::of_partition(&self.tables.settings, webhooks(org))
+            .newest_first()
+            .limit(MAX_WEBHOOKS);
+        let items: Vec<WebhookItem> = self.slice(slice).await?.items;
+        Ok(items.into_iter().map(Webhook::from).collect())
+    }
+
+    /// Those that are told of events: one query.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn enabled_webhooks(&self, org: &OrgId) -> Result<Vec<Webhook>, Error> {
+        let mut webhooks = self.webhooks(org).await?;
+        webhooks.retain(|webhook| webhook.enabled);
+        Ok(webhooks)
+    }
+
+    /// A webhook of this organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn webhook(&self, org: &OrgId, id: &WebhookId) -> Result<Option<Webhook>, Error> {
+        let key = Key::webhook(org, id);
+        let item: Option<WebhookItem> = self.get(&self.tables.settings, &key).await?;
+        Ok(item.map(Webhook::from))
+    }
+
+    /// The first answer to a request that showed a secret, if that still counts.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyMismatch`], or internal.
+    pub async fn first_answer_of_webhooks(
+        &self,
+        org: &OrgId,
+        request: &IdempotentRequest,
+        now: Timestamp,
+    ) -> Result<Option<FirstAnswer>, Error> {
+        self.first_answer_in(Kept::WithWebhooks, org, request, now)
+            .await
+    }
+
+    /// Adds a webhook. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there are too many; [`Error::IdempotencyMismatch`], or internal; in
+    /// every case nothing was written.
+    pub async fn create_webhook(
+        &self,
+        org: &OrgId,
+        webhook: &Webhook,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<WebhookCreated, Error> {
+        let settings = &self.tables.settings;
+        let count = Change::new()
+            .add("count", 1)
+            .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
+        let item = WebhookItem::of(webhook, webhook.revision);
+        let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
+        let mut transaction = Transaction::new()
+            .put(Guard::Webhook, settings, &key, &item)?
+            .update(Guard::WebhookCount, settings, &count_key, count)?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            let (kept, now) = (Kept::WithWebhooks, webhook.created_at);
+            transaction = transaction.remember_in(kept, self, org, request, answer, now)?;
+        }
+        let refusals = match transaction.commit(self).await? {
+            Committed::Yes => return Ok(WebhookCreated::New),
+            Committed::No(refusals) => refusals,
+        };
+        match replay(request, refusals) {
+            Some(first) => first.map(WebhookCreated::Replayed),
+            None => Err(Error::Conflict(format!(
+                "your organization has {MAX_WEBHOOKS} webhooks, which is the most: delete one first"
+            ))),
+        }
+    }
+
+    /// Writes `new`, which was made from what was read, over just that. `answer` is what a replay
+    /// of the same request, made at `now`, will be given.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyMismatch`], or internal.
+    pub async fn replace_webhook(
+        &self,
+        org: &OrgId,
+        new: &Webhook,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        now: Timestamp,
+    ) -> Result<WebhookReplaced, Error> {
+        let item = WebhookItem::of(new, new.revision + 1);
+        let unchanged = Change::new().when("revision", new.revision);
+        let (settings, key) = (&self.tables.settings, Key::webhook(org, &new.id));
+        let mut transaction =
+            Transaction::new().put_when(Guard::Webhook, settings, &key, &item, unchanged)?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            let kept = Kept::WithWebhooks;
+            transaction = transaction.remember_in(kept, self, org, request, answer, now)?;
+        }
+        let refusals = match transaction.commit(self).await? {
+            Committed::Yes => return Ok(WebhookReplaced::Done),
+            Committed::No(refusals) => refusals,
+        };
+        match replay(request, refusals) {
+            Some(first) => first.map(WebhookReplaced::Replayed),
+            None => Ok(WebhookReplaced::Changed),
+        }
+    }
+
+    /// Removes a webhook. What is pending for it is not sent any more, and DynamoDB removes its
+    /// deliveries in their own time.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or internal.
+    pub async fn delete_webhook(&self, org: &OrgId, id: &WebhookId) -> Result<(), Error> {
+        let settings = &self.tables.settings;
+        let deleted = Transaction::new()
+            .delete(
+                Guard::Webhook,
+                settings,
+                &Key::webhook(org, id),
+                Change::new().when_present("pk"),
+            )?
+            .update(
+                Guard::WebhookCount,
+                settings,
+                &Key::webhook_count(org),
+                Change::new().add("count", -1),
+            )?
+            .commit(self)
+            .await?;
+        match deleted {
+            Committed::Yes => Ok(()),
+            Committed::No(_) => Err(Error::NotFound(Resource::Webhook)),
+        }
+    }
+}
+
+/// The first answer to the request, if that is among what stood in the way.
+fn replay(
+    request: Option<&IdempotentRequest>,
+    refusals: Vec<Refusal>,
+) -> Option<Result<FirstAnswer, Error>> {
+    let before = refusals.into_iter();
+    let mut before = before.filter(|refusal| refusal.guard == Guard::Idempotency);
+    let known = before.next()?;
+    request.map(|request| first_answer(request, known.item))
+}

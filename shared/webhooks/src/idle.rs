@@ -1,0 +1,76 @@
+//! Connections that wait for the next delivery: what is sent in a burst to one receiver shares the
+//! cost of a handshake, which is most of a delivery's.
+//!
+//! A connection is used again only by the organization that it was made for, for the same host and
+//! port, and for so short a time that what was judged when it was made still holds.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use awo_domain::{OrgId, Timestamp};
+
+use crate::connection::Connection;
+use crate::target::Place;
+
+/// Longest time without use, in milliseconds: servers close what is idle after some seconds, and
+/// what is written just then is lost.
+const IDLE_MS: i64 = 1_000;
+/// Longest time of use, in milliseconds: so long an answer of a name server may be kept, too.
+const USE_MS: i64 = 60_000;
+/// Connections that wait, for one receiver and for all.
+const PER_RECEIVER: usize = 10;
+const ALL: usize = 100;
+
+/// Whose deliveries may share a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Receiver {
+    pub org: OrgId,
+    pub place: Place,
+    pub port: u16,
+}
+
+/// A connection, and when it was made.
+pub struct Kept {
+    pub connection: Connection,
+    pub made_at: Timestamp,
+}
+
+/// The times are of the wall clock: it alone goes on while a function sleeps between two calls.
+#[derive(Default)]
+pub struct Idle(Mutex<HashMap<Receiver, Vec<(Kept, Timestamp)>>>);
+
+impl Idle {
+    /// A connection to this receiver that is fresh enough. Those to whomever that are not are closed:
+    /// what a receiver sends on them reaches nobody.
+    pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<Kept> {
+        let mut all = self.lock();
+        all.retain(|_, waiting| {
+            waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
+            !waiting.is_empty()
+        });
+        let (kept, _) = all.get_mut(receiver)?.pop()?;
+        Some(kept)
+    }
+
+    /// Keeps a connection, if there is room.
+    pub fn put(&self, receiver: Receiver, kept: Kept, now: Timestamp) {
+        let mut all = self.lock();
+        if all.values().map(Vec::len).sum::<usize>() >= ALL {
+            return;
+        }
+        let waiting = all.entry(receiver).or_default();
+        if waiting.len() < PER_RECEIVER {
+            waiting.push((kept, now));
+        }
+    }
+
+    /// Nothing that is done under the lock can leave the map half changed.
+    fn lock(&self) -> MutexGuard<'_, HashMap<Receiver, Vec<(Kept, Timestamp)>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A clock that was set back makes nothing fresh.
+fn is_fresh(kept: &Kept, since: Timestamp, now: Timestamp) -> bool {
+    now >= since && now.ms_since(since) <= IDLE_MS && now.ms_since(kept.made_at) <= USE_MS
+}

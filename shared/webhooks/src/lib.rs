@@ -1,0 +1,35 @@
+//! The sender of webhooks: one attempt to deliver one event.
+//!
+//! An attempt ends within 30 s, whatever its receiver does, and connects to no address but those
+//! that the guard of [`awo_domain::webhook::address`] admitted in this very attempt: a name is
+//! resolved once, all its answers are judged, and the connection goes to what was judged. HTTP/1.1
+//! over TLS, no redirects, no proxies. Nothing that a receiver says is passed on but its status.
+
+mod connection;
+mod fault;
+mod idle;
+mod names;
+mod sender;
+mod target;
+mod trust;
+
+pub use sender::{Attempt, Ready, Sender, Sent};
+
+use awo_cloud::SetupError;
+
+/// The sender cannot send: nothing was tried, and the receiver has nothing to do with it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotReady {
+    /// A setting does not read.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// This machine has no certificates of public authorities.
+    #[error("no public root certificates were found on this machine")]
+    NoRoots,
+    /// This machine's name servers cannot be learned.
+    #[error("the name servers to ask cannot be read: {0}")]
+    NoNameServers(String),
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up: {0}")]
+    NoTls(#[from] rustls::Error),
+}

@@ -1,0 +1,216 @@
+//! One attempt from its URL to its outcome.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use awo_cloud::settings::webhook_reach;
+use awo_cloud::{Environment, SetupError};
+use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, Outcome};
+use awo_domain::webhook::signature::{Message, Secrets};
+use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::{OrgId, Timestamp};
+use rustls::ClientConfig;
+use tokio::sync::OnceCell;
+use tokio::time::Instant;
+
+use crate::NotReady;
+use crate::connection::{Asked, Connection, read_rest, within};
+use crate::fault::{Fault, Stage};
+use crate::idle::{Idle, Kept, Receiver};
+use crate::names::{self, Names};
+use crate::target::Target;
+use crate::trust;
+
+/// From the start of an attempt to the receiver's status and headers, at most; and to the end of
+/// what is read of its body.
+const LIMIT: Duration = Duration::from_millis(ANSWER_LIMIT_MS.unsigned_abs());
+
+/// What is sent, and to whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt<'a> {
+    /// Whose webhook it is. Connections are shared within an organization only.
+    pub org: &'a OrgId,
+    /// Where it is.
+    pub url: &'a WebhookUrl,
+    /// What signs.
+    pub secrets: &'a Secrets,
+    /// The event; `sent_at` is when this attempt begins.
+    pub message: Message<'a>,
+}
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// What decides on the next attempt.
+    pub outcome: Outcome,
+    /// When it began: the message's `sent_at`.
+    pub started_at: Timestamp,
+    /// How long it took, in milliseconds, the reading of the answer's body included.
+    pub duration_ms: i64,
+    /// What went wrong, for the webhook's owner; none for a status of 2xx.
+    pub error: Option<String>,
+}
+
+impl Sent {
+    /// When it was over: from then on the next attempt's delay is counted.
+    #[must_use]
+    pub fn ended_at(&self) -> Timestamp {
+        self.started_at.plus_ms(self.duration_ms)
+    }
+
+    /// The status that the receiver answered with, if it did.
+    #[must_use]
+    pub fn status_code(&self) -> Option<u16> {
+        match self.outcome {
+            Outcome::Answered(status) => Some(status),
+            Outcome::Unanswered => None,
+        }
+    }
+}
+
+/// Sends deliveries; there is one in a process.
+pub struct Sender {
+    reach: Reach,
+    ca_file: Option<String>,
+    name_server: Option<SocketAddr>,
+    ready: OnceCell<Ready>,
+}
+
+impl fmt::Debug for Sender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender")
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Sender {
+    /// Reads the settings, and nothing else: a process that sends nothing pays nothing.
+    ///
+    /// # Errors
+    /// [`SetupError`] if one does not read.
+    pub fn new(environment: &Environment) -> Result<Sender, SetupError> {
+        let name_server = environment.get(names::NAME_SERVER);
+        Ok(Sender {
+            reach: webhook_reach(environment),
+            ca_file: environment.get(trust::CA_FILE),
+            name_server: name_server
+                .map(|text| names::name_server(&text))
+                .transpose()?,
+            ready: OnceCell::new(),
+        })
+    }
+
+    /// What sends, made at the first call. It is asked for before an attempt is claimed, so that a
+    /// fault of this machine uses up no attempt.
+    ///
+    /// # Errors
+    /// [`NotReady`] if this machine lacks what it takes; the next call tries again.
+    pub async fn ready(&self) -> Result<&Ready, NotReady> {
+        let make = || async {
+            Ok(Ready {
+                reach: self.reach,
+                names: Names::new(self.reach, self.name_server)?,
+                tls: Arc::new(trust::client_config(self.ca_file.as_deref())?),
+                idle: Idle::default(),
+            })
+        };
+        self.ready.get_or_try_init(make).await
+    }
+}
+
+/// A [`Sender`] that can send.
+pub struct Ready {
+    reach: Reach,
+    names: Names,
+    tls: Arc<ClientConfig>,
+    idle: Idle,
+}
+
+impl fmt::Debug for Ready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready")
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ready {
+    /// Makes one attempt, of 30 s at most. The receiver sees the event once, or not at all.
+    pub async fn send(&self, attempt: &Attempt<'_>) -> Sent {
+        let began = Instant::now();
+        let answered = self.exchange(attempt, began).await;
+        let (outcome, error) = match answered {
+            Ok(status) => (Outcome::Answered(status), fault_of_status(status)),
+            Err(fault) => (Outcome::Unanswered, Some(fault.to_string())),
+        };
+        Sent {
+            outcome,
+            started_at: attempt.message.sent_at,
+            duration_ms: since(began),
+            error,
+        }
+    }
+
+    async fn exchange(&self, attempt: &Attempt<'_>, began: Instant) -> Result<u16, Fault> {
+        let deadline = began + LIMIT;
+        let target = Target::of(attempt.url, self.reach)?;
+        let request = target.request(attempt)?;
+        let receiver = Receiver {
+            org: attempt.org.clone(),
+            place: target.place.clone(),
+            port: target.port,
+        };
+        let sent_at = attempt.message.sent_at;
+        let mut asked = Asked::Unsent;
+        let mut used = self.idle.take(&receiver, sent_at);
+        if let Some(kept) = &mut used {
+            asked = kept.connection.ask(request.clone(), deadline).await;
+        }
+        if let Asked::Unsent = asked {
+            let connection = self.connect(&target, deadline).await?;
+            let made_at = sent_at.plus_ms(since(began));
+            let kept = used.insert(Kept {
+                connection,
+                made_at,
+            });
+            asked = kept.connection.ask(request, deadline).await;
+        }
+        let answer = match asked {
+            Asked::Answered(answer) => answer,
+            Asked::Unsent => return Err(Fault::Closed),
+            Asked::Failed(fault) => return Err(fault),
+        };
+        let status = answer.status().as_u16();
+        let is_whole = read_rest(answer, deadline).await;
+        if let (true, Some(kept)) = (is_whole, used) {
+            self.idle.put(receiver, kept, sent_at.plus_ms(since(began)));
+        }
+        Ok(status)
+    }
+
+    async fn connect(&self, target: &Target, deadline: Instant) -> Result<Connection, Fault> {
+        let name = target.server_name()?;
+        let addresses = within(deadline, Stage::Name, self.names.admitted(target)).await?;
+        Connection::open(&addresses, name, &self.tls, deadline).await
+    }
+}
+
+fn since(began: Instant) -> i64 {
+    i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX)
+}
+
+fn fault_of_status(status: u16) -> Option<String> {
+    match status {
+        200..=299 => None,
+        300..=399 => Some(format!(
+            "the answer was {status}: redirects are not followed"
+        )),
+        _ => Some(format!(
+            "the answer was {status}, which is no success (2xx)"
+        )),
+    }
+}

@@ -1,0 +1,343 @@
+//! `make bench`: what a delivery costs its sender, and how many a second there are, to a fast
+//! receiver in a process of its own; with the connections that a burst shares, and with a
+//! connection for each delivery. Then the whole way through the local service, and how much longer
+//! healthy receivers wait beside one that hangs. Prints numbers; nothing here can fail a build.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a measurement that cannot go on says so and ends"
+)]
+
+use std::convert::Infallible;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use awo_cloud::{Clock, Environment};
+use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::signature::{Message, Secret, Secrets};
+use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::{DeliveryId, EventId, OrgId, Timestamp, WebhookId};
+use awo_store::deliveries::{Delivery, Notice};
+use awo_tests::measure::cpu_seconds;
+use awo_tests::service::TestService;
+use awo_webhooks::{Attempt, Ready, Sender};
+use futures::StreamExt;
+use http_body_util::{BodyExt, Empty};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+const DELIVERIES: u64 = 10_000;
+/// Each with a handshake of its own, so fewer of them.
+const CONNECTIONS: u64 = 1_000;
+/// As many as a function gets at once.
+const IN_FLIGHT: usize = 10;
+/// About what an event of a run has.
+const BODY: [u8; 700] = [b'x'; 700];
+/// Events that are told beside a receiver that hangs, and how long there is between them.
+const EVENTS: usize = 100;
+const BETWEEN: Duration = Duration::from_millis(100);
+/// Receivers that are told of each.
+const RECEIVERS: usize = 10;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    match std::env::args().nth(1) {
+        Some(file) => receive(Path::new(&file)).await,
+        None => measure().await,
+    }
+}
+
+struct Receiver {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+impl Receiver {
+    fn start(ca_file: &Path) -> Receiver {
+        let this = std::env::current_exe().expect("this program");
+        let mut command = Command::new(this);
+        let mut child = command
+            .arg(ca_file)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a receiver");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("its output");
+        BufReader::new(output)
+            .read_line(&mut line)
+            .expect("its port");
+        let port = line.trim().parse().expect("its port");
+        Receiver { child, port }
+    }
+}
+
+async fn measure() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let ca_file = dir.path().join("ca.pem");
+    let receiver = Receiver::start(&ca_file);
+    let ca_file = ca_file.display().to_string();
+    let whole_way = ca_file.clone();
+    let environment = Environment::new(move |name| match name {
+        "AWO_WEBHOOK_CA_FILE" => Some(ca_file.clone()),
+        "AWO_WEBHOOK_ALLOW_LOOPBACK" => Some("1".to_owned()),
+        _ => None,
+    });
+    let sender = Sender::new(&environment).expect("a sender");
+    let began = Instant::now();
+    let ready = sender.ready().await.expect("a sender");
+    println!(
+        "{:<36} {:.1} ms, once a process",
+        "roots and resolver",
+        began.elapsed().as_secs_f64() * 1e3
+    );
+    let goal = "goal 280 µs of CPU";
+    run(
+        ready,
+        &receiver,
+        "deliveries on shared connections",
+        goal,
+        DELIVERIES,
+        |_| 1,
+    )
+    .await;
+    run(
+        ready,
+        &receiver,
+        "deliveries on connections of their own",
+        "no goal",
+        CONNECTIONS,
+        |nth| nth,
+    )
+    .await;
+    whole(&receiver, &whole_way).await;
+    let alone = healthy_p99(&receiver, &whole_way, false).await;
+    let beside = healthy_p99(&receiver, &whole_way, true).await;
+    println!(
+        "{:<36} {alone:>6.0} ms alone   {beside:>6.0} ms beside one that hangs   (ratio {:.2}, goal 1.1)",
+        "p99 of nine healthy receivers",
+        beside / alone,
+    );
+}
+
+async fn service(ca_file: &str) -> TestService {
+    let settings = [
+        ("AWO_MAX_CONCURRENT", "0"),
+        ("AWO_MAX_QUEUE_SIZE", "1000"),
+        ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1"),
+        ("AWO_WEBHOOK_CA_FILE", ca_file),
+    ];
+    TestService::start(1_000_000, &settings).await
+}
+
+async fn webhook(service: &TestService, port: u16) -> String {
+    let url = format!("https://127.0.0.1:{port}/hook");
+    let body = json!({ "url": url, "events": ["run.created"] });
+    let made = service.client.post("/v1/webhooks", &body).await;
+    let id = made.body["webhook"]["id"].as_str().expect("a webhook");
+    id.to_owned()
+}
+
+/// From deliveries that are due to deliveries that are over, stand-ins of the cloud included: their
+/// CPU is counted, since they are in this process.
+async fn whole(receiver: &Receiver, ca_file: &str) {
+    let service = service(ca_file).await;
+    let cloud = &service.service.cloud;
+    let webhook = webhook(&service, receiver.port).await;
+    let webhook = WebhookId::parse(&webhook).expect("an id");
+    let store = cloud.store().expect("settings");
+    for _ in 0..DELIVERIES {
+        let now = cloud.clock.now();
+        let notice = Notice {
+            event_id: EventId::new(now, cloud.mint.random(now)),
+            event_type: EventType::RunCreated,
+            run_id: None,
+            body: String::from_utf8_lossy(&BODY).into_owned(),
+        };
+        let id = DeliveryId::new(now, cloud.mint.random(now));
+        let due = Delivery::new(id, &service.org, &webhook, notice, now);
+        let made = store.create_delivery(&due, None).await;
+        made.expect("a delivery");
+    }
+    let (began, before) = (Instant::now(), cpu_seconds(std::process::id()));
+    // What the store has noted goes out with the next answer.
+    service.client.get("/v1/webhooks").await;
+    let pending = Some(DeliveryStatus::Pending);
+    loop {
+        let left = store.deliveries(&service.org, &webhook, pending, (1, 0), None);
+        if left.await.expect("deliveries").1 == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let (took, used) = (
+        began.elapsed().as_secs_f64(),
+        cpu_seconds(std::process::id()) - before,
+    );
+    let count = f64::from(u32::try_from(DELIVERIES).expect("not so many"));
+    println!(
+        "{:<36} {:>6.0} a second   {:>6.0} µs of CPU each, with all stand-ins",
+        "deliveries through the service",
+        count / took,
+        used / count * 1e6,
+    );
+    service.service.stop().await;
+}
+
+/// How long deliveries to nine healthy receivers take at most, but for one in a hundred, from their
+/// making to their end, in milliseconds.
+async fn healthy_p99(receiver: &Receiver, ca_file: &str, one_hangs: bool) -> f64 {
+    let service = service(ca_file).await;
+    // Takes connections, and says nothing.
+    let deaf = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let deaf_port = deaf.local_addr().expect("a port").port();
+    let last = if one_hangs { deaf_port } else { receiver.port };
+    webhook(&service, last).await;
+    let mut healthy = Vec::new();
+    for _ in 1..RECEIVERS {
+        healthy.push(webhook(&service, receiver.port).await);
+    }
+    let order = json!({
+        "taskPrompt": "x",
+        "workspaceSource": { "type": "git", "repository": "https://git.invalid/a.git" },
+    });
+    for _ in 0..EVENTS {
+        let made = service.client.post("/v1/work-orders", &order).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        tokio::time::sleep(BETWEEN).await;
+    }
+    let mut took = Vec::new();
+    for webhook in healthy {
+        took.extend(all_delivered(&service, &webhook).await);
+    }
+    took.sort_by(f64::total_cmp);
+    service.service.stop().await;
+    took[(took.len() - 1) * 99 / 100]
+}
+
+async fn all_delivered(service: &TestService, webhook: &str) -> Vec<f64> {
+    let path = format!("/v1/webhooks/{webhook}/deliveries?limit=100&status=delivered");
+    loop {
+        let page = service.client.get(&path).await.body;
+        let delivered = page["deliveries"].as_array().expect("deliveries");
+        if delivered.len() == EVENTS {
+            return delivered.iter().map(took_ms).collect();
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+fn took_ms(delivery: &Value) -> f64 {
+    let at = |time: &Value| Timestamp::parse(time.as_str().expect("a time")).expect("a time");
+    let attempt = &delivery["attempts"][0];
+    let waited = at(&attempt["startedAt"]).ms_since(at(&delivery["createdAt"]));
+    let took = attempt["durationMs"].as_f64().expect("a duration");
+    took + f64::from(u32::try_from(waited).expect("not so long"))
+}
+
+/// Sends so many deliveries, each of the organization that its number gives.
+async fn run(
+    ready: &Ready,
+    receiver: &Receiver,
+    what: &str,
+    goal: &str,
+    deliveries: u64,
+    org: impl Fn(u64) -> u64,
+) {
+    let (began, before) = (Instant::now(), cpu_seconds(std::process::id()));
+    let all = futures::stream::iter(0..deliveries);
+    let sent = all.map(|nth| one(ready, receiver.port, org(nth)));
+    let ok = sent
+        .buffer_unordered(IN_FLIGHT)
+        .filter(|ok| std::future::ready(*ok))
+        .count()
+        .await;
+    let (took, used) = (
+        began.elapsed().as_secs_f64(),
+        cpu_seconds(std::process::id()) - before,
+    );
+    let count = f64::from(u32::try_from(deliveries).expect("not so many"));
+    println!(
+        "{what:<36} {:>6.0} a second   {:>6.0} µs of CPU each   ({goal}; {ok} of {deliveries} taken)",
+        count / took,
+        used / count * 1e6,
+    );
+}
+
+async fn one(ready: &Ready, port: u16, org: u64) -> bool {
+    let now = Clock::default().now();
+    let url = format!("https://localhost:{port}/hook");
+    let url = WebhookUrl::parse(&url, Reach::PublicAndLoopback).expect("a URL");
+    let attempt = Attempt {
+        org: &OrgId::new(Timestamp::from_epoch_ms(0), u128::from(org)),
+        url: &url,
+        secrets: &Secrets {
+            current: Secret::new([7; 32]),
+            previous: None,
+        },
+        message: Message {
+            id: &EventId::new(now, 1),
+            sent_at: now,
+            body: &BODY,
+        },
+    };
+    ready.send(&attempt).await.error.is_none()
+}
+
+/// The other process: takes every delivery, until it is killed.
+async fn receive(ca_file: &Path) {
+    let config = certified(ca_file);
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    println!("{}", listener.local_addr().expect("a port").port());
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    loop {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        tokio::spawn(serve(acceptor.clone(), stream));
+    }
+}
+
+async fn serve(acceptor: TlsAcceptor, stream: TcpStream) {
+    let Ok(stream) = acceptor.accept(stream).await else {
+        return;
+    };
+    let service = hyper::service::service_fn(|request: Request<Incoming>| async {
+        let _read = request.into_body().collect().await;
+        let mut answer = Response::new(Empty::<Bytes>::new());
+        *answer.status_mut() = http::StatusCode::NO_CONTENT;
+        Ok::<_, Infallible>(answer)
+    });
+    let server = hyper::server::conn::http1::Builder::new();
+    // It ends when the sender closes it.
+    let _closed = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// A certificate for `localhost` and its address, which is its own authority.
+fn certified(ca_file: &Path) -> ServerConfig {
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+    std::fs::write(ca_file, made.cert.pem()).expect("a file");
+    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![made.cert.der().clone()], key)
+        .expect("a certificate")
+}
