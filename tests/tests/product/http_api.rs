@@ -9,11 +9,17 @@ pub fn order() -> Value {
     json!({ "taskPrompt": "mend it", "workspaceSource": { "type": "git", "repository": "https://git.invalid/a.git" } })
 }
 
-/// A service on which nothing is ever dispatched, so that what is queued stays so.
+/// A service on which nothing is ever dispatched, so that what is queued stays so, nor delivered
+/// twice.
 pub async fn quiet_service() -> TestService {
+    let hours = ["36000000"; 4].join(",");
     TestService::start(
         1_000_000,
-        &[("AWO_MAX_CONCURRENT", "0"), ("AWO_MAX_QUEUE_SIZE", "200")],
+        &[
+            ("AWO_MAX_CONCURRENT", "0"),
+            ("AWO_MAX_QUEUE_SIZE", "200"),
+            ("AWO_WEBHOOK_RETRY_DELAYS_MS", &hours),
+        ],
     )
     .await
 }

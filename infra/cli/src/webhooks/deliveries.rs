@@ -51,14 +51,12 @@ struct Attempt {
 impl Attempt {
     /// What came of it.
     fn outcome(&self) -> String {
+        // An error of an answer names its status.
         let error = self.error.as_deref();
         let error = error.map(|error| shortened(error, ERROR_IN_TABLE));
         let answered = self.status_code.map(|code| code.to_string());
-        let told: Vec<String> = answered.into_iter().chain(error).collect();
-        let told = match told.is_empty() {
-            true => "no end is known".to_owned(),
-            false => told.join(": "),
-        };
+        let told = error.or(answered);
+        let told = told.unwrap_or_else(|| "no end is known".to_owned());
         let took = self.duration_ms.map(seconds);
         took.map_or(told.clone(), |took| format!("{told} after {took}"))
     }
