@@ -7,10 +7,12 @@ use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{WebhookId, webhook::schedule::MAX_ATTEMPTS};
 use awo_store::deliveries::Delivery;
+use awo_store::errands::Errand;
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::faults::Fault;
 use awo_tests::receiver::{Answer, Receiver};
 use awo_tests::world::{Org, World};
+use serde_json::json;
 
 use crate::http_api::order;
 
@@ -168,4 +170,32 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     assert_eq!(over.status, DeliveryStatus::Abandoned, "{over:#?}");
     assert_eq!(over.attempts.len(), MAX_ATTEMPTS as usize);
     assert_eq!(receiver_heard(), MAX_ATTEMPTS as usize);
+}
+
+#[tokio::test]
+async fn of_a_batch_what_is_no_errand_comes_back_alone() {
+    let world = World::new().await;
+    let receiver = Receiver::start(&[Answer::Status(200)]).await;
+    let (mut all, mut records) = (Vec::new(), Vec::new());
+    let record = |id: usize, body: String| {
+        json!({
+            "messageId": id.to_string(), "receiptHandle": "unknown", "body": body,
+            "eventSource": "aws:sqs", "attributes": { "ApproximateReceiveCount": "1" },
+        })
+    };
+    for number in 0..9 {
+        let told = told(&world, &receiver).await;
+        let errand = Errand::Outbox(told.org.id.clone());
+        records.push(record(number, serde_json::to_string(&errand).unwrap()));
+        all.push(told);
+    }
+    records.insert(4, record(9, "no errand".to_owned()));
+    let answer = world.sound.deliver(&records).await.unwrap();
+    let failed = json!([{ "itemIdentifier": "9" }]);
+    assert_eq!(answer["batchItemFailures"], failed, "{answer}");
+    for told in &all {
+        assert_eq!(told.deliveries(&world).await.len(), 1);
+        let left = world.store.outbox(&told.org.id, 10).await.unwrap();
+        assert!(left.items.is_empty(), "{left:?}");
+    }
 }
