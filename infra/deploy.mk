@@ -27,12 +27,13 @@ stack-env: ## Print the settings of awo and of operate.md's commands for the sta
 	@aws cloudformation describe-stacks --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
 		--output text | infra/stack-env.sh $(STACK)
 
-image: ## Build the image of runs and push it to the stack's repository (needs docker and aws)
+image: ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES)
 	@set -e; \
 	repository=$$(aws cloudformation describe-stacks --stack-name $(STACK) \
 		--query "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue" --output text); \
 	aws ecr get-login-password | docker login --username AWS --password-stdin "$${repository%%/*}"; \
 	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
+		$(if $(IMAGE_AGENTS),--build-arg AGENTS='$(IMAGE_AGENTS)') $(if $(IMAGE_PACKAGES),--build-arg PACKAGES='$(IMAGE_PACKAGES)') \
 		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
 
 # Environments apart: the tools and the stand-in want different versions of one library, and the

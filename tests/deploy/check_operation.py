@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from pathlib import Path
+
+import botocore.session
+from botocore import xform_name
+from botocore.exceptions import UnknownServiceError
 
 ROOT = Path(__file__).resolve().parents[2]
 OPERATE = ROOT / "docs/operate.md"
+DEPLOY = ROOT / "docs/deploy.md"
 STACK_ENV = ROOT / "infra/stack-env.sh"
 OWN = {"Fn::Sub": "awo/${AWS::StackName}"}
 OWN_TEXT = OWN["Fn::Sub"]
@@ -229,13 +235,69 @@ def wrong_dashboard(expanded: dict) -> list[str]:
     return faults + [f"dashboard: {name} is counted and not shown" for name in sorted(unseen)]
 
 
+# ---------------------------------------------------------------------------- what the documents say to type
+
+# Of the command line itself, not of a service's API.
+CLI_ONLY = {("ecr", "get-login-password"), ("configure", "export-credentials"), ("cloudformation", "wait")}
+CLI_NAMES = {("sns", "subscribe"): {"notification-endpoint"}}
+CLI_OPTIONS = {"query", "output", "region", "profile", "cli-binary-format", "no-cli-pager", "max-items"}
+FENCE = re.compile(r"^( *)```sh\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`]+)`")
+COMMAND = re.compile(r"\baws ([a-z0-9-]+) ([a-z0-9-]+)([^\n|;&>()]*)")
+# Quoted words may hold whatever ends a command, or looks like an option.
+QUOTED = re.compile(r"""'[^']*'|"\$\([^"]*\)"|"[^"$]*\$?[^"]*\"""")
+
+
+def commands(text: str) -> list[tuple[str, str, str]]:
+    """The calls of `aws` in the blocks and in the lines of a document."""
+    lines = [line for _, block in FENCE.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    lines += [span.replace("\n", " ") for span in INLINE.findall(FENCE.sub("", text))]
+    return [command for line in lines for command in COMMAND.findall(re.sub(" +", " ", QUOTED.sub("X", line)))]
+
+
+def wrong_commands(document: Path) -> list[str]:
+    """Shell that does not parse, and calls of `aws` that it does not have."""
+    faults, text = [], document.read_text()
+    for indent, block in FENCE.findall(text):
+        script = "\n".join(line.removeprefix(indent) for line in block.splitlines())
+        parsed = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=10)
+        if parsed.returncode != 0:
+            faults.append(f"{document.name}: {parsed.stderr.strip()} in\n{script}")
+    session = botocore.session.get_session()
+    for service, operation, rest in commands(text):
+        if (service, operation) in CLI_ONLY:
+            continue
+        try:
+            model = session.get_service_model(service)
+        except UnknownServiceError:
+            faults.append(f"{document.name}: aws has no service {service}")
+            continue
+        names = {xform_name(name, "-"): name for name in model.operation_names}
+        if operation not in names:
+            faults.append(f"{document.name}: aws {service} has no {operation}")
+            continue
+        shape = model.operation_model(names[operation]).input_shape
+        options = {xform_name(name, "-") for name in (shape.members if shape else {})} | CLI_OPTIONS
+        options |= CLI_NAMES.get((service, operation), set())
+        spoken = re.findall(r"--([a-z0-9-]+)", rest)
+        for option in spoken:
+            if option not in options and option.removeprefix("no-") not in options:
+                faults.append(f"{document.name}: aws {service} {operation} has no --{option}")
+        required = {xform_name(name, "-") for name in (shape.required_members if shape else [])} - {"outfile"}
+        # Where it is only named, it need not be whole.
+        for option in sorted(required - set(spoken)) if spoken else []:
+            faults.append(f"{document.name}: aws {service} {operation} needs --{option}")
+    return faults
+
+
 def wrong_exports(template: dict) -> list[str]:
     named = re.findall(r"^ +\[(\w+)\]=", STACK_ENV.read_text(), re.MULTILINE)
     return [f"{STACK_ENV.name}: there is no output {name}" for name in named if name not in template["Outputs"]]
 
 
 def check(template: dict, expanded: dict) -> list[str]:
-    faults = wrong_exports(template) + wrong_logs(expanded) + wrong_filters(template, expanded)
+    faults = [fault for document in (OPERATE, DEPLOY) for fault in wrong_commands(document)]
+    faults += wrong_exports(template) + wrong_logs(expanded) + wrong_filters(template, expanded)
     faults += wrong_alarms(expanded) + wrong_dashboard(expanded)
     count = len(of_type(expanded, "AWS::CloudWatch::Alarm"))
     print(f"    {count} alarms, {len(own_metrics(expanded))} metrics of our own, {len(widgets(expanded))} charts")
