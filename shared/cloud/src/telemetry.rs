@@ -8,9 +8,12 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::util::SubscriberInitExt;
 
+/// What says how much is logged.
+pub const LEVELS: &str = "AWO_LOG";
+
 /// Starts logging. Starting it twice does nothing.
 pub fn start() {
-    let filter = EnvFilter::try_from_env("AWO_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env(LEVELS).unwrap_or_else(|_| EnvFilter::new("info"));
     drop(lines(std::io::stderr, filter).try_init());
 }
 
@@ -58,7 +61,7 @@ mod tests {
         let lines = lines(move || writer.clone(), EnvFilter::new("info"));
         tracing::subscriber::with_default(lines, || {
             let none: Option<&str> = None;
-            tracing::error!(failed = 3, code = ?Value::Null, none, "it \"broke\"");
+            tracing::error!(failed = 3, code = ?Some(1), none, "it \"broke\"");
             tracing::debug!("not told");
         });
         let written = kept.0.lock().unwrap().clone();
@@ -69,7 +72,7 @@ mod tests {
             "level": "ERROR",
             "message": "it \"broke\"",
             "failed": 3,
-            "code": "Null",
+            "code": "Some(1)",
             "target": "awo_cloud::telemetry::tests",
         });
         assert_eq!(line, wanted);
