@@ -1,13 +1,14 @@
 # The cloud: building, checking and deploying it. Included by the Makefile.
 
-ARCH ?= x86_64
+ARCH ?= arm64
 STACK ?= awo
 IMAGE_TAG ?= latest
 DEPLOY_VENV := .venv
 DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
-# An x86-64 machine builds for itself; anything else needs the cross compiler that comes with
+# A Linux machine builds for its own kind; anything else needs the cross compiler that comes with
 # cargo-lambda.
-LAMBDA_TARGET := $(if $(filter arm64,$(ARCH)),--arm64,$(if $(filter x86_64,$(shell uname -m)),--compiler cargo,--x86-64))
+MACHINE := $(shell uname -s)/$(patsubst aarch64,arm64,$(shell uname -m))
+LAMBDA_TARGET := $(if $(filter Linux/$(ARCH),$(MACHINE)),--compiler cargo,$(if $(filter arm64,$(ARCH)),--arm64,--x86-64))
 # By the names that they have: a folder of routes may be called as what they stand on.
 FUNCTION_MANIFESTS := $(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml))
 FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--package \1/p' $(FUNCTION_MANIFESTS))
@@ -15,18 +16,24 @@ FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--pa
 check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
 	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
 
-build: $(DEPLOY_VENV)/tools/.ready ## Build the functions for the cloud (ARCH=x86_64 or arm64)
+build: $(DEPLOY_VENV)/tools/.ready ## Build the functions for the cloud (ARCH=arm64 or x86_64)
 	PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" cargo lambda build --release --locked $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
 
-deploy: build ## Deploy to AWS with your credentials (STACK=awo, ARCH=x86_64 or arm64)
+deploy: build ## Deploy to AWS with your credentials (STACK=awo, ARCH=arm64 or x86_64)
 	$(DEPLOY_TOOLS)/sam deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
 
-image: ## Build the image of runs and push it to the stack's repository (needs docker and aws)
+# For `eval "$(make --silent stack-env)"`: then `awo admin` works on the stack, and `awo` calls it.
+stack-env: ## Print the settings of awo and of operate.md's commands for the stack STACK (needs aws)
+	@aws cloudformation describe-stacks --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
+		--output text | infra/stack-env.sh $(STACK)
+
+image: ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES)
 	@set -e; \
 	repository=$$(aws cloudformation describe-stacks --stack-name $(STACK) \
 		--query "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue" --output text); \
 	aws ecr get-login-password | docker login --username AWS --password-stdin "$${repository%%/*}"; \
 	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
+		$(if $(IMAGE_AGENTS),--build-arg AGENTS='$(IMAGE_AGENTS)') $(if $(IMAGE_PACKAGES),--build-arg PACKAGES='$(IMAGE_PACKAGES)') \
 		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
 
 # Environments apart: the tools and the stand-in want different versions of one library, and the
@@ -39,4 +46,4 @@ $(DEPLOY_VENV)/%/.ready:
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
-.PHONY: check-deploy build deploy image
+.PHONY: check-deploy build deploy stack-env image

@@ -24,6 +24,8 @@ from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
+import check_operation
+
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "template.yaml"
 REGION = "us-east-1"
@@ -47,7 +49,8 @@ TABLE_ACTIONS = {f"dynamodb:{name}Item" for name in ("Get", "Put", "Update", "De
 }
 # The fallback stands twice: its routes are more than one function's policy has room for.
 OTHER_FALLBACK = "FallbackOfEnvelope"
-AWS_MANAGED = {"AWSLambdaBasicExecutionRole"}
+# The second sends traces, and may do nothing else.
+AWS_MANAGED = {"AWSLambdaBasicExecutionRole", "AWSXrayWriteOnlyAccess"}
 # CloudFormation's and Lambda's.
 MAX_RESOURCES = 500
 MAX_TEMPLATE_BYTES = 1_000_000
@@ -329,7 +332,7 @@ def check() -> list[str]:
         # W: of the expansion's own making, such as a Sub without a variable.
         faults += lint("cfn-lint, expanded", [str(tools / "cfn-lint"), "-t", str(path), "-i", "W", "-r", REGION])
     faults += dangling(expanded) + wrong_programs(template) + wrong_variables(expanded)
-    faults += wrong_permissions(expanded)
+    faults += wrong_permissions(expanded) + check_operation.check(template, expanded)
     print("    routes:")
     for path, method, program in routes(template):
         print(f"      {method:<5} {path:<40} {program}")

@@ -16,6 +16,8 @@ What it cannot do, and what shows it instead:
   rule's target is invoked.
 - It streams nothing: routes that do are deployed as ordinary ones here, and spine.py takes the head
   of their answers off the body, as the real gateway would. The wires of streaming are linted only.
+- Alarms over more than one metric it refuses, and it draws no dashboard, counts nothing out of logs and
+  traces nothing: those alarms are left out, the rest is linted (check_operation.py).
 - No TLS, no throttling, no 29 s limit at its gateway: linted only.
 - Condition keys of DynamoDB items (LeadingKeys) are not known to its IAM: linted only.
 """
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import socket
 import subprocess
@@ -156,6 +159,9 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
         for event in properties.get("Events", {}).values():
             event["Properties"].pop("ResponseTransferMode", None)
+    alarms = [name for name, r in template["Resources"].items() if "Metrics" in r.get("Properties", {})]
+    for name in alarms:
+        del template["Resources"][name]
     # CloudFormation reads `~1` as a slash, and the stand-in does not.
     api = template["Resources"]["Api"]["Properties"]
     api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]
@@ -191,6 +197,8 @@ class Stack:
 def deploy(cloud: Cloud, template: dict) -> Stack:
     formation = cloud.client("cloudformation")
     parameters = {
+        # Of this machine, which the functions were built for.
+        "Architecture": "arm64" if platform.machine() in ("aarch64", "arm64") else "x86_64",
         "SubnetIds": ",".join(SUBNETS),
         "SecurityGroupIds": ",".join(SECURITY_GROUPS),
         "FileSystemId": FILE_SYSTEM,

@@ -1,17 +1,80 @@
 //! Logs: JSON lines on standard error, `AWO_LOG` says how much (default `info`).
+//!
+//! A line has its message and its fields at the top. The deployment counts lines by them
+//! (`template.yaml`, metric filters), so a nested one would be counted by nobody.
 
+use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// What says how much is logged.
+pub const LEVELS: &str = "AWO_LOG";
 
 /// Starts logging. Starting it twice does nothing.
 pub fn start() {
-    let filter = EnvFilter::try_from_env("AWO_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let started = tracing_subscriber::fmt()
+    let filter = EnvFilter::try_from_env(LEVELS).unwrap_or_else(|_| EnvFilter::new("info"));
+    drop(lines(std::io::stderr, filter).try_init());
+}
+
+fn lines<W>(writer: W, filter: EnvFilter) -> impl Subscriber + Send + Sync
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .try_init();
-    drop(started);
+        .with_writer(writer)
+        .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// What was written.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_look_for_them() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = lines(move || writer.clone(), EnvFilter::new("info"));
+        tracing::subscriber::with_default(lines, || {
+            let none: Option<&str> = None;
+            tracing::error!(failed = 3, code = ?Some(1), none, "it \"broke\"");
+            tracing::debug!("not told");
+        });
+        let written = kept.0.lock().unwrap().clone();
+        let mut line: Value = serde_json::from_slice(&written).unwrap();
+        assert!(line["timestamp"].take().is_string());
+        let wanted = json!({
+            "timestamp": null,
+            "level": "ERROR",
+            "message": "it \"broke\"",
+            "failed": 3,
+            "code": "Some(1)",
+            "target": "awo_cloud::telemetry::tests",
+        });
+        assert_eq!(line, wanted);
+    }
 }

@@ -163,7 +163,11 @@ impl Endings {
                 leased: true,
             };
             if self.store.end_run(org, &seen, &ending, now).await? {
-                tracing::warn!(run = %run.run_id, end = ?ending.end, "ended a run that could not end itself");
+                let code = ending
+                    .end
+                    .error()
+                    .map(|error| tracing::field::debug(error.code));
+                tracing::warn!(run = %run.run_id, code, end = ?ending.end, "ended a run that could not end itself");
                 self.tell_parent(org, &order, now).await;
                 return Ok(());
             }
