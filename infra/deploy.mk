@@ -39,8 +39,10 @@ deploy: sam-build ## Deploy to AWS with your credentials; asks about everything 
 		--config-file '$(abspath $(ANSWERS))' --capabilities CAPABILITY_IAM --resolve-s3 \
 		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
 
-package: sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
+bucket:
 	@if [ -z '$(BUCKET)' ]; then echo 'make package BUCKET=name: which bucket shall the functions go to?' >&2; exit 1; fi
+
+package: bucket sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
 	$(DEPLOY_TOOLS)/sam package --s3-bucket '$(BUCKET)' --output-template-file target/packaged.yaml
 	@echo 'target/packaged.yaml can be deployed by anybody who may read that bucket.'
 
@@ -62,4 +64,4 @@ $(DEPLOY_VENV)/%/.ready:
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
-.PHONY: check-deploy build sam-build package deploy image
+.PHONY: check-deploy build sam-build bucket package deploy image

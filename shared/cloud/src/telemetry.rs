@@ -2,9 +2,12 @@
 
 use tracing_subscriber::EnvFilter;
 
+/// What says how much is logged.
+pub const LEVELS: &str = "AWO_LOG";
+
 /// Starts logging. Starting it twice does nothing.
 pub fn start() {
-    let filter = EnvFilter::try_from_env("AWO_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_env(LEVELS).unwrap_or_else(|_| EnvFilter::new("info"));
     let started = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
