@@ -16,11 +16,36 @@ FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--pa
 check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
 	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
 
-build: $(DEPLOY_VENV)/tools/.ready ## Build the functions for the cloud (ARCH=arm64 or x86_64)
-	PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" cargo lambda build --release --locked $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
+# What says that the functions in target/lambda are those of these sources, as they are released.
+BUILT := target/lambda/.built-$(ARCH)
+FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json
 
-deploy: build ## Deploy to AWS with your credentials (STACK=awo, ARCH=arm64 or x86_64)
-	$(DEPLOY_TOOLS)/sam deploy --stack-name $(STACK) --parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
+build: $(BUILT) ## Build the functions for the cloud (ARCH=arm64 or x86_64)
+
+$(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
+	@rm -f target/lambda/.built-*
+	PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" cargo lambda build --release --locked $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
+	@touch '$@'
+
+sam-build: $(BUILT)
+	ARCH=$(ARCH) $(DEPLOY_TOOLS)/sam build --parameter-overrides Architecture=$(ARCH)
+
+# What somebody has answered once for a stack; kept beside the stack's name, not in git.
+ANSWERS := .local/deploy/$(STACK).toml
+
+deploy: sam-build ## Deploy to AWS with your credentials; asks about everything the first time (STACK=awo, ARCH=…)
+	@mkdir -p '$(dir $(ANSWERS))'; [ -e '$(ANSWERS)' ] || echo 'version = 0.1' > '$(ANSWERS)'
+	@if ! grep -q stack_name '$(ANSWERS)'; then guided=--guided; fi; \
+	set -x; $(DEPLOY_TOOLS)/sam deploy --stack-name '$(STACK)' $$guided \
+		--config-file '$(abspath $(ANSWERS))' --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --resolve-s3 --no-fail-on-empty-changeset \
+		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
+
+bucket:
+	@if [ -z '$(BUCKET)' ]; then echo 'make package BUCKET=name: which bucket shall the functions go to?' >&2; exit 1; fi
+
+package: bucket sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
+	$(DEPLOY_TOOLS)/sam package --s3-bucket '$(BUCKET)' --output-template-file target/packaged.yaml
+	@echo 'target/packaged.yaml can be deployed by anybody who may read that bucket.'
 
 # For `eval "$(make --silent stack-env)"`: then `awo admin` works on the stack, and `awo` calls it.
 stack-env: ## Print the settings of awo and of operate.md's commands for the stack STACK (needs aws)
@@ -46,4 +71,4 @@ $(DEPLOY_VENV)/%/.ready:
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
-.PHONY: check-deploy build deploy stack-env image
+.PHONY: check-deploy build sam-build bucket package deploy stack-env image

@@ -2,7 +2,8 @@
 
   lint    template.yaml and what it expands to (check_template.py)
   build   every function as it is deployed, and the programs that the next step needs
-  deploy  template.yaml to a stand-in for AWS on loopback, and one work order through it
+  deploy  what `sam build` makes of template.yaml to a stand-in for AWS on loopback, and through it
+          whole runs, a webhook's delivery, every operation, and answers that stream
 
 `--only STEP` runs one of them. Nothing here needs a credential or sends anything off this
 machine, except that the build fetches crates that are not there yet.
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -26,8 +28,11 @@ import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
 import operations  # noqa: E402
+import receiver  # noqa: E402
 import spine  # noqa: E402
 import stops  # noqa: E402
+import streaming  # noqa: E402
+import webhooks  # noqa: E402
 from processes import tail  # noqa: E402
 from progress import CheckFailed, expect, say, step  # noqa: E402
 
@@ -66,14 +71,18 @@ def cargo(*arguments: str) -> None:
 def packages() -> list[str]:
     """The packages that hold functions, as cargo's arguments."""
     manifests = sorted(ROOT.glob("functions/*/Cargo.toml"))
-    names = [f"awo-{manifest.parent.name}" for manifest in manifests if manifest.parent.name != "runner"]
-    return [argument for name in names for argument in ("--package", name)]
+    # By the names that they have: a folder of routes may be called as what they stand on.
+    told = [tomllib.loads(manifest.read_text()) for manifest in manifests if manifest.parent.name != "runner"]
+    return [argument for of in told for argument in ("--package", of["package"]["name"])]
 
 
 def build() -> None:
     # One build for all functions: what they share is compiled once. `--compiler cargo` builds
     # for this machine without a cross compiler. Whole-program optimization of every one of them
     # would take most of an hour, so only one is built as all are released.
+    # What was built as it is released is there no more: `make build` has to know.
+    for stamp in FUNCTIONS.glob(".built-*"):
+        stamp.unlink()
     output = ["--lambda-dir", str(FUNCTIONS)]
     for_this_machine = ["--locked", "--compiler", "cargo", *output]
     cargo("lambda", "build", "--profile", "deploy-check", *for_this_machine, *packages())
@@ -124,33 +133,54 @@ def program(name: str) -> Path:
 
 def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> None:
     door = cluster.Door()
+    say("what this stand-in cannot do, and what shows it instead:")
+    for what, shown in cloud.NOT_HERE.items():
+        say(f"  {what}: {shown}")
+    say(f"  functions that stream: {', '.join(sorted(streaming.streaming_programs()))}")
+    with step("sam build"):
+        built = cloud.build(stand_in, TOOLS / "sam", scratch)
     with step("package"):
-        packaged = cloud.package(stand_in, TOOLS / "sam", scratch)
+        packaged = cloud.package(stand_in, TOOLS / "sam", built, scratch)
     with step("deploy template.yaml"):
         stack = cloud.deploy(stand_in, cloud.for_this_machine(packaged, stand_in.url, door.url))
         cloud.complete_api(stack, check_template.expand(check_template.load()))
         say(f"  {stack.outputs['ApiUrl']} is {stack.api} here")
     root = os.geteuid() == 0
-    with cluster.cluster(programs["local-ecs"], programs["runner"], stack, door, scratch, root):
+    at_work = cluster.cluster(programs["local-ecs"], programs["runner"], stack, door, scratch, root)
+    with at_work, receiver.receiver(scratch) as heard:
         with step("a customer"):
             client = spine.customer(programs["awo"], stack)
-        with step("what must be refused"):
-            spine.refuses_what_it_must(client)
-        origin = spine.origin(scratch)
-        with step("one work order"):
-            spine.succeeds(client, origin)
-        with step("one that cannot be cloned"):
-            spine.fails_alone(client)
-        with step("stopping and starting again"):
-            stops.stops(client, origin, stack, door)
-        with step("every other operation"):
-            operations.answer(client)
-        with step("one whose messages are lost"):
-            spine.heals(client, origin, stack, door)
-        with step("the roles"):
-            spine.roles_hold(client, stack)
+        at_the_service(client, spine.origin(scratch), stack, door, heard, scratch)
         expect(not door.denied, f"refused by the roles: {door.denied}")
         say(f"calls of ECS, each asked of IAM: {dict(door.calls)}")
+
+
+def at_the_service(
+    client: spine.Client,
+    origin: Path,
+    stack: cloud.Stack,
+    door: cluster.Door,
+    heard: receiver.Receiver,
+    scratch: Path,
+) -> None:
+    with step("what must be refused"):
+        spine.refuses_what_it_must(client)
+    with step("one work order"):
+        spine.succeeds(client, origin)
+    with step("one that cannot be cloned"):
+        spine.fails_alone(client)
+    with step("stopping and starting again"):
+        stops.stops(client, origin, stack, door)
+    with step("every other operation"):
+        operations.answer(client)
+    with step("a webhook"):
+        webhook = webhooks.delivers(client, origin, stack, heard)
+    with step("answers that stream"):
+        streaming.streams(streaming.Scene(client, stack, origin, heard, webhook, FUNCTIONS, scratch))
+    with step("one whose messages are lost"):
+        spine.heals(client, origin, stack, door)
+    with step("the roles"):
+        spine.roles_hold(client, stack)
 
 
 def main() -> int:

@@ -5,7 +5,8 @@ that dangle inside SAM's `Policies` and `Events`. So it is expanded as CloudForm
 expand it, and every reference of the result is resolved here. Then the rules that this
 deployment keeps: which variables a function sees, what a role may do, what a stack may hold.
 
-Routes are compared with the code's route table by a test in Rust; here they are printed.
+Routes are those of docs/openapi.json; with the code's own table, and variables with what each
+function reads, they are compared by tests in Rust.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ REGION = "us-east-1"
 # webhooks would let one call what listens beside a function, and an endpoint would send calls with
 # a role's signature to somebody else.
 LOCAL_ONLY = re.compile(
-    r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_WEBHOOK_(ALLOW_LOOPBACK|CA_FILE|RETRY_DELAYS_MS)|AWS_ENDPOINT_URL.*)$"
+    r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_GITHUB_API_URL|AWO_(ANTHROPIC|OPENAI)_BASE_URL"
+    r"|AWO_WEBHOOK_(ALLOW_LOOPBACK|CA_FILE|NAME_SERVER|RETRY_DELAYS_MS)|AWS_ENDPOINT_URL.*)$"
 )
 # Actions that IAM cannot bind to a resource, with why that does no harm.
 UNBOUND_ACTIONS = {
@@ -157,15 +159,6 @@ def programs() -> set[str]:
     return names
 
 
-def variables_of_the_code() -> set[str]:
-    """The settings that code outside the stand-ins names."""
-    names: set[str] = set()
-    for folder in ("shared", "functions"):
-        for source in (ROOT / folder).rglob("*.rs"):
-            names |= set(re.findall(r'"(AWO_[A-Z_]+)"', source.read_text()))
-    return names
-
-
 def wrong_programs(template: dict) -> list[str]:
     faults = []
     named = Counter()
@@ -188,22 +181,21 @@ def wrong_programs(template: dict) -> list[str]:
 
 
 def wrong_variables(expanded: dict) -> list[str]:
-    known = variables_of_the_code()
-    faults = []
-    for name, properties in of_type(expanded, "AWS::Lambda::Function").items():
-        for variable in properties.get("Environment", {}).get("Variables", {}):
-            if LOCAL_ONLY.match(variable):
-                faults.append(f"{name}: {variable} is for one machine only")
-            elif variable not in known:
-                faults.append(f"{name}: no code reads {variable}")
+    """What is for one machine only. That each function is told what it reads, and nothing else, is
+    compared with the code by a test in Rust."""
+    told = {
+        name: properties.get("Environment", {}).get("Variables", {})
+        for name, properties in of_type(expanded, "AWS::Lambda::Function").items()
+    }
     for name, properties in of_type(expanded, "AWS::ECS::TaskDefinition").items():
-        for container in properties["ContainerDefinitions"]:
-            for variable in container.get("Environment", []):
-                if LOCAL_ONLY.match(variable["Name"]):
-                    faults.append(f"{name}: {variable['Name']} is for one machine only")
-                elif variable["Name"] not in known:
-                    faults.append(f"{name}: no code reads {variable['Name']}")
-    return faults
+        containers = properties["ContainerDefinitions"]
+        told[name] = [variable["Name"] for of in containers for variable in of.get("Environment", [])]
+    return [
+        f"{name}: {variable} is for one machine only"
+        for name, variables in told.items()
+        for variable in variables
+        if LOCAL_ONLY.match(variable)
+    ]
 
 
 # ---------------------------------------------------------------------------- permissions
@@ -270,6 +262,20 @@ def routes(template: dict) -> list[tuple[str, str, str]]:
     return sorted(found)
 
 
+def wrong_routes(template: dict) -> list[str]:
+    """What clients are told that they can call is what the gateway takes."""
+    document = json.loads((ROOT / "docs/openapi.json").read_text())
+    documented = {(path, method.upper()) for path, methods in document["paths"].items() for method in methods}
+    # The runners' own API is nobody else's; HEAD is GET without a body, and ANY is the fallback's.
+    served = {
+        (path, method)
+        for path, method, _ in routes(template)
+        if not path.startswith("/control/") and method not in ("ANY", "HEAD")
+    }
+    missing = [f"{method} {path}: documented, and no function serves it" for path, method in documented - served]
+    return sorted(missing) + [f"{method} {path}: not documented" for path, method in sorted(served - documented)]
+
+
 def function_policy_bytes(expanded: dict) -> Counter:
     """Lambda keeps a function's permissions as one document with a limit. What its statements
     come to with names of a real stack's length."""
@@ -294,6 +300,8 @@ def function_policy_bytes(expanded: dict) -> Counter:
 def too_large(expanded: dict) -> list[str]:
     faults = []
     count, size = len(expanded["Resources"]), len(json.dumps(expanded, separators=(",", ":")))
+    functions_and_roles = [len(of_type(expanded, f"AWS::{kind}")) for kind in ("Lambda::Function", "IAM::Role")]
+    print("    {} functions, {} roles".format(*functions_and_roles))
     print(f"    {count} resources of {MAX_RESOURCES}, {size} bytes of {MAX_TEMPLATE_BYTES} after expansion")
     if count > MAX_RESOURCES:
         faults.append(f"{count} resources; a stack holds {MAX_RESOURCES}")
@@ -332,7 +340,7 @@ def check() -> list[str]:
         # W: of the expansion's own making, such as a Sub without a variable.
         faults += lint("cfn-lint, expanded", [str(tools / "cfn-lint"), "-t", str(path), "-i", "W", "-r", REGION])
     faults += dangling(expanded) + wrong_programs(template) + wrong_variables(expanded)
-    faults += wrong_permissions(expanded) + check_operation.check(template, expanded)
+    faults += wrong_permissions(expanded) + wrong_routes(template) + check_operation.check(template, expanded)
     print("    routes:")
     for path, method, program in routes(template):
         print(f"      {method:<5} {path:<40} {program}")

@@ -6,24 +6,12 @@ SQS with its mapping to Lambda, EventBridge, IAM and Secrets Manager. With AUTH 
 call of a function against the function's own role, so a permission that is missing in the
 template fails here as it would in the cloud.
 
-What it cannot do, and what shows it instead:
-- ECS starts no process: functions are pointed at our own cluster (cluster.py), and a door before
-  it checks the roles' ECS permissions.
-- Its import of an API passes over ANY methods: they are added by its API, from what the template
-  expands to. Gateway responses it passes over as well: linted only.
-- EIP and NAT gateways are not there: the stack is given subnets; the network is linted only.
-- It takes no events of `aws.ecs`, as AWS takes none: its matcher is asked about the rule, and the
-  rule's target is invoked.
-- It streams nothing: routes that do are deployed as ordinary ones here, and spine.py takes the head
-  of their answers off the body, as the real gateway would. The wires of streaming are linted only.
-- Alarms over more than one metric it refuses, and it draws no dashboard, counts nothing out of logs and
-  traces nothing: those alarms are left out, the rest is linted (check_operation.py).
-- No TLS, no throttling, no 29 s limit at its gateway: linted only.
-- Condition keys of DynamoDB items (LeadingKeys) are not known to its IAM: linted only.
+What it cannot do stands in NOT_HERE, which the check prints.
 """
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import platform
@@ -52,11 +40,27 @@ TEMPLATE_KEY = "template.json"
 # The stand-in treats this key as the account's root; functions get keys of their roles.
 ROOT_KEY = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 START_SECONDS = 60
-PACKAGE_SECONDS = 300
+SAM_SECONDS = 300
 DEPLOY_SECONDS = 120
 SUBNETS = ["subnet-0a", "subnet-0b"]
 SECURITY_GROUPS = ["sg-0a"]
 FILE_SYSTEM = "fs-0123456789abcdef0"
+
+# What the stand-in cannot do, and what shows it instead.
+NOT_HERE = {
+    "response streaming": "the functions that stream are deployed as ordinary ones, and run once more as they were "
+    "built under a stand-in for Lambda's Runtime API that takes answers in pieces (streaming.py)",
+    "ECS that starts processes": "our own cluster (cluster.py), before it a door that asks IAM about each call",
+    "EFS": "our own, behind the same door",
+    "events of `aws.ecs`, which AWS takes from nobody either": "its matcher is asked about the rule, and the "
+    "rule's target is invoked",
+    "ANY methods, when it imports an API": "added by its API, from what the template expands to",
+    "gateway responses, TLS, throttling, the 29 s of its gateway": "linted only",
+    "alarms over several metrics": "left out; linted, and compared with the runbook (check_operation.py)",
+    "dashboards, numbers out of logs, traces": "linted, and compared with the code (check_operation.py)",
+    "EIP and NAT gateways": "the stack is given subnets; the network is linted only",
+    "conditions on the keys of items (LeadingKeys)": "linted, and compared with what the code asks for (make test)",
+}
 
 
 def free_port() -> int:
@@ -120,23 +124,46 @@ def ministack(python: Path, scratch: Path):
 # ---------------------------------------------------------------------------- deployment
 
 
-def package(cloud: Cloud, sam: Path, scratch: Path) -> dict:
-    """The template as `sam deploy` would send it: with the programs uploaded, and their places
-    instead of CodeUri's folders."""
-    cloud.client("s3").create_bucket(Bucket=BUCKET)
-    packaged = scratch / "packaged.yaml"
+def sam(program: Path, cloud: Cloud, scratch: Path, *arguments: str) -> None:
     environment = {
         "PATH": os.environ.get("PATH", ""),
         "HOME": str(scratch),
         "AWS_ENDPOINT_URL": cloud.url,
         "AWS_DEFAULT_REGION": REGION,
         "SAM_CLI_TELEMETRY": "0",
+        # What is built is taken as it is.
+        "AWO_BUILT": "1",
         **ROOT_KEY,
     }
-    command = [str(sam), "package", "--no-progressbar", "--s3-bucket", BUCKET]
-    command += ["--template-file", str(check_template.TEMPLATE), "--output-template-file", str(packaged)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PACKAGE_SECONDS)
-    expect(done.returncode == 0, f"sam package: {done.stdout}{done.stderr}")
+    command = [str(program), *arguments]
+    root = check_template.ROOT
+    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SAM_SECONDS)
+    expect(done.returncode == 0, f"sam {arguments[0]}: {done.stdout[-4000:]}{done.stderr[-4000:]}")
+
+
+def build(cloud: Cloud, program: Path, scratch: Path) -> Path:
+    """`sam build`, whose output is what is deployed: its template, with a folder for each function
+    that holds that function's program and nothing else."""
+    built = scratch / "built"
+    sam(program, cloud, scratch, "build", "--template-file", str(check_template.TEMPLATE), "--build-dir", str(built))
+    count = 0
+    for name, properties in check_template.functions(check_template.load()).items():
+        bootstrap = check_template.ROOT / properties["CodeUri"] / "bootstrap"
+        found = [path.name for path in (built / name).iterdir()]
+        expect(found == ["bootstrap"], f"sam build made {found} of {name}")
+        expect(filecmp.cmp(bootstrap, built / name / "bootstrap", False), f"sam build made another program of {name}")
+        count += 1
+    say(f"  {count} functions built by SAM")
+    return built / "template.yaml"
+
+
+def package(cloud: Cloud, program: Path, built: Path, scratch: Path) -> dict:
+    """The template as `sam deploy` would send it: with the programs uploaded, and their places
+    instead of CodeUri's folders."""
+    cloud.client("s3").create_bucket(Bucket=BUCKET)
+    packaged = scratch / "packaged.yaml"
+    where = ["--template-file", str(built), "--output-template-file", str(packaged)]
+    sam(program, cloud, scratch, "package", "--no-progressbar", "--s3-bucket", BUCKET, *where)
     objects = cloud.client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]
     say(f"  {len(objects)} packages, {sum(o['Size'] for o in objects) / 1e6:.1f} MB zipped")
     return yaml_parse(packaged.read_text())

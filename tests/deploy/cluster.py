@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -171,10 +172,12 @@ def allowed(stack: Stack, policies: list[dict], action: str, resource: str, cont
     return all(result["EvalDecision"] == "allowed" for result in answer["EvaluationResults"])
 
 
-def holds(operator: str, keys: dict[str, str], context: dict[str, str]) -> bool:
-    """Only the operators that the template uses for ECS; any other does not hold."""
+def holds(operator: str, keys: dict[str, str | list[str]], context: dict[str, str]) -> bool:
+    """Only the operators that the template uses, for calls of one item; any other does not hold."""
+    if operator == "ForAllValues:StringLike":
+        # Without a key it would hold of every call; nobody asks here without saying whose item it is.
+        return all(key in context and any(fnmatchcase(context[key], of) for of in keys[key]) for key in keys)
     return operator in ("ArnEquals", "StringEquals") and all(context.get(key) == keys[key] for key in keys)
-
 
 # ---------------------------------------------------------------------------- the cluster
 

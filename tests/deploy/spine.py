@@ -309,6 +309,10 @@ def roles_hold(client: Client, stack: Stack) -> None:
     others = f"arn:aws:ecs:{REGION}:000000000000:task/other/0123"
     ledger = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['LedgerTable']}"
     work = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['WorkTable']}"
+    settings = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['SettingsTable']}"
+    deliveries = f"arn:aws:dynamodb:{REGION}:000000000000:table/{stack.outputs['DeliveriesTable']}"
+    queue = f"arn:aws:sqs:{REGION}:000000000000:{stack.outputs['DeliveriesQueueUrl'].split('/')[-1]}"
+    of_webhooks = {"dynamodb:LeadingKeys": "org_01k00000000000000000000000#webhook"}
     secret = f"arn:aws:secretsmanager:{REGION}:000000000000:secret:"
     in_cluster = {"ecs:cluster": f"arn:aws:ecs:{REGION}:000000000000:cluster/{stack.outputs['Cluster']}"}
     for may, program, action, resource, context in [
@@ -323,6 +327,14 @@ def roles_hold(client: Client, stack: Stack) -> None:
         (False, "get-run", "dynamodb:GetItem", ledger, {}),
         (True, "control", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),
         (False, "control", "secretsmanager:GetSecretValue", secret + "billing-AbCdEf", {}),
+        (True, "deliver-webhooks", "dynamodb:BatchGetItem", deliveries, {}),
+        (True, "deliver-webhooks", "dynamodb:BatchGetItem", settings, of_webhooks),
+        (False, "deliver-webhooks", "dynamodb:BatchGetItem", settings, {}),
+        (False, "deliver-webhooks", "dynamodb:PutItem", settings, of_webhooks),
+        (False, "deliver-webhooks", "dynamodb:GetItem", work, {}),
+        (True, "test-webhook", "dynamodb:GetItem", settings, of_webhooks),
+        (False, "test-webhook", "dynamodb:PutItem", deliveries, {}),
+        (False, "test-webhook", "sqs:SendMessage", queue, {}),
         (False, "fallback", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),
     ]:
         found = allowed(stack, policies_of(stack, program), action, resource, context)

@@ -112,11 +112,17 @@ impl Settings {
     /// # Errors
     /// A sentence that names the variable.
     pub(crate) fn from_env() -> Result<Settings, String> {
-        let text = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let settings = Settings::read(|name| std::env::var(name).ok());
+        awo_supervisor::forget_variable(c"AWO_NONCE");
+        settings
+    }
+
+    /// Reads an environment; an empty variable counts as unset.
+    fn read(of: impl Fn(&str) -> Option<String> + Copy) -> Result<Settings, String> {
+        let text = |name: &str| of(name).filter(|value| !value.is_empty());
         let required = |name: &str| text(name).ok_or_else(|| format!("{name} must be set"));
         let (control_url, plain_http) = control_url(&required("AWO_CONTROL_URL")?)?;
         let nonce = Nonce::parse(&required("AWO_NONCE")?);
-        awo_supervisor::forget_variable(c"AWO_NONCE");
         let workspace_root = PathBuf::from(required("AWO_WORKSPACE_ROOT")?);
         if !workspace_root.is_absolute() {
             return Err("AWO_WORKSPACE_ROOT must be an absolute path".to_owned());
@@ -208,6 +214,54 @@ mod tests {
         ] {
             assert!(control_url(bad).is_err(), "{bad}");
         }
+    }
+
+    /// For one machine only, and for tests: the cloud has none of them.
+    const ONE_MACHINE: [&str; 4] = [
+        "AWO_ANTHROPIC_BASE_URL",
+        "AWO_GITHUB_API_URL",
+        "AWO_GIT_CA_FILE",
+        "AWO_OPENAI_BASE_URL",
+    ];
+
+    /// A value of a mapping, below CloudFormation's short functions.
+    fn under<'a>(of: &'a serde_norway::Value, name: &str) -> Option<&'a serde_norway::Value> {
+        match of {
+            serde_norway::Value::Tagged(tagged) => under(&tagged.value, name),
+            other => other.get(name),
+        }
+    }
+
+    #[test]
+    fn the_task_is_told_what_the_runner_reads_and_nothing_else() {
+        let template = include_str!("../../../template.yaml");
+        let template: serde_norway::Value = serde_norway::from_str(template).unwrap();
+        let task = under(&template["Resources"]["RunnerTask"], "Properties").unwrap();
+        let container = &task["ContainerDefinitions"][0];
+        let told = container["Environment"].as_sequence().unwrap().iter();
+        let mut told: Vec<&str> = told.map(|of| of["Name"].as_str().unwrap()).collect();
+        // With RunTask comes what is for this task alone.
+        told.push("AWO_NONCE");
+        told.sort_unstable();
+
+        let read = std::cell::RefCell::new(std::collections::BTreeSet::new());
+        let settings = Settings::read(|name| {
+            read.borrow_mut().insert(name.to_owned());
+            let value = match name {
+                "AWO_CONTROL_URL" => "https://api.example.com/live",
+                "AWO_NONCE" => "org_01k00000000000000000000000.run_01k00000000000000000000000.x",
+                "AWO_WORKSPACE_ROOT" | "AWO_KEPT_ROOT" => "/workspaces",
+                "AWO_AGENT_UID" | "AWO_AGENT_GID" => "10001",
+                _ => return None,
+            };
+            Some(value.to_owned())
+        });
+        settings.unwrap();
+        let mut read = read.into_inner();
+        for name in ONE_MACHINE {
+            assert!(read.remove(name), "{name} is read no more");
+        }
+        assert_eq!(read.into_iter().collect::<Vec<_>>(), told);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_http::{HttpFunction, StreamingFunction};
 use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 
-use crate::function::{Registry, event_function, http_function, streaming_http_function};
+use crate::function::{Function, Registry, event_function, http_function, streaming_http_function};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
 /// Time of a function behind the gateway; the gateway itself gives up after 29 s.
@@ -148,38 +148,73 @@ const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
     ),
 ];
 
+/// Those that nobody calls over HTTP.
+const WORKERS: &[(&str, Make<Function>)] = &[
+    ("dispatch-runs", |cloud| {
+        let worker = worker(cloud, dispatch::state, dispatch::handle)?;
+        Ok(event_function(worker))
+    }),
+    ("task-stopped", |cloud| {
+        let worker = worker(cloud, task_stopped::state, task_stopped::handle)?;
+        Ok(event_function(worker))
+    }),
+    ("sweep", |cloud| {
+        Ok(event_function(worker(cloud, sweep::state, sweep::handle)?))
+    }),
+    ("deliver-webhooks", |cloud| {
+        let worker = worker(cloud, deliver::state, deliver::handle)?;
+        Ok(event_function(worker))
+    }),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Http(Make<HttpFunction>),
+    Streaming(Make<StreamingFunction>),
+    Worker(Make<Function>),
+}
+
+/// A function of the product, not made yet.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// Its name, and that of its program.
+    pub name: &'static str,
+    kind: Kind,
+}
+
+impl Program {
+    /// Makes it of what this cloud's environment says, as its program does when it starts.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn register(&self, registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
+        match self.kind {
+            Kind::Http(make) => {
+                registry.register(self.name, http_function(make(cloud)?), HTTP_TIMEOUT);
+            }
+            Kind::Streaming(make) => {
+                let function = streaming_http_function(make(cloud)?);
+                registry.register_streaming(self.name, function, STREAM_TIMEOUT);
+            }
+            Kind::Worker(make) => registry.register(self.name, make(cloud)?, WORKER_TIMEOUT),
+        }
+        Ok(())
+    }
+}
+
+/// Every function.
+pub fn programs() -> impl Iterator<Item = Program> {
+    let of = |name, kind| Program { name, kind };
+    let http = HTTP.iter().map(move |(n, make)| of(n, Kind::Http(*make)));
+    let streaming = (STREAMING.iter()).map(move |(n, make)| of(n, Kind::Streaming(*make)));
+    let workers = (WORKERS.iter()).map(move |(n, make)| of(n, Kind::Worker(*make)));
+    http.chain(streaming).chain(workers)
+}
+
 /// Every function under its name.
 ///
 /// # Errors
 /// When a setting is missing.
 pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
-    for (name, make) in HTTP {
-        registry.register(name, http_function(make(cloud)?), HTTP_TIMEOUT);
-    }
-    for (name, make) in STREAMING {
-        let function = streaming_http_function(make(cloud)?);
-        registry.register_streaming(name, function, STREAM_TIMEOUT);
-    }
-    let workers = [
-        (
-            "dispatch-runs",
-            event_function(worker(cloud, dispatch::state, dispatch::handle)?),
-        ),
-        (
-            "task-stopped",
-            event_function(worker(cloud, task_stopped::state, task_stopped::handle)?),
-        ),
-        (
-            "sweep",
-            event_function(worker(cloud, sweep::state, sweep::handle)?),
-        ),
-        (
-            "deliver-webhooks",
-            event_function(worker(cloud, deliver::state, deliver::handle)?),
-        ),
-    ];
-    for (name, function) in workers {
-        registry.register(name, function, WORKER_TIMEOUT);
-    }
-    Ok(())
+    programs().try_for_each(|program| program.register(registry, cloud))
 }

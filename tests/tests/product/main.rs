@@ -46,6 +46,7 @@ mod template;
 mod templates;
 mod transactions;
 mod usage;
+mod variables;
 mod verification;
 mod webhooks;
 mod whole_runs;

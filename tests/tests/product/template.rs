@@ -6,13 +6,13 @@ use std::path::Path;
 use awo_http::routes::{FALLBACK, ROUTES, Route};
 use aws_sdk_dynamodb::types::KeySchemaElement;
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the repository")
 }
 
-fn template() -> serde_json::Value {
+pub(crate) fn template() -> serde_json::Value {
     let text = std::fs::read_to_string(root().join("template.yaml")).expect("template.yaml");
     let tagged: serde_norway::Value = serde_norway::from_str(&text).expect("YAML");
     serde_json::to_value(untagged(tagged)).expect("JSON")
