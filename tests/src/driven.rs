@@ -7,6 +7,7 @@ use awo_domain::{OrgId, RunId, WorkOrderId};
 use awo_execution::endings::Endings;
 use awo_store::Store;
 use awo_store::lease::Lease;
+use awo_store::places::MaxTasks;
 use awo_store::tally::QueueLimits;
 use serde_json::{Value, json};
 
@@ -48,7 +49,12 @@ impl DrivenRun {
         let (work_order_id, run_id) = (&entry.work_order_id, &entry.run_id);
         let secret = cloud.mint.secret();
         let lease = Lease::of_entry(&service.org, entry, secret.clone(), now);
-        let dispatched = store.dispatch(&queue, entry, &lease, SLOTS, now).await;
+        let max = MaxTasks::new(1_000).expect("at least one");
+        let room = store.room(&service.org, run_id.as_str(), max, now).await;
+        let place = room.expect("a look").place.expect("a place");
+        let dispatched = store
+            .dispatch(&queue, entry, (&lease, &place), SLOTS, now)
+            .await;
         assert_eq!(
             dispatched.expect("a slot"),
             awo_store::dispatch::Dispatched::Yes

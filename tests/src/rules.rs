@@ -76,6 +76,7 @@ async fn query(
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dump {
     items: Vec<(String, String, Value)>,
+    beside: Vec<String>,
 }
 
 impl Dump {
@@ -93,10 +94,8 @@ impl Dump {
                 items.extend(query(client, &table, org, partition).await);
             }
         }
-        let work = cloud
-            .environment
-            .required("AWO_WORK_TABLE")
-            .expect("a table");
+        let work = cloud.environment.required("AWO_WORK_TABLE");
+        let work = work.expect("a table");
         let runs: Vec<String> = items
             .iter()
             .filter(|(pk, ..)| pk == "#run")
@@ -114,7 +113,8 @@ impl Dump {
         for order in orders {
             items.extend(query(client, &work, org, &format!("#{order}#child")).await);
         }
-        Dump { items }
+        let beside = crate::deployment_rules::broken(client, cloud, org).await;
+        Dump { items, beside }
     }
 
     /// The items of a partition, such as `#queue`.
@@ -169,7 +169,7 @@ impl Dump {
     /// What is wrong, if anything.
     #[must_use]
     pub fn broken_rules(&self, max_concurrent: i64) -> Vec<String> {
-        let mut broken = Vec::new();
+        let mut broken = self.beside.clone();
         self.check_tally(max_concurrent, &mut broken);
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);

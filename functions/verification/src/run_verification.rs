@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use awo_cloud::{Cloud, SetupError};
+use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::Error;
 use awo_execution::verifier::Verifier;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
+use awo_store::places::MaxTasks;
 
 use crate::asked::{look_up, read_names, read_request};
 use crate::shape::VerificationResultShape;
@@ -15,6 +16,7 @@ use crate::shape::VerificationResultShape;
 struct State {
     store: Store,
     verifier: Verifier,
+    max_tasks: MaxTasks,
 }
 
 /// The function `run-verification`.
@@ -25,6 +27,7 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
     let state = State {
         store: cloud.store()?,
         verifier: Verifier::new(cloud)?,
+        max_tasks: settings::max_tasks(&cloud.environment)?,
     };
     StreamingFunction::keyed(cloud, &routes::RUN_VERIFICATION, state, handle)
 }
@@ -35,7 +38,8 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     let known = look_up(&state.store, call.org(), &named).await?;
     let request = read_request(call.object()?, &known)?;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
-    let verification = Box::pin(state.verifier.begin(call.org(), request)).await?;
+    let begun = (state.verifier).begin(call.org(), request, state.max_tasks);
+    let verification = Box::pin(begun).await?;
     Ok(Reply::late(async move {
         let result = state.verifier.result(&verification).await?;
         Answer::ok(VerificationResultShape::from(result))

@@ -105,17 +105,20 @@ impl State {
             dispatcher.fill_slots_before(org, &ours).await?;
             return Ok(None);
         }
+        let task_place = match first {
+            true => dispatcher.place(org, run_id, call.now).await?,
+            false => None,
+        };
         let secret = dispatcher.mint.secret();
         let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
-        let (place, status) = match first {
-            true => (
-                Place::Slot {
-                    lease: &lease,
-                    queue: &queue,
-                },
-                RunStatus::Building,
-            ),
-            false => (Place::Queue, RunStatus::Queued),
+        let slot = |place| Place::Slot {
+            lease: &lease,
+            place,
+            queue: &queue,
+        };
+        let (place, status) = match &task_place {
+            Some(place) => (slot(place), RunStatus::Building),
+            None => (Place::Queue, RunStatus::Queued),
         };
         let answer = Answer::created(StartedRunShape {
             run_id,
@@ -137,18 +140,17 @@ impl State {
             .store
             .start_run(&new, &place, dispatcher.limits, remembered)
             .await?;
-        match (started, first) {
-            (Started::Changed, _) => Ok(None),
-            (Started::Replayed(first), _) => Ok(Some(Answer::replayed(first.status, first.body))),
-            (Started::New, true) => {
-                dispatcher.start_or_leave_to_sweep(&lease, call.now).await;
-                Ok(Some(answer))
+        match (started, &place) {
+            (Started::Changed, _) => return Ok(None),
+            (Started::Replayed(first), _) => {
+                return Ok(Some(Answer::replayed(first.status, first.body)));
             }
-            (Started::New, false) => {
-                dispatcher.queue.ring_or_leave_to_sweep(org).await;
-                Ok(Some(answer))
+            (Started::New, Place::Slot { lease, .. }) => {
+                dispatcher.start_or_leave_to_sweep(lease, call.now).await;
             }
+            (Started::New, Place::Queue) => dispatcher.queue.ring_or_leave_to_sweep(org).await,
         }
+        Ok(Some(answer))
     }
 }
 

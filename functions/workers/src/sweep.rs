@@ -2,6 +2,7 @@
 //! makes lost messages, lost replies and crashes harmless.
 
 mod errands;
+mod ledgers;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -108,6 +109,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     }
     errands::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
+    ledgers::check(&state.store, now, &mut swept).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)
 }

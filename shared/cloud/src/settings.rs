@@ -5,6 +5,7 @@ use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::schedule::Schedule;
+use awo_store::places::MaxTasks;
 use awo_store::tally::QueueLimits;
 
 use crate::environment::{Environment, SetupError};
@@ -17,6 +18,18 @@ pub fn queue_limits(environment: &Environment) -> Result<QueueLimits, SetupError
     Ok(QueueLimits {
         max_concurrent: environment.parsed("AWO_MAX_CONCURRENT", 5)?,
         max_queue_size: environment.parsed("AWO_MAX_QUEUE_SIZE", 100)?,
+    })
+}
+
+/// Most tasks of all organizations together at once.
+///
+/// # Errors
+/// [`SetupError`] if the setting does not read, or is 0.
+pub fn max_tasks(environment: &Environment) -> Result<MaxTasks, SetupError> {
+    const NAME: &str = "AWO_MAX_TASKS";
+    MaxTasks::new(environment.parsed(NAME, 100)?).ok_or_else(|| SetupError::Invalid {
+        name: NAME.to_owned(),
+        why: "must be at least 1".to_owned(),
     })
 }
 

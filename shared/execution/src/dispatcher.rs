@@ -1,15 +1,17 @@
-//! Slots for waiting entries: while an organization has a free slot, the next entry in fair order
-//! takes it. What must not be lost is in the tables: an entry waits until it is dispatched, a
-//! dispatched run has a lease, and a lease without a task is asked for again.
+//! Slots for waiting entries: while an organization has a free slot, and the deployment a place
+//! for one more task, the next entry in fair order takes both. What must not be lost is in the
+//! tables: an entry waits until it is dispatched, a dispatched run has a lease, and a lease
+//! without a task is asked for again.
 
 use awo_cloud::compute::Compute;
 use awo_cloud::queue::RunQueue;
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
-use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
 use awo_store::lease::Lease;
+use awo_store::places::{FreePlace, MaxTasks, NO_ROOM};
 use awo_store::tally::QueueLimits;
 
 use crate::launcher::Launcher;
@@ -17,6 +19,9 @@ use crate::start_task::start_task;
 
 /// Most dispatches for one bell; what is left gets a new one.
 const MAX_DISPATCHES: u32 = 25;
+
+/// Most organizations that one bell lets hear of places that are free.
+const MAX_RUNG: usize = 10;
 
 /// Gives slots away.
 #[derive(Debug, Clone)]
@@ -28,6 +33,7 @@ pub struct Dispatcher {
     pub clock: Clock,
     pub mint: Mint,
     pub limits: QueueLimits,
+    pub max_tasks: MaxTasks,
 }
 
 impl Dispatcher {
@@ -44,6 +50,7 @@ impl Dispatcher {
             clock: cloud.clock.clone(),
             mint: cloud.mint.clone(),
             limits: settings::queue_limits(&cloud.environment)?,
+            max_tasks: settings::max_tasks(&cloud.environment)?,
         })
     }
 
@@ -71,22 +78,66 @@ impl Dispatcher {
     async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<bool, Error> {
         for _ in 0..MAX_DISPATCHES {
             let queue = self.store.queue(org).await?;
+            let now = self.clock.now();
             let Some(entry) = next(&queue, self.limits, last) else {
+                if last.is_none() {
+                    self.let_others_go(org, now).await?;
+                }
                 return Ok(true);
             };
-            let now = self.clock.now();
+            let Some(place) = self.place(org, &entry.run_id, now).await? else {
+                // Its bell rings again, and who stands in line is served in turn.
+                return Ok(true);
+            };
             let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
-            if self
+            let dispatched = self
                 .store
-                .dispatch(&queue, entry, &lease, self.limits, now)
-                .await?
-                == Dispatched::Yes
-            {
+                .dispatch(&queue, entry, (&lease, &place), self.limits, now);
+            if dispatched.await? == Dispatched::Yes {
                 tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 self.start(&lease, now).await?;
             }
         }
         Ok(false)
+    }
+
+    /// A place for the task of a run, if the deployment has room for it and it is the
+    /// organization's turn. If not, it stands in line from now on, and whose turn it is hears of it.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn place(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        now: Timestamp,
+    ) -> Result<Option<FreePlace>, Error> {
+        let near = run.as_str();
+        let room = self.store.room(org, near, self.max_tasks, now).await?;
+        if room.place.is_none() {
+            tracing::warn!(%org, max = self.max_tasks.get(), "{NO_ROOM}");
+            self.store.stand_in_line(org, now).await?;
+            self.ring_for(&room.others).await;
+        }
+        Ok(room.place)
+    }
+
+    /// Nothing of an organization is to be dispatched now: it does not stand in line any more, and
+    /// a place that it may have given back is for others.
+    async fn let_others_go(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+        let near = org.as_str();
+        let room = self.store.room(org, near, self.max_tasks, now).await?;
+        if room.in_line {
+            self.store.leave_line(org).await?;
+        }
+        self.ring_for(&room.others).await;
+        Ok(())
+    }
+
+    async fn ring_for(&self, others: &[OrgId]) {
+        for org in others.iter().take(MAX_RUNG) {
+            self.queue.ring_or_leave_to_sweep(org).await;
+        }
     }
 
     async fn start(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {

@@ -9,6 +9,7 @@ use awo_domain::manual::Request;
 use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
+use awo_store::places::MaxTasks;
 use awo_store::verifications::{BEGIN_MS, LOOK_MS, SLACK_MS, Standing, Verification, request_ms};
 
 use crate::launcher::Launcher;
@@ -56,17 +57,22 @@ impl Verifier {
         })
     }
 
-    /// Takes a place, asks for the task, and returns when the task has found that the workspace is
+    /// Takes its places, asks for the task, and returns when the task has found that the workspace is
     /// the organization's and has a plan that reads.
     ///
     /// # Errors
-    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; the place is free
-    /// again then.
-    pub async fn begin(&self, org: &OrgId, request: Request) -> Result<Verification, Error> {
+    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; its places are
+    /// free again then.
+    pub async fn begin(
+        &self,
+        org: &OrgId,
+        request: Request,
+        max: MaxTasks,
+    ) -> Result<Verification, Error> {
         let now = self.clock.now();
         let id = VerificationId::new(now, self.mint.random(now));
         let new = Verification::new(org, &id, request, self.mint.secret(), now);
-        let mut verification = self.store.begin_verification(new).await?;
+        let mut verification = self.store.begin_verification(new, max, now).await?;
         match self.start(&verification).await {
             Ok(task_arn) => verification.task_arn = Some(task_arn),
             Err(error) => return Err(self.over(&verification, error).await),

@@ -1,5 +1,5 @@
-//! Deliveries with their webhooks, all that a batch of messages is about in one call: consistent
-//! reads, each item once.
+//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks, all that
+//! a batch of messages is about.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -16,6 +16,8 @@ use crate::webhooks::{Webhook, WebhookItem};
 
 /// Deliveries of one call: with their webhooks at most the 100 items that DynamoDB takes.
 pub const MAX_TOGETHER: usize = 50;
+/// Most keys of one call.
+pub(crate) const MAX_KEYS: usize = 100;
 /// How often what DynamoDB left of a batch is asked for again.
 const TRIES: u32 = 8;
 
@@ -54,8 +56,8 @@ impl Store {
             .collect()
     }
 
-    /// Items of a table by their keys, those that are there.
-    async fn batch(
+    /// Items of a table by their keys, at most [`MAX_KEYS`]; those that are there.
+    pub(crate) async fn batch(
         &self,
         table: &str,
         keys: impl Iterator<Item = Key>,

@@ -17,7 +17,7 @@ use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
 /// that a condition can speak of it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BalanceItem {
     /// Sum of all entries.
@@ -29,6 +29,9 @@ pub struct BalanceItem {
     /// Number of entries.
     #[serde(default)]
     pub entries: u64,
+    /// Number of changes: whoever reads the same number twice knows that nothing came in between.
+    #[serde(default)]
+    pub changes: u64,
     /// Last change.
     pub updated_at: Timestamp,
     /// Shape of this item.
@@ -171,6 +174,7 @@ impl Change {
     pub(crate) fn reserve(self, more_micro: i64, now: Timestamp) -> Change {
         self.add("reserved", more_micro)
             .add("available", -more_micro)
+            .add("changes", 1)
             .set("updatedAt", now)
             .compare("available", ">=", more_micro)
     }
@@ -324,6 +328,7 @@ impl Store {
             .add("balance", entry.amount_micro)
             .add("available", entry.amount_micro)
             .add("entries", 1)
+            .add("changes", 1)
             .set("updatedAt", entry.created_at)
             .when_present("v");
         transaction

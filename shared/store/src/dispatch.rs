@@ -14,6 +14,7 @@ use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
 use crate::list::Slice;
 use crate::moves::{after_order, after_run};
+use crate::places::FreePlace;
 use crate::runs::CREATED_SEQUENCE;
 use crate::tally::{DOORBELL_MS, QueueLimits, Tally};
 use crate::timeline::Subject;
@@ -116,7 +117,7 @@ impl Taking {
 pub enum Dispatched {
     /// The run has the slot.
     Yes,
-    /// Somebody else was faster, or there is no slot any more: look again.
+    /// Somebody else was faster, or there is no slot or place any more: look again.
     Lost,
 }
 
@@ -134,7 +135,8 @@ impl Store {
         })
     }
 
-    /// Gives an entry a slot: lease, entry, run, work order, tally and event in one transaction.
+    /// Gives an entry a slot and its task a place: lease, place, entry, run, work order, tally and
+    /// event in one transaction.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails; nothing was written then.
@@ -142,7 +144,7 @@ impl Store {
         &self,
         state: &QueueState,
         entry: &EntryItem,
-        lease: &Lease,
+        (lease, place): (&Lease, &FreePlace),
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<Dispatched, Error> {
@@ -168,7 +170,13 @@ impl Store {
             tenant_context: entry.tenant_context.as_ref(),
         };
         let committed = Transaction::new()
-            .put(Guard::Lease, work, &Key::lease(org, &entry.run_id), lease)?
+            .put(
+                Guard::Lease,
+                work,
+                &Key::lease(org, &entry.run_id),
+                &lease.at(place),
+            )?
+            .take_place(self, place)?
             .delete(
                 Guard::Entry,
                 work,

@@ -124,11 +124,21 @@ impl Key {
     }
 
     pub fn hold(org: &OrgId, run: &RunId) -> Key {
-        Key::new(format!("{org}#hold"), run.as_str())
+        Key::new(holds(org), run.as_str())
     }
 
     pub fn settlement(org: &OrgId, run: &RunId) -> Key {
-        Key::new(format!("{org}#settled"), run.as_str())
+        Key::settlement_of(org, run.as_str())
+    }
+
+    /// As [`Key::settlement`], by the run as it stands in the hold's key.
+    pub fn settlement_of(org: &OrgId, run: &str) -> Key {
+        Key::new(settlements(org), run)
+    }
+
+    /// Up to where the organization's ledger is checked.
+    pub fn checkpoint(org: &OrgId) -> Key {
+        Key::new(format!("{org}#ledger"), "checkpoint")
     }
 
     pub fn refunds(org: &OrgId, run: &RunId) -> Key {
@@ -190,6 +200,16 @@ impl Key {
     /// A place for a verification by hand, by its number.
     pub fn verification(org: &OrgId, place: u32) -> Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
+    }
+
+    /// A part of the deployment's places for tasks.
+    pub fn task_places(shard: u32) -> Key {
+        Key::new(TASK_PLACES.to_owned(), format!("shard#{shard:02}"))
+    }
+
+    /// An organization that waits for such a place.
+    pub fn in_line(org: &OrgId) -> Key {
+        Key::new(TASK_PLACES.to_owned(), format!("waits#{org}"))
     }
 
     pub fn task_definition(org: &OrgId) -> Key {
@@ -264,6 +284,14 @@ pub(crate) fn ledger_entries(org: &OrgId) -> String {
     format!("{org}#entry")
 }
 
+pub(crate) fn holds(org: &OrgId) -> String {
+    format!("{org}#hold")
+}
+
+pub(crate) fn settlements(org: &OrgId) -> String {
+    format!("{org}#settled")
+}
+
 pub(crate) fn key_indexes(org: &OrgId) -> String {
     format!("{org}#key")
 }
@@ -320,6 +348,12 @@ pub(crate) fn children_of(org: &OrgId, id: &WorkOrderId) -> String {
 /// Partition of the index of due items: what is left of purged work orders. Apart from the others,
 /// so that a large purge keeps nobody waiting.
 pub(crate) const DUE_PURGES: &str = "purge";
+
+/// Partition of the index of due items: ledgers that are to be checked. Apart from the others, too.
+pub(crate) const DUE_LEDGERS: &str = "ledger";
+
+/// Partition of the deployment's places for tasks, and of those who wait for one.
+pub(crate) const TASK_PLACES: &str = "deployment#tasks";
 
 /// Partition of the index of due items.
 pub(crate) fn due_shard(of: &str) -> String {

@@ -14,6 +14,7 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
+use crate::places::FreePlace;
 use crate::table::{Updated, read};
 use crate::transaction::{Committed, Guard, Transaction};
 
@@ -51,6 +52,9 @@ pub struct Lease {
     /// The task, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_arn: Option<String>,
+    /// Which of the deployment's places its task has; none if there were no places yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u32>,
     /// How a client wants the run to stop, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wish: Option<Wish>,
@@ -113,6 +117,7 @@ impl Lease {
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
+            place: None,
             wish: None,
             wished_at: None,
             last_report_at: None,
@@ -123,6 +128,14 @@ impl Lease {
             due_shard: due_shard(run.as_str()),
             due_at: now.plus_ms(UNASKED_MS).epoch_ms(),
             v: SCHEMA_VERSION,
+        }
+    }
+
+    /// As it is once it has this place.
+    pub(crate) fn at(&self, place: &FreePlace) -> Lease {
+        Lease {
+            place: Some(place.shard),
+            ..self.clone()
         }
     }
 

@@ -22,10 +22,13 @@
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
+//! | work | `deployment#tasks` | `shard#` and number | taken places for tasks of all organizations, a part of them |
+//! | work | `deployment#tasks` | `waits#` and organization | organization that found no place |
 //! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
+//! | work | `<org>#ledger` | `checkpoint` | up to where the ledger is checked |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
@@ -52,6 +55,7 @@ pub mod attempts;
 pub mod audit;
 pub mod batch;
 pub mod cascades;
+pub mod checkpoints;
 pub mod credits;
 pub mod deliveries;
 pub mod diffs;
@@ -70,6 +74,7 @@ pub mod logs;
 pub mod organizations;
 pub mod outbox;
 pub mod parents;
+pub mod places;
 pub mod plugins;
 pub mod profiles;
 pub mod purge;

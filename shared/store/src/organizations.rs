@@ -1,13 +1,20 @@
 //! Organizations, as the operator makes them.
 
+use std::time::Instant;
+
 use awo_domain::{Error, OrgId, Timestamp};
+use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::change::Change;
+use crate::change::{Change, value};
+use crate::checkpoints::Checkpoint;
 use crate::item::{Key, SCHEMA_VERSION};
-use crate::table::Updated;
+use crate::table::{Updated, failed, log, read};
 use crate::transaction::{Guard, Transaction};
+
+/// Most readings of 1 MB in which all organizations are found.
+const MAX_SCANS: u32 = 10_000;
 
 /// An organization.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -49,6 +56,7 @@ impl Store {
             reserved: 0,
             available: 0,
             entries: 0,
+            changes: 0,
             updated_at: now,
             v: SCHEMA_VERSION,
         };
@@ -65,6 +73,12 @@ impl Store {
                 &Key::balance(org),
                 &balance,
             )?
+            .put(
+                Guard::Checkpoint,
+                &self.tables.work,
+                &Key::checkpoint(org),
+                &Checkpoint::begin(org, now),
+            )?
             .commit(self)
             .await?;
         Ok(())
@@ -77,6 +91,37 @@ impl Store {
     pub async fn organization(&self, org: &OrgId) -> Result<Option<Organization>, Error> {
         self.get(&self.tables.settings, &Key::organization(org))
             .await
+    }
+
+    /// The ids of all organizations, in no order. For operators: it reads all settings there are.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails, or when there is more than a reading may take.
+    pub async fn organizations(&self) -> Result<Vec<OrgId>, Error> {
+        let (mut found, mut after) = (Vec::new(), None);
+        for _ in 0..MAX_SCANS {
+            let began = Instant::now();
+            let page = self
+                .client
+                .scan()
+                .table_name(&self.tables.settings)
+                .filter_expression("sk = :org")
+                .expression_attribute_values(":org", value("org"))
+                .set_exclusive_start_key(after)
+                .return_consumed_capacity(ReturnConsumedCapacity::Total)
+                .send()
+                .await
+                .map_err(|e| failed("Scan", &e))?;
+            log("Scan", began, page.consumed_capacity.as_slice());
+            for item in page.items.unwrap_or_default() {
+                found.push(read::<Organization>(item)?.org_id);
+            }
+            after = page.last_evaluated_key;
+            if after.is_none() {
+                return Ok(found);
+            }
+        }
+        Err(Error::internal("the settings took too many readings"))
     }
 
     /// Sets the organization's own limits; what is `None` stays as it is.

@@ -27,7 +27,7 @@ pub struct Charge {
 }
 
 impl Store {
-    /// Gives the slot of a run back whose compute is known to be gone. One that is over is settled
+    /// Gives slot and place of a run back whose compute is known to be gone. One that is over is settled
     /// with `charge` if that is still to be done; else it must wait for its children. False if the
     /// slot was given back before, or run or lease have changed: then look again.
     ///
@@ -57,6 +57,7 @@ impl Store {
                     .when_present("closedAt")
                     .when_option("lastReportAt", lease.last_report_at),
             )?
+            .return_place(self, lease.place)?
             .update(
                 Guard::Tally,
                 work,
@@ -118,6 +119,7 @@ impl Change {
             .add("reserved", -hold_micro)
             .add("available", settled.release.micro())
             .add("entries", i64::from(charged))
+            .add("changes", 1)
             .set("updatedAt", now)
             .compare("balance", ">=", settled.deduction.micro())
             .compare("reserved", ">=", hold_micro)

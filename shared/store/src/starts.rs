@@ -17,6 +17,7 @@ use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::Key;
 use crate::lease::Lease;
 use crate::moves::{after_order, after_run};
+use crate::places::FreePlace;
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::settlement::released;
 use crate::tally::QueueLimits;
@@ -50,6 +51,8 @@ pub enum Place<'a> {
     Slot {
         /// Its lease.
         lease: &'a Lease,
+        /// The place of its task.
+        place: &'a FreePlace,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
     },
@@ -227,20 +230,23 @@ impl NewRun<'_> {
                 let item = queue_entry(self.order, &self.run_id, self.now);
                 transaction.put(Guard::Entry, work, &entry, &item)
             }
-            Place::Slot { lease, .. } => {
+            Place::Slot { lease, place, .. } => {
                 let transaction = if waits {
                     transaction.delete(Guard::Entry, work, &entry, old)?
                 } else {
                     transaction
                 };
                 let key = Key::lease(self.org, &self.run_id);
-                transaction.put(Guard::Lease, work, &key, lease)?.tell(
-                    store,
-                    &run.subject(self.org),
-                    CREATED_SEQUENCE + 1,
-                    Lifecycle::Building.to_parts(),
-                    self.now,
-                )
+                transaction
+                    .put(Guard::Lease, work, &key, &lease.at(place))?
+                    .take_place(store, place)?
+                    .tell(
+                        store,
+                        &run.subject(self.org),
+                        CREATED_SEQUENCE + 1,
+                        Lifecycle::Building.to_parts(),
+                        self.now,
+                    )
             }
         }
     }

@@ -49,6 +49,8 @@ pub(crate) enum Guard {
     Delivery,
     Outbox,
     Verification,
+    TaskPlace,
+    Checkpoint,
     Purge,
     Profile,
     ProfileChanges,
@@ -124,7 +126,7 @@ impl Transaction {
             .table_name(table)
             .set_item(Some(attributes))
             .set_condition_expression(parts.condition)
-            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_names((!parts.names.is_empty()).then_some(parts.names))
             .set_expression_attribute_values(parts.values)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .build()

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION, due_shard};
+use crate::places::{MaxTasks, NO_ROOM};
 use crate::table::{Updated, read};
-use crate::transaction::{Guard, Transaction};
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// Most verifications by hand of an organization at once.
 pub const MAX_VERIFICATIONS: u32 = 2;
@@ -24,6 +25,8 @@ pub const BEGIN_MS: i64 = 240_000;
 pub const SLACK_MS: i64 = 45_000;
 /// Between two looks of the sweep.
 pub const LOOK_MS: i64 = 60_000;
+/// How often a place of the deployment is looked for that others take first.
+const MAX_RIVALS: u32 = 6;
 /// When a client should try again that found no place.
 const RETRY_S: i64 = 30;
 
@@ -64,6 +67,9 @@ pub struct Verification {
     pub verification_id: VerificationId,
     /// Its place, from 1.
     pub place: u32,
+    /// Which of the deployment's places its task has; none if there were no places yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_place: Option<u32>,
     /// What was asked for.
     pub request: Request,
     /// The secret part of the nonce, until it is claimed.
@@ -104,6 +110,7 @@ impl Verification {
             org_id: org.clone(),
             verification_id: id.clone(),
             place: 0,
+            task_place: None,
             request,
             nonce: Some(nonce),
             token_hash: None,
@@ -133,24 +140,57 @@ pub fn request_ms(request: &Request) -> i64 {
     i64::try_from(request.timeout_ms).unwrap_or(i64::MAX / 4)
 }
 
+fn no_room(max: MaxTasks) -> Error {
+    Error::TooManyAtOnce {
+        what: "tasks of this deployment",
+        limit: max.get(),
+        retry_after_s: RETRY_S,
+    }
+}
+
 impl Store {
-    /// Takes a place; the verification with its number.
+    /// Takes a place of the organization, and one of the deployment for its task; the verification
+    /// with both.
     ///
     /// # Errors
     /// [`Error::TooManyAtOnce`], or internal.
-    pub async fn begin_verification(&self, new: Verification) -> Result<Verification, Error> {
-        for place in 1..=MAX_VERIFICATIONS {
+    pub async fn begin_verification(
+        &self,
+        new: Verification,
+        max: MaxTasks,
+        now: Timestamp,
+    ) -> Result<Verification, Error> {
+        let (mut number, mut rivals) = (1, 0);
+        while number <= MAX_VERIFICATIONS && rivals < MAX_RIVALS {
+            let near = new.verification_id.as_str();
+            let room = self.room(&new.org_id, near, max, now).await?;
+            let Some(place) = room.place else {
+                tracing::warn!(org = %new.org_id, "{NO_ROOM}");
+                return Err(no_room(max));
+            };
             let new = Verification {
-                place,
+                place: number,
+                task_place: Some(place.shard),
                 ..new.clone()
             };
             let taken = Transaction::new()
                 .put(Guard::Verification, &self.tables.work, &new.key(), &new)?
+                .take_place(self, &place)?
                 .commit(self)
                 .await?;
-            if taken.is_yes() {
-                return Ok(new);
+            match taken {
+                Committed::Yes => return Ok(new),
+                Committed::No(refusals) => {
+                    let is_ours = |refusal: &Refusal| refusal.guard == Guard::Verification;
+                    match refusals.iter().any(is_ours) {
+                        true => number += 1,
+                        false => rivals += 1,
+                    }
+                }
             }
+        }
+        if rivals == MAX_RIVALS {
+            return Err(no_room(max));
         }
         Err(Error::TooManyAtOnce {
             what: "verifications of your organization",
@@ -291,13 +331,14 @@ impl Store {
         }
     }
 
-    /// Ends a verification: its place is free. Ending it twice is the same as once.
+    /// Ends a verification: its places are free. Ending it twice is the same as once.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn end_verification(&self, of: &Verification) -> Result<(), Error> {
         Transaction::new()
             .delete(Guard::Verification, &self.tables.work, &of.key(), of.ours())?
+            .return_place(self, of.task_place)?
             .commit(self)
             .await?;
         Ok(())

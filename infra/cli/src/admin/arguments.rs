@@ -87,6 +87,12 @@ pub enum Action {
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
     },
+    /// Check that balances are what all entries and open holds come to; exit code 1 if one is not
+    CheckLedger {
+        /// The organization: org_… [default: each of them]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
     /// Set an organization's own limits; what is not named stays as it is
     #[command(group = clap::ArgGroup::new("limit").required(true).multiple(true))]
     SetLimits {

@@ -4,6 +4,7 @@
 //! invocation, so that a lost answer never grants twice.
 
 pub mod arguments;
+mod ledger;
 mod secret;
 mod stores;
 
@@ -52,6 +53,9 @@ pub async fn run(
         Action::Grant { org, credits } => add_credits(&stores, org, None, *credits).await?,
         Action::Refund { org, run, credits } => {
             add_credits(&stores, org, Some(run), *credits).await?
+        }
+        Action::CheckLedger { org } => {
+            return ledger::check(&stores, org.as_ref(), output).await;
         }
         Action::SetLimits {
             org,

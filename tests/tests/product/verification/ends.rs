@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::VerificationId;
 use awo_domain::manual::Request;
+use awo_store::places::MaxTasks;
 use awo_store::verifications::Verification;
 use awo_tests::processes::{Watch, runner_and_supervisor, signal};
 use awo_tests::service::TestService;
@@ -141,7 +142,10 @@ async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
     .unwrap();
     let id = VerificationId::new(now, cloud.mint.random(now));
     let forgotten = Verification::new(&service.org, &id, request, cloud.mint.secret(), now);
-    let forgotten = store.begin_verification(forgotten).await.unwrap();
+    let forgotten = store
+        .begin_verification(forgotten, MaxTasks::new(100).unwrap(), now)
+        .await
+        .unwrap();
     let long = json!({ "timeoutMs": 60_000 });
     let alive = verify(&service, &dir, &long);
     let swept = async {

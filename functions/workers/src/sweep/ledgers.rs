@@ -1,0 +1,47 @@
+//! Each organization's ledger is checked once a day: that the balance is the sum of its entries, and
+//! what is reserved the sum of its open holds. Whatever a check finds, it changes nothing.
+
+use std::time::{Duration, Instant};
+
+use awo_domain::{Error, Timestamp};
+use awo_store::Store;
+use awo_store::checkpoints::{Checked, Checkpoint};
+
+use super::Swept;
+
+/// Most ledgers of one sweep, and how long it begins with another one: what lives comes first.
+const MAX_CHECKS: u32 = 100;
+const CHECKING: Duration = Duration::from_secs(15);
+/// Steps of one check; the next sweep goes on where it stops.
+const MAX_STEPS: u32 = 5;
+
+/// Checks what is due.
+pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
+    let began = Instant::now();
+    let due = match store.due_checkpoints(now, MAX_CHECKS).await {
+        Ok(due) => due,
+        Err(error) => {
+            tracing::error!(?error, "the sweep cannot see which ledgers are due");
+            swept.failed += 1;
+            return;
+        }
+    };
+    for from in due.iter().take_while(|_| began.elapsed() < CHECKING) {
+        swept.due += 1;
+        if let Err(error) = check_one(store, from, now).await {
+            tracing::error!(org = %from.org_id, ?error, "the sweep could not check a ledger");
+            swept.failed += 1;
+            if let Err(error) = store.check_again(from, now).await {
+                tracing::error!(org = %from.org_id, ?error, "a ledger's check was not put off");
+            }
+        }
+    }
+}
+
+async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(), Error> {
+    let (checked, next) = store.check_ledger(from, MAX_STEPS, now).await?;
+    if let Checked::Drifts { expected, found } = checked {
+        tracing::error!(org = %from.org_id, ?expected, ?found, "the ledger drifts");
+    }
+    store.keep_checkpoint(from, &next).await
+}

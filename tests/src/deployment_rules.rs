@@ -1,0 +1,97 @@
+//! What must hold beside the items of an organization: the deployment's places for tasks, and what
+//! the product's own check says of a ledger.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use awo_cloud::Cloud;
+use awo_domain::OrgId;
+use awo_store::checkpoints::{Checked, Checkpoint};
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::Value;
+
+use crate::rules::number;
+
+/// Where leases and verifications are found, whoever's they are.
+const DUE: [&str; 4] = ["due#0", "due#1", "due#2", "due#3"];
+/// More than any history of a test.
+const MAX_STEPS: u32 = 100;
+/// How often what does not agree is read again: the readings are not of one moment.
+const LOOKS: u32 = 10;
+
+/// What does not hold.
+pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<String> {
+    let mut broken = broken_places(client, cloud).await;
+    let (store, now) = (cloud.store().expect("settings"), cloud.clock.now());
+    let begin = Checkpoint::begin(org, now);
+    let checked = store.check_ledger(&begin, MAX_STEPS, now).await;
+    if let (drift @ Checked::Drifts { .. }, _) = checked.expect("a check") {
+        broken.push(format!("the ledger drifts: {drift:?}"));
+    }
+    broken
+}
+
+/// Each shard's places are as many as the leases and verifications that have one of them.
+pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
+    let table = cloud.environment.required("AWO_WORK_TABLE");
+    let table = table.expect("a table");
+    let mut differ = Vec::new();
+    for _ in 0..LOOKS {
+        let before = taken(client, &table).await;
+        let mut held: BTreeMap<i64, i64> = before.keys().map(|shard| (*shard, 0)).collect();
+        for partition in DUE {
+            for item in query(client, &table, Some("due"), "dueShard", partition).await {
+                // A verification has a number for a place of its own, too.
+                let place = match item.get("verificationId") {
+                    Some(_) => &item["taskPlace"],
+                    None => &item["place"],
+                };
+                if let Some(shard) = place.as_i64() {
+                    *held.entry(shard).or_default() += 1;
+                }
+            }
+        }
+        if before == held {
+            return Vec::new();
+        }
+        differ = vec![format!(
+            "places that are taken by shard: {before:?}, that are held: {held:?}"
+        )];
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    differ
+}
+
+/// The places of each shard that are taken.
+pub async fn taken(client: &Client, table: &str) -> BTreeMap<i64, i64> {
+    let items = query(client, table, None, "pk", "deployment#tasks").await;
+    let shards = items.iter().filter(|item| item.get("taken").is_some());
+    shards
+        .map(|item| (number(item, "shard"), number(item, "taken")))
+        .collect()
+}
+
+async fn query(
+    client: &Client,
+    table: &str,
+    index: Option<&str>,
+    key: &str,
+    partition: &str,
+) -> Vec<Value> {
+    let items = client
+        .query()
+        .table_name(table)
+        .set_index_name(index.map(str::to_owned))
+        .key_condition_expression("#k = :k")
+        .expression_attribute_names("#k", key)
+        .expression_attribute_values(":k", AttributeValue::S(partition.to_owned()))
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<Vec<_>, _>>()
+        .await
+        .expect("a query");
+    let values = items.into_iter().map(serde_dynamo::from_item);
+    values.map(|item| item.expect("an item")).collect()
+}
