@@ -56,6 +56,8 @@ NOT_HERE = {
     "ANY methods, when it imports an API": "added by its API, from what the template expands to",
     "gateway responses, TLS, throttling, the 29 s of its gateway": "linted only",
     "EIP and NAT gateways": "the stack is given subnets; the network is linted only",
+    "sqs:SendMessage for messages sent together, which it asks for under another name": "that name is "
+    "allowed wherever sqs:SendMessage is",
     "conditions on the keys of items (LeadingKeys)": "linted, and compared with what the code asks for (make test)",
 }
 
@@ -183,6 +185,7 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"
         for event in properties.get("Events", {}).values():
             event["Properties"].pop("ResponseTransferMode", None)
+    allow_batches(template["Resources"])
     # CloudFormation reads `~1` as a slash, and the stand-in does not.
     api = template["Resources"]["Api"]["Properties"]
     api["BinaryMediaTypes"] = [kind.replace("~1", "/") for kind in api.get("BinaryMediaTypes", [])]
@@ -194,6 +197,17 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
         scaling = template["Resources"][mapping]["Properties"]["ScalingConfig"]
         scaling["MaximumConcurrency"] = template["Parameters"][parameter]["Default"]
     return template
+
+
+def allow_batches(node: object) -> None:
+    """AWS asks for `sqs:SendMessage` when messages are sent together, and knows no action of their
+    own; the stand-in asks for one."""
+    if isinstance(node, dict):
+        actions = node.get("Action")
+        if "sqs:SendMessage" in (actions if isinstance(actions, list) else [actions]):
+            node["Action"] = [*(actions if isinstance(actions, list) else [actions]), "sqs:SendMessageBatch"]
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        allow_batches(child)
 
 
 @dataclass
