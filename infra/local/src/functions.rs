@@ -154,29 +154,34 @@ const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
 /// When a setting is missing.
 pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
     for (name, make) in HTTP {
-        registry.register(name, http_function(make(cloud)?), HTTP_TIMEOUT);
+        let function = http_function(make(&cloud.of_function(name))?);
+        registry.register(name, function, HTTP_TIMEOUT);
     }
     for (name, make) in STREAMING {
-        let function = streaming_http_function(make(cloud)?);
+        let function = streaming_http_function(make(&cloud.of_function(name))?);
         registry.register_streaming(name, function, STREAM_TIMEOUT);
     }
+    let dispatch = worker(
+        &cloud.of_function("dispatch-runs"),
+        dispatch::state,
+        dispatch::handle,
+    )?;
+    let task_stopped = worker(
+        &cloud.of_function("task-stopped"),
+        task_stopped::state,
+        task_stopped::handle,
+    )?;
+    let sweep = worker(&cloud.of_function("sweep"), sweep::state, sweep::handle)?;
+    let deliver = worker(
+        &cloud.of_function("deliver-webhooks"),
+        deliver::state,
+        deliver::handle,
+    )?;
     let workers = [
-        (
-            "dispatch-runs",
-            event_function(worker(cloud, dispatch::state, dispatch::handle)?),
-        ),
-        (
-            "task-stopped",
-            event_function(worker(cloud, task_stopped::state, task_stopped::handle)?),
-        ),
-        (
-            "sweep",
-            event_function(worker(cloud, sweep::state, sweep::handle)?),
-        ),
-        (
-            "deliver-webhooks",
-            event_function(worker(cloud, deliver::state, deliver::handle)?),
-        ),
+        ("dispatch-runs", event_function(dispatch)),
+        ("task-stopped", event_function(task_stopped)),
+        ("sweep", event_function(sweep)),
+        ("deliver-webhooks", event_function(deliver)),
     ];
     for (name, function) in workers {
         registry.register(name, function, WORKER_TIMEOUT);
