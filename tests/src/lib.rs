@@ -18,6 +18,7 @@ pub mod functions;
 pub mod invoke;
 pub mod local;
 pub mod measure;
+pub mod privileges;
 pub mod processes;
 pub mod receiver;
 pub mod repository;
