@@ -32,8 +32,9 @@ test: ## Run all tests, and check that they show all that is documented
 		echo 'Without the library of Standard Webhooks: the test that wants it says so.'
 	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
 	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
+		AWO_CALLS_FILE='$(abspath $(SUITE))/calls' \
 		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
-	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers'
+	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers' '$(SUITE)/calls'
 
 test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a model server of our own
 	@# As `make test` builds it: another choice of packages would build half of the crates anew.

@@ -34,27 +34,42 @@ fn bearer(org: &Org) -> (&'static str, String) {
 
 impl Functions {
     pub(crate) fn new(cloud: &Cloud) -> Functions {
+        let of = |name: &str| cloud.of_function(name);
         let http = |function: Result<_, _>| http_function(function.expect("settings"));
+        let streaming = |function: Result<_, _>| {
+            collected(streaming_http_function(function.expect("settings")))
+        };
         Functions {
-            create: http(awo_work_orders::create_work_order::function(cloud)),
-            start: http(awo_work_orders::start_run::function(cloud)),
-            cancel: http(awo_work_orders::cancel_work_order::function(cloud)),
-            kill: collected(streaming_http_function(
-                awo_work_orders::kill_work_order::function(cloud).expect("settings"),
-            )),
-            purge: collected(streaming_http_function(
-                awo_work_orders::purge_work_orders::function(cloud).expect("settings"),
-            )),
-            control: http(awo_control::function(cloud)),
+            create: http(awo_work_orders::create_work_order::function(&of(
+                "create-work-order",
+            ))),
+            start: http(awo_work_orders::start_run::function(&of("start-run"))),
+            cancel: http(awo_work_orders::cancel_work_order::function(&of(
+                "cancel-work-order",
+            ))),
+            kill: streaming(awo_work_orders::kill_work_order::function(&of(
+                "kill-work-order",
+            ))),
+            purge: streaming(awo_work_orders::purge_work_orders::function(&of(
+                "purge-work-orders",
+            ))),
+            control: http(awo_control::function(&of("control"))),
             dispatch: event_function(
-                worker(cloud, dispatch::state, dispatch::handle).expect("settings"),
+                worker(&of("dispatch-runs"), dispatch::state, dispatch::handle).expect("settings"),
             ),
             task_stopped: event_function(
-                worker(cloud, task_stopped::state, task_stopped::handle).expect("settings"),
+                worker(
+                    &of("task-stopped"),
+                    task_stopped::state,
+                    task_stopped::handle,
+                )
+                .expect("settings"),
             ),
-            sweep: event_function(worker(cloud, sweep::state, sweep::handle).expect("settings")),
+            sweep: event_function(
+                worker(&of("sweep"), sweep::state, sweep::handle).expect("settings"),
+            ),
             deliver: event_function(
-                worker(cloud, deliver::state, deliver::handle).expect("settings"),
+                worker(&of("deliver-webhooks"), deliver::state, deliver::handle).expect("settings"),
             ),
         }
     }

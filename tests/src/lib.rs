@@ -19,6 +19,7 @@ pub mod functions;
 pub mod invoke;
 pub mod local;
 pub mod measure;
+pub mod privileges;
 pub mod processes;
 pub mod receiver;
 pub mod repository;

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use crate::access::AccessKey;
+use crate::calls;
 use crate::serve::{self, Answer, Limits, Server};
 use crate::shutdown::Shutdown;
 
@@ -115,11 +116,14 @@ async fn admit(
         .and_then(|target| target.strip_prefix(dialect.target_prefix))
         .ok_or_else(|| unknown_operation("the request names no operation of this service"))?
         .to_owned();
-    let body = Limited::new(request.into_body(), dialect.body_bytes)
-        .collect()
-        .await;
+    let (head, body) = request.into_parts();
+    let body = Limited::new(body, dialect.body_bytes).collect().await;
     match body {
-        Ok(body) => Ok((name, body.to_bytes())),
+        Ok(body) => {
+            let body = body.to_bytes();
+            calls::note(&head.headers, dialect.target_prefix, &name, &body);
+            Ok((name, body))
+        }
         Err(error) => Err(Refusal::new(
             413,
             "RequestEntityTooLargeException",

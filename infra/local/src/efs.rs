@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 
 use crate::access::AccessKey;
 use crate::arn;
+use crate::calls;
 use crate::serve::{self, Answer, Limits, Server};
 use crate::shutdown::Shutdown;
 
@@ -169,13 +170,17 @@ impl Efs {
         let query = request.uri().query().unwrap_or_default().to_owned();
         match (request.method().clone(), request.uri().path()) {
             (Method::POST, PATH) => {
+                calls::note_files(request.headers(), "CreateAccessPoint", "file-system");
                 let body = Limited::new(request.into_body(), BODY_BYTES)
                     .collect()
                     .await;
                 let body = body.map_err(|error| bad(error.to_string()))?;
                 self.create(&body.to_bytes())
             }
-            (Method::GET, PATH) => self.describe(&query),
+            (Method::GET, PATH) => {
+                calls::note_files(request.headers(), "DescribeAccessPoints", "access-point");
+                self.describe(&query)
+            }
             _ => Err(bad("this operation is not served here")),
         }
     }

@@ -216,5 +216,5 @@ pub fn programs() -> impl Iterator<Item = Program> {
 /// # Errors
 /// When a setting is missing.
 pub fn register(registry: &Registry, cloud: &Cloud) -> Result<(), SetupError> {
-    programs().try_for_each(|program| program.register(registry, cloud))
+    programs().try_for_each(|program| program.register(registry, &cloud.of_function(program.name)))
 }

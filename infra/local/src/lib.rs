@@ -9,6 +9,7 @@
 pub mod access;
 mod arn;
 mod aws_json;
+pub mod calls;
 mod clock;
 pub mod dynamodb;
 pub mod ecs;

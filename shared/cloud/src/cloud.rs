@@ -6,7 +6,7 @@ use awo_store::errands::Errands;
 use awo_store::{Store, Tables};
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::Credentials;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
@@ -78,6 +78,19 @@ impl Cloud {
             mint: Mint::default(),
             errands: Errands::default(),
             sdk,
+        }
+    }
+
+    /// The same cloud for one of several functions in a process: AWS is told whose calls they are,
+    /// and what its transactions leave to do is its own, as if it had a process to itself.
+    #[must_use]
+    pub fn of_function(&self, name: &str) -> Cloud {
+        let mut sdk = self.sdk.to_builder();
+        sdk.set_app_name(AppName::new(name.to_owned()).ok());
+        Cloud {
+            errands: Errands::default(),
+            sdk: sdk.build(),
+            ..self.clone()
         }
     }
 

@@ -1,10 +1,12 @@
-//! After the tests: says what they did not show. `check-suite LOG ANSWERS`, where LOG is what
-//! `cargo test` wrote and ANSWERS what the tests' client noted (`AWO_ANSWERS_FILE`).
+//! After the tests: says what they did not show. `check-suite LOG ANSWERS CALLS`, where LOG is what
+//! `cargo test` wrote, ANSWERS what the tests' client noted (`AWO_ANSWERS_FILE`), and CALLS what
+//! the stand-ins noted that functions asked of AWS (`AWO_CALLS_FILE`).
 //!
 //! - Each status that the OpenAPI document tells of an operation was answered by it, and the
 //!   answer was as the document says.
 //! - Each rule of `tests/rules.md` has tests, and they ran and passed. A test that found no tool
 //!   chain to run with says `not shown: NAME, since …`, and does not count.
+//! - Each function asked AWS for all that its policies allow, and for nothing else.
 //!
 //! `check-suite LOG` says the same of `make test-agents` and the rules of `tests/agents/rules.md`.
 
@@ -18,22 +20,30 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use awo_tests::contract;
+use awo_tests::privileges::{self, EXCUSES, Template};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
-    let (rules, log, answers) = match arguments.as_slice() {
-        [_, log, answers] => ("rules.md", log, Some(answers)),
+    let (rules, log, noted) = match arguments.as_slice() {
+        [_, log, answers, calls] => ("rules.md", log, Some((answers, calls))),
         [_, log] => ("agents/rules.md", log, None),
         _ => {
-            eprintln!("usage: check-suite LOG [ANSWERS]");
+            eprintln!("usage: check-suite LOG [ANSWERS CALLS]");
             return ExitCode::FAILURE;
         }
     };
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join(rules);
-    let rules = std::fs::read_to_string(rules).expect("the rules");
+    let own = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        std::fs::read_to_string(path).expect("a file of the repository")
+    };
+    let rules = own(rules);
     let mut faults = not_shown(&rules, &read(log));
-    faults.extend(answers.map_or_else(Vec::new, |answers| never_answered(&read(answers))));
+    let template = Template::parse(&own("../template.yaml"));
+    if let Some((answers, calls)) = noted {
+        faults.extend(never_answered(&read(answers)));
+        faults.extend(privileges::faults(&template, &read(calls), EXCUSES));
+    }
     for fault in &faults {
         eprintln!("{fault}");
     }
@@ -41,9 +51,11 @@ fn main() -> ExitCode {
         eprintln!("the tests leave {} things open", faults.len());
         return ExitCode::FAILURE;
     }
-    if answers.is_some() {
+    if noted.is_some() {
         let pairs = contract::documented().len();
         println!("{pairs} pairs of operation and status were answered as documented");
+        let functions = template.functions.len();
+        println!("{functions} functions were allowed what they asked of AWS, and nothing else");
     }
     println!("{} rules were shown", items(&rules).count());
     ExitCode::SUCCESS

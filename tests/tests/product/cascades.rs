@@ -51,6 +51,24 @@ async fn canceling_a_parent_that_waits_cancels_all_below_it_and_settles_it_at_on
 }
 
 #[tokio::test]
+async fn canceling_the_run_of_a_parent_that_waits_cancels_all_below_it() {
+    let service = quiet_service().await;
+    let (parent, children) = waiting(&service, 2).await;
+    let running = DrivenRun::of(&service, &children[0]).await;
+    let run = run_of(&service, &parent).await;
+    let path = format!("/v1/runs/{}/cancel", run["runId"].as_str().unwrap());
+    let canceled = service.client.send("POST", &path, &[], Vec::new()).await;
+    assert_eq!(canceled.status, 200, "{}", canceled.text);
+    for order in [&parent, &children[0], &children[1]] {
+        is(&service, order, "canceled").await;
+    }
+    assert_eq!(wish(&running).await["kind"], "cancel");
+    holds(&service).await;
+    running.free_slot().await;
+    assert!(holds(&service).await.is_at_rest());
+}
+
+#[tokio::test]
 async fn a_parent_whose_old_task_still_stops_is_canceled_at_once_and_settled_when_that_is_gone() {
     let service = quiet_service().await;
     let parent = root(&service).await;

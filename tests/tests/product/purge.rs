@@ -1,6 +1,7 @@
 //! Work orders that are deleted for good: they, and all of theirs, and nothing else.
 
 mod crashes;
+mod families;
 mod rest;
 mod rivals;
 

@@ -224,6 +224,19 @@ async fn a_cancel_ends_right_in_every_phase() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cancel_of_a_run_stops_its_processes() {
+    let phase = Phase::Agent;
+    let (service, repository) = (service_for(phase).await, phase.repository());
+    let order = in_phase(&service, phase, &repository).await;
+    let path = format!("/v1/runs/{}/cancel", order["runId"].as_str().unwrap());
+    let canceled = service.client.send("POST", &path, &[], Vec::new()).await;
+    assert_eq!(canceled.status, 200, "{}", canceled.text);
+    let run = nothing_is_left(&service, phase, &order, &repository).await;
+    assert_eq!(run["status"], "canceled", "{run:#}");
+    rules_hold(&service).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_ends_right_in_every_phase() {
     for phase in PHASES {
         killed_in(phase).await;

@@ -3,6 +3,7 @@
 
 mod ends;
 mod shared;
+mod starts;
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -172,7 +173,7 @@ async fn a_workspace_outside_the_organizations_own_folder_is_refused_before_any_
 async fn every_fault_of_a_request_is_told() {
     let service = quiet_service().await;
     let bad = json!({
-        "workDir": "w", "modifiedFiles": ["a", "../b", "/c"], "harness": "nobody's",
+        "workDir": "w", "modifiedFiles": ["a", "../b", "/c"], "harness": "nobodys",
         "levels": ["L9"], "timeoutMs": 999, "pluginIds": ["custom:nobody", "built-in:tests"],
         "taskPrompt": 1, "extra": 1,
     });

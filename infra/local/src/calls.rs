@@ -1,0 +1,269 @@
+//! What each function asks of AWS, noted where `AWO_CALLS_FILE` names a file, so that its policy can
+//! be held to it. Invariants: a call is noted before it is carried out, under the function whose
+//! client makes it; ids are left out of what is noted, so each kind of call is one line a process.
+//!
+//! A line is the function, the action, the resource, and what conditions of policies can ask for:
+//! the partition key, or the cluster; with tabs between them, and `-` for nothing.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use http::HeaderMap;
+use serde_json::Value;
+
+/// Names the file.
+pub const CALLS_FILE: &str = "AWO_CALLS_FILE";
+/// Stands for the calls beyond those that are noted.
+pub const TOO_MANY: &str = "more kinds of calls than are noted";
+/// Most kinds of calls that one process notes.
+const MAX_KINDS: usize = 10_000;
+/// Letters of an id after its prefix.
+const ID_LETTERS: usize = 26;
+
+static FILE: LazyLock<Option<PathBuf>> =
+    LazyLock::new(|| std::env::var_os(CALLS_FILE).map(PathBuf::from));
+static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// What IAM decides on: an action, a resource, and what a condition can ask for.
+type Asked = (String, String, String);
+
+/// Notes a call of a service of the AWS JSON protocol, by the prefix of its operations.
+pub(crate) fn note(headers: &HeaderMap, prefix: &str, operation: &str, body: &[u8]) {
+    let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) else {
+        return;
+    };
+    let body = serde_json::from_slice(body).unwrap_or_default();
+    write(file, function, asked(prefix, operation, &body));
+}
+
+/// Notes a call of EFS, whose protocol has no names of operations.
+pub(crate) fn note_files(headers: &HeaderMap, action: &str, resource: &str) {
+    if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {
+        let asked = of("elasticfilesystem", action, resource.to_owned(), "-");
+        write(file, function, vec![asked]);
+    }
+}
+
+fn write(file: &Path, function: &str, asked: Vec<Asked>) {
+    let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    for (action, resource, with) in asked {
+        let mut line = format!("{function}\t{action}\t{resource}\t{with}\n");
+        if noted.len() >= MAX_KINDS {
+            line = format!("{TOO_MANY}\n");
+        }
+        if !noted.insert(line.clone()) {
+            continue;
+        }
+        let opened = OpenOptions::new().create(true).append(true).open(file);
+        if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
+            tracing::error!(%error, "a call could not be noted");
+        }
+    }
+}
+
+/// The function whose client this is (`Cloud::of_function`).
+fn function_of(headers: &HeaderMap) -> Option<&str> {
+    let agent = headers.get("x-amz-user-agent")?.to_str().ok()?;
+    agent.split(' ').find_map(|part| part.strip_prefix("app/"))
+}
+
+fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<Asked> {
+    match prefix {
+        "DynamoDB_20120810." => items(operation, body),
+        "AmazonSQS." => {
+            let action = operation.trim_end_matches("Batch");
+            let queue = last(text(&body["QueueUrl"]), '/');
+            vec![of("sqs", action, format!("queue/{queue}"), "-")]
+        }
+        "secretsmanager." => {
+            // Below an organization's name is the secret's own.
+            let owner: Vec<&str> = text(&body["SecretId"]).split('/').take(2).collect();
+            let owner = without_ids(&owner.join("/"), '/');
+            let secret = format!("secret/{owner}/*");
+            vec![of("secretsmanager", operation, secret, "-")]
+        }
+        _ => vec![tasks(operation, body)],
+    }
+}
+
+/// What a call of ECS asks for. The calls that are about definitions name no cluster.
+fn tasks(operation: &str, body: &Value) -> Asked {
+    let cluster = last(text(&body["cluster"]), '/');
+    let resource = match operation {
+        "RunTask" => {
+            let definition = last(text(&body["taskDefinition"]), '/');
+            let family = definition.split(':').next().unwrap_or_default();
+            format!("task-definition/{}", without_ids(family, '-'))
+        }
+        "StopTask" | "DescribeTasks" => "task".to_owned(),
+        _ => "*".to_owned(),
+    };
+    of("ecs", operation, resource, cluster)
+}
+
+/// What a call of DynamoDB asks for: a transaction, what its parts would.
+fn items(operation: &str, body: &Value) -> Vec<Asked> {
+    let one = |action: &str, part: &Value| {
+        let item = part.get("Key").unwrap_or(&part["Item"]);
+        table(action, text(&part["TableName"]), &item["pk"])
+    };
+    match operation {
+        "TransactWriteItems" | "TransactGetItems" => {
+            let parts = body["TransactItems"].as_array().into_iter().flatten();
+            let parts = parts.filter_map(|part| part.as_object()?.iter().next());
+            parts
+                .map(|(kind, part)| one(&format!("{kind}Item"), part))
+                .collect()
+        }
+        "BatchGetItem" | "BatchWriteItem" => {
+            let tables = body["RequestItems"].as_object().into_iter().flatten();
+            let keys = |of: &Value| {
+                let parts = of.get("Keys").unwrap_or(of).as_array().cloned();
+                parts.into_iter().flatten().map(|part| {
+                    let written = part["PutRequest"].get("Item");
+                    let key = written.or_else(|| part["DeleteRequest"].get("Key"));
+                    key.unwrap_or(&part)["pk"].clone()
+                })
+            };
+            tables
+                .flat_map(|(name, of)| keys(of).map(move |key| table(operation, name, &key)))
+                .collect()
+        }
+        "Query" => {
+            let condition = text(&body["KeyConditionExpression"]);
+            // The partition comes first, and it is always equal to something.
+            let placeholder = condition.split(' ').nth(2).unwrap_or_default();
+            let key = &body["ExpressionAttributeValues"][placeholder];
+            let name = text(&body["TableName"]);
+            let index = body["IndexName"].as_str();
+            let name = index.map_or(name.to_owned(), |index| format!("{name}/index/{index}"));
+            vec![table(operation, &name, key)]
+        }
+        _ => vec![one(operation, body)],
+    }
+}
+
+fn table(action: &str, name: &str, key: &Value) -> Asked {
+    let key = without_ids(text(&key["S"]), '#');
+    of("dynamodb", action, format!("table/{name}"), &key)
+}
+
+fn of(service: &str, action: &str, resource: String, with: &str) -> Asked {
+    let with = if with.is_empty() { "-" } else { with };
+    (format!("{service}:{action}"), resource, with.to_owned())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn last(text: &str, separator: char) -> &str {
+    text.rsplit(separator).next().unwrap_or_default()
+}
+
+/// The text with `*` for what is another one each time: `org_*#wo`, `key#*`.
+fn without_ids(text: &str, separator: char) -> String {
+    let mut before = "";
+    let parts = text.split(separator).map(|part| {
+        let kind = match part.split_once('_') {
+            Some((kind, id)) if id.len() == ID_LETTERS => format!("{kind}_*"),
+            _ if matches!(before, "key" | "due") => "*".to_owned(),
+            _ => part.to_owned(),
+        };
+        before = part;
+        kind
+    });
+    parts.collect::<Vec<String>>().join(&separator.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const ORG: &str = "org_01m7xqdy7rdr2t31rdpvjmzz6a";
+    const HOOK: &str = "wh_01m7xqdy843g2kr14jcs34mcyc";
+
+    #[track_caller]
+    fn asks(prefix: &str, operation: &str, body: &Value, wanted: &[[&str; 3]]) {
+        let asked = asked(prefix, operation, body);
+        let asked: Vec<[&str; 3]> = asked.iter().map(|(a, r, w)| [&**a, r, w]).collect();
+        assert_eq!(asked, wanted);
+    }
+
+    fn pk(key: &str) -> Value {
+        json!({ "pk": { "S": key }, "sk": { "S": "x" } })
+    }
+
+    #[test]
+    fn a_transaction_and_a_batch_ask_for_what_their_parts_do() {
+        let transaction = json!({ "TransactItems": [
+            { "Put": { "TableName": "awo-work", "Item": pk(&format!("{ORG}#wo")) } },
+            { "Update": { "TableName": "awo-ledger", "Key": pk(ORG) } },
+            { "ConditionCheck": { "TableName": "awo-work", "Key": pk(ORG) } },
+        ]});
+        asks(
+            "DynamoDB_20120810.",
+            "TransactWriteItems",
+            &transaction,
+            &[
+                ["dynamodb:PutItem", "table/awo-work", "org_*#wo"],
+                ["dynamodb:UpdateItem", "table/awo-ledger", "org_*"],
+                ["dynamodb:ConditionCheckItem", "table/awo-work", "org_*"],
+            ],
+        );
+        let lane = pk(&format!("{ORG}#{HOOK}#lane"));
+        let reads = json!({ "RequestItems": { "t": { "Keys": [lane] } } });
+        let wanted = ["dynamodb:BatchGetItem", "table/t", "org_*#wh_*#lane"];
+        asks("DynamoDB_20120810.", "BatchGetItem", &reads, &[wanted]);
+        let puts = json!({ "RequestItems": { "t": [
+            { "PutRequest": { "Item": pk("key#abc") } }, { "DeleteRequest": { "Key": pk("due#3") } },
+        ]}});
+        let wanted = [
+            ["dynamodb:BatchWriteItem", "table/t", "key#*"],
+            ["dynamodb:BatchWriteItem", "table/t", "due#*"],
+        ];
+        asks("DynamoDB_20120810.", "BatchWriteItem", &puts, &wanted);
+    }
+
+    #[test]
+    fn a_call_names_its_index_its_queue_its_family_and_no_ids() {
+        let query = json!({
+            "TableName": "t", "IndexName": "byStatus", "KeyConditionExpression": "#p = :p AND #r > :r",
+            "ExpressionAttributeValues": { ":p": { "S": format!("{ORG}#wo#failed") } },
+        });
+        let wanted = [
+            "dynamodb:Query",
+            "table/t/index/byStatus",
+            "org_*#wo#failed",
+        ];
+        asks("DynamoDB_20120810.", "Query", &query, &[wanted]);
+        let send = json!({ "QueueUrl": "http://127.0.0.1:1/000000000000/awo-runs" });
+        let wanted = ["sqs:SendMessage", "queue/awo-runs", "-"];
+        asks("AmazonSQS.", "SendMessageBatch", &send, &[wanted]);
+        let definition = format!("arn:aws:ecs:r:1:task-definition/awo-runner-{ORG}:3");
+        let run = json!({ "cluster": "awo", "taskDefinition": definition });
+        let wanted = ["ecs:RunTask", "task-definition/awo-runner-org_*", "awo"];
+        asks(
+            "AmazonEC2ContainerServiceV20141113.",
+            "RunTask",
+            &run,
+            &[wanted],
+        );
+        let secret = json!({ "SecretId": format!("awo/{ORG}/git/example.com") });
+        let wanted = ["secretsmanager:GetSecretValue", "secret/awo/org_*/*", "-"];
+        asks("secretsmanager.", "GetSecretValue", &secret, &[wanted]);
+    }
+
+    #[test]
+    fn a_call_belongs_to_the_function_that_its_client_names() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(function_of(&headers), None);
+        let agent = "aws-sdk-rust/1.4 os/linux lang/rust/1.95 app/get-run m/E";
+        headers.insert("x-amz-user-agent", agent.parse().unwrap());
+        assert_eq!(function_of(&headers), Some("get-run"));
+    }
+}

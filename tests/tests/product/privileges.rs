@@ -1,0 +1,182 @@
+//! The comparison of policies with calls bites: what is taken away is missing, what is added is
+//! extra. `make test` makes the comparison itself, when all tests have noted their calls.
+
+use std::path::Path;
+
+use awo_tests::privileges::{EXCUSES, Template, faults};
+
+const TEMPLATE: &str = "
+Resources:
+  ReadThing:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: target/lambda/read-thing/
+      Policies:
+        - !Ref KnowCallers
+        - Statement:
+            - Sid: Look
+              Effect: Allow
+              Action: [dynamodb:GetItem, dynamodb:Query]
+              Resource: !GetAtt WorkTable.Arn
+            - Sid: LookByStatus
+              Effect: Allow
+              Action: dynamodb:Query
+              Resource: !Sub '${WorkTable.Arn}/index/byStatus'
+  StartThing:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: target/lambda/start-thing/
+      Policies:
+        - Statement:
+            - Sid: Run
+              Effect: Allow
+              Action: ecs:RunTask
+              Resource: !Sub arn:${AWS::Partition}:ecs:${AWS::Region}:${AWS::AccountId}:task-definition/${AWS::StackName}-runner:*
+              Condition: {ArnEquals: {ecs:cluster: !GetAtt Cluster.Arn}}
+            - Sid: WithItsRole
+              Effect: Allow
+              Action: iam:PassRole
+              Resource: !GetAtt TaskRole.Arn
+              Condition: {StringEquals: {iam:PassedToService: ecs-tasks.amazonaws.com}}
+            - Sid: Hear
+              Effect: Allow
+              Action: [sqs:ReceiveMessage, sqs:DeleteMessage, sqs:GetQueueAttributes]
+              Resource: !GetAtt RunQueue.Arn
+  StartThingMapping:
+    Type: AWS::Lambda::EventSourceMapping
+    Properties: {EventSourceArn: !GetAtt RunQueue.Arn, FunctionName: !Ref StartThing}
+  Task:
+    Type: AWS::ECS::TaskDefinition
+    Properties: {TaskRoleArn: !GetAtt TaskRole.Arn}
+  KnowCallers:
+    Type: AWS::IAM::ManagedPolicy
+    Properties:
+      PolicyDocument:
+        Statement:
+          - Sid: CheckAndCount
+            Effect: Allow
+            Action: dynamodb:UpdateItem
+            Resource: !GetAtt SettingsTable.Arn
+            Condition: {'ForAllValues:StringLike': {dynamodb:LeadingKeys: ['key#*']}}
+";
+
+const CALLS: &str = "read-thing\tdynamodb:UpdateItem\ttable/awo-settings\tkey#*
+read-thing\tdynamodb:GetItem\ttable/awo-work\torg_*#wo
+read-thing\tdynamodb:Query\ttable/work\torg_*#wo
+read-thing\tdynamodb:Query\ttable/awo-work/index/byStatus\torg_*#wo#failed
+start-thing\tecs:RunTask\ttask-definition/awo-runner\tawo
+";
+
+/// The faults after one change of the template, which has to be one.
+fn after(from: &str, to: &str) -> Vec<String> {
+    let changed = TEMPLATE.replacen(from, to, 1);
+    assert_ne!(changed, TEMPLATE);
+    faults(&Template::parse(&changed), CALLS, &[])
+}
+
+#[track_caller]
+fn says(faults: &[String], beginning: &str) {
+    let [fault] = faults else {
+        panic!("one fault: {faults:#?}");
+    };
+    assert!(fault.starts_with(beginning), "{fault}");
+}
+
+#[test]
+fn policies_that_allow_what_is_called_and_no_more_have_no_fault() {
+    let found = faults(&Template::parse(TEMPLATE), CALLS, &[]);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn what_is_taken_from_a_policy_is_missing() {
+    says(
+        &after("[dynamodb:GetItem, dynamodb:Query]", "dynamodb:Query"),
+        "read-thing: missing: dynamodb:GetItem on WorkTable, dynamodb:LeadingKeys org_*#wo",
+    );
+    let look = "Resource: !Sub '${WorkTable.Arn}/index/byStatus'";
+    says(
+        &after(look, "Resource: !GetAtt WorkTable.Arn"),
+        "read-thing: missing: dynamodb:Query on WorkTable/index/byStatus, ",
+    );
+    says(
+        &after("runner:*", "builder:*")[..1],
+        "start-thing: missing: ecs:RunTask on arn:Partition:ecs:Region:AccountId:task-definition/awo-runner:1",
+    );
+}
+
+#[test]
+fn what_lambda_and_ecs_ask_for_with_a_functions_role_is_missed_too() {
+    says(
+        &after("sqs:DeleteMessage, ", ""),
+        "start-thing: missing: sqs:DeleteMessage on RunQueue",
+    );
+    says(
+        &after("ecs-tasks.amazonaws.com", "lambda.amazonaws.com")[..1],
+        "start-thing: missing: iam:PassRole on TaskRole, iam:PassedToService ecs-tasks",
+    );
+}
+
+#[test]
+fn what_is_added_to_a_policy_is_extra() {
+    says(
+        &after("[dynamodb:GetItem,", "[dynamodb:GetItem, dynamodb:PutItem,"),
+        "read-thing: extra: dynamodb:PutItem on WorkTable (ReadThing's Look allows it",
+    );
+    says(
+        &after("['key#*']", "['key#*', 'org_*#key']"),
+        "read-thing: extra: dynamodb:UpdateItem on SettingsTable, dynamodb:LeadingKeys org_*#key",
+    );
+}
+
+#[test]
+fn a_pattern_that_is_wider_than_its_calls_is_extra() {
+    says(
+        &after("['key#*']", "['k*']"),
+        "read-thing: extra: KnowCallers's CheckAndCount allows keys as k*, ",
+    );
+    says(
+        &after("index/byStatus'", "index/*'"),
+        "read-thing: ReadThing's LookByStatus: WorkTable/index/* is several resources",
+    );
+}
+
+#[test]
+fn an_excuse_is_for_what_no_test_shows_and_has_to_be_needed() {
+    let excuse = ("read-thing", "dynamodb:PutItem", "WorkTable", "a test");
+    let wider = TEMPLATE.replacen(
+        "[dynamodb:GetItem,",
+        "[dynamodb:GetItem, dynamodb:PutItem,",
+        1,
+    );
+    let found = faults(&Template::parse(&wider), CALLS, &[excuse]);
+    assert!(found.is_empty(), "{found:#?}");
+    says(
+        &faults(&Template::parse(TEMPLATE), CALLS, &[excuse]),
+        "read-thing: dynamodb:PutItem on WorkTable is excused and allowed nowhere",
+    );
+}
+
+#[test]
+fn what_is_not_understood_allows_nothing() {
+    says(
+        &after("ForAllValues:StringLike", "StringNotLike")[..1],
+        "KnowCallers's CheckAndCount: StringNotLike of dynamodb:LeadingKeys is not understood",
+    );
+    says(
+        &after("Effect: Allow", "Effect: Deny")[..1],
+        "ReadThing's Look: only plain Allow statements are understood",
+    );
+}
+
+#[test]
+fn the_deployments_policies_are_understood_and_no_call_is_no_proof() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../template.yaml");
+    let template = Template::parse(&std::fs::read_to_string(path).unwrap());
+    assert!(template.faults.is_empty(), "{:#?}", template.faults);
+    let found = faults(&template, "", EXCUSES);
+    assert!(found[0].starts_with("no call of a function was noted"));
+    let pieces = template.functions.iter().flat_map(|f| &f.grants).count();
+    let extra = found.iter().filter(|fault| fault.contains(": extra: "));
+    assert!(extra.count() > pieces / 2, "{found:#?}");
+}

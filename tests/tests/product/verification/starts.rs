@@ -1,0 +1,89 @@
+//! Whoever asks for an organization's first task makes its task definition: the dispatcher
+//! (`shared`), a start by a client, the sweep, a verification by hand.
+
+use awo_cloud::settings;
+use awo_store::dispatch::Dispatched;
+use awo_store::lease::Lease;
+use awo_tests::repository::Repository;
+use awo_tests::service::TestService;
+use serde_json::{Value, json};
+
+const FILE_SYSTEM: &str = "fs-0123456789abcdef0";
+/// The sweep asks for a task that nobody has asked for.
+const UNASKED_MS: i64 = 31_000;
+
+/// A service that gives no slots by itself.
+async fn service() -> TestService {
+    let settings = [
+        ("AWO_KEPT_FILE_SYSTEM", FILE_SYSTEM),
+        ("AWO_MAX_CONCURRENT", "0"),
+    ];
+    TestService::start(1_000, &settings).await
+}
+
+fn repository() -> Repository {
+    Repository::with(&[("Makefile", "test:\n\t@test -e done\n")])
+}
+
+/// A work order that waits, and from now on a slot that is free.
+async fn waiting(service: &TestService, repository: &Repository) -> Value {
+    let order = awo_tests::agents::order(&repository.url(), "echo x > done");
+    let made = service.client.post("/v1/work-orders", &order).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let store = service.service.cloud.store().unwrap();
+    let limited = store.set_limits(&service.org, Some(1), None);
+    limited.await.unwrap();
+    made.body
+}
+
+async fn file_system_of(service: &TestService) -> Option<String> {
+    let store = service.service.cloud.store().unwrap();
+    let own = store.own_definition(&service.org).await.unwrap();
+    own.map(|own| own.file_system)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_makes_the_task_definition_of_an_organization_that_has_none() {
+    let (service, repository) = (service().await, repository());
+    let order = waiting(&service, &repository).await;
+    assert_eq!(file_system_of(&service).await, None);
+    let path = format!("/api/v1/work-orders/{}/runs", order["id"].as_str().unwrap());
+    let started = service.client.post(&path, &json!({})).await;
+    assert_eq!(started.status, 201, "{}", started.text);
+    let made = file_system_of(&service).await;
+    assert_eq!(made.as_deref(), Some(FILE_SYSTEM));
+    let started = &started.body["data"];
+    assert_eq!(started["status"], "building");
+    let run = service.client.finished_run(started).await;
+    assert_eq!(run["status"], "succeeded", "{run:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
+    let (service, repository) = (service().await, repository());
+    let order = waiting(&service, &repository).await;
+    let cloud = &service.service.cloud;
+    let (store, org, now) = (cloud.store().unwrap(), &service.org, cloud.clock.now());
+    let limits = settings::queue_limits(&cloud.environment).unwrap();
+    // As a dispatcher that is gone before it has asked for the task.
+    let queue = store.queue(org).await.unwrap();
+    let lease = Lease::of_entry(org, &queue.entries[0], cloud.mint.secret(), now);
+    let dispatched = store.dispatch(&queue, &queue.entries[0], &lease, limits, now);
+    assert_eq!(dispatched.await.unwrap(), Dispatched::Yes);
+    assert_eq!(file_system_of(&service).await, None);
+    cloud.clock.advance(UNASKED_MS);
+    service.service.sweep().await.unwrap();
+    let made = file_system_of(&service).await;
+    assert_eq!(made.as_deref(), Some(FILE_SYSTEM));
+    let run = service.client.finished_run(&order).await;
+    assert_eq!(run["status"], "succeeded", "{run:#}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verification_by_hand_makes_the_task_definition_of_an_organization_that_has_none() {
+    let service = service().await;
+    let path = service.dir.path().join("workspaces/missing/workspace");
+    super::refused(&super::verify(&service, &path, &json!({})).await, "workDir");
+    let made = file_system_of(&service).await;
+    assert_eq!(made.as_deref(), Some(FILE_SYSTEM));
+}
