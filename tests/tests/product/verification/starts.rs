@@ -68,7 +68,10 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
     // As a dispatcher that is gone before it has asked for the task.
     let queue = store.queue(org).await.unwrap();
     let lease = Lease::of_entry(org, &queue.entries[0], cloud.mint.secret(), now);
-    let dispatched = store.dispatch(&queue, &queue.entries[0], &lease, limits, now);
+    let max = settings::max_tasks(&cloud.environment).unwrap();
+    let room = store.room(org, "here", max, now).await.unwrap();
+    let slot = (&lease, &room.place.unwrap());
+    let dispatched = store.dispatch(&queue, &queue.entries[0], slot, limits, now);
     assert_eq!(dispatched.await.unwrap(), Dispatched::Yes);
     assert_eq!(file_system_of(&service).await, None);
     cloud.clock.advance(UNASKED_MS);
