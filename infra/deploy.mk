@@ -36,7 +36,7 @@ deploy: sam-build ## Deploy to AWS with your credentials; asks about everything 
 	@mkdir -p '$(dir $(ANSWERS))'; [ -e '$(ANSWERS)' ] || echo 'version = 0.1' > '$(ANSWERS)'
 	@if ! grep -q stack_name '$(ANSWERS)'; then guided=--guided; fi; \
 	set -x; $(DEPLOY_TOOLS)/sam deploy --stack-name '$(STACK)' $$guided \
-		--config-file '$(abspath $(ANSWERS))' --capabilities CAPABILITY_IAM --resolve-s3 \
+		--config-file '$(abspath $(ANSWERS))' --capabilities CAPABILITY_IAM --resolve-s3 --no-fail-on-empty-changeset \
 		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
 
 bucket:
