@@ -22,10 +22,10 @@ const LOOKS: u32 = 10;
 
 /// What does not hold.
 pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<String> {
-    let mut broken = broken_places(client, cloud).await;
+    let mut broken = Box::pin(broken_places(client, cloud)).await;
     let (store, now) = (cloud.store().expect("settings"), cloud.clock.now());
     let begin = Checkpoint::begin(org, now);
-    let checked = store.check_ledger(&begin, MAX_STEPS, now).await;
+    let checked = Box::pin(store.check_ledger(&begin, MAX_STEPS, now)).await;
     if let (drift @ Checked::Drifts { .. }, _) = checked.expect("a check") {
         broken.push(format!("the ledger drifts: {drift:?}"));
     }

@@ -113,7 +113,7 @@ impl Dump {
         for order in orders {
             items.extend(query(client, &work, org, &format!("#{order}#child")).await);
         }
-        let beside = crate::deployment_rules::broken(client, cloud, org).await;
+        let beside = Box::pin(crate::deployment_rules::broken(client, cloud, org)).await;
         Dump { items, beside }
     }
 

@@ -106,7 +106,7 @@ impl State {
             return Ok(None);
         }
         let task_place = match first {
-            true => dispatcher.place(org, run_id, call.now).await?,
+            true => Box::pin(dispatcher.place(org, run_id, call.now)).await?,
             false => None,
         };
         let secret = dispatcher.mint.secret();

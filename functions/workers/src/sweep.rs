@@ -109,7 +109,8 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     }
     errands::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
-    ledgers::check(&state.store, now, &mut swept).await;
+    // Boxed: the calls below are deep, and the compiler lays out futures whole.
+    Box::pin(ledgers::check(&state.store, now, &mut swept)).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)
 }

@@ -81,11 +81,12 @@ impl Dispatcher {
             let now = self.clock.now();
             let Some(entry) = next(&queue, self.limits, last) else {
                 if last.is_none() {
-                    self.let_others_go(org, now).await?;
+                    // Boxed: the calls below are deep, and the compiler lays out futures whole.
+                    Box::pin(self.let_others_go(org, now)).await?;
                 }
                 return Ok(true);
             };
-            let Some(place) = self.place(org, &entry.run_id, now).await? else {
+            let Some(place) = Box::pin(self.place(org, &entry.run_id, now)).await? else {
                 // Its bell rings again, and who stands in line is served in turn.
                 return Ok(true);
             };

@@ -235,7 +235,7 @@ impl Store {
             if next.until >= settled_until {
                 break;
             }
-            let part = self.written(&next, Some(settled_until)).await?;
+            let part = Box::pin(self.written(&next, Some(settled_until))).await?;
             let until = part.whole_until(settled_until);
             if until == next.until {
                 return Err(Error::internal("too much was written in one moment"));
@@ -243,7 +243,8 @@ impl Store {
             next.count(&part, until)?;
         }
         let checked = match next.until >= settled_until {
-            true => self.look_at_newest(&mut next).await?,
+            // Boxed: the calls below are deep, and the compiler lays out futures whole.
+            true => Box::pin(self.look_at_newest(&mut next)).await?,
             // The next sweep goes on.
             false => Checked::Unknown,
         };
@@ -310,8 +311,8 @@ impl Store {
         for attempt in 0..LOOKS {
             let before = self.balance(&from.org_id).await?;
             let (newest, open) = tokio::try_join!(
-                self.written(from, None),
-                self.still_open(&from.org_id, &from.open_micro)
+                Box::pin(self.written(from, None)),
+                Box::pin(self.still_open(&from.org_id, &from.open_micro))
             )?;
             let after = self.balance(&from.org_id).await?;
             if newest.is_cut_off() {

@@ -39,7 +39,7 @@ pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
 }
 
 async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(), Error> {
-    let (checked, next) = store.check_ledger(from, MAX_STEPS, now).await?;
+    let (checked, next) = Box::pin(store.check_ledger(from, MAX_STEPS, now)).await?;
     if let Checked::Drifts { expected, found } = checked {
         tracing::error!(org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
