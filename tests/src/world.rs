@@ -67,6 +67,11 @@ async fn listener() -> TcpListener {
 impl World {
     /// A new world. Its tasks are programs that wait to be stopped.
     pub async fn new() -> World {
+        World::with(&[]).await
+    }
+
+    /// The same, with these settings over its own.
+    pub async fn with(own: &[(&'static str, String)]) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
         let logs = tempfile::tempdir().expect("a temporary directory");
         let dynamodb = dynamodb::start(
@@ -100,7 +105,7 @@ impl World {
             shutdown.clone(),
         )
         .expect("Secrets Manager");
-        let settings: BTreeMap<String, String> = [
+        let mut settings: BTreeMap<String, String> = [
             ("AWS_REGION", REGION.to_owned()),
             ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
@@ -122,6 +127,10 @@ impl World {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
+        let own = own
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()));
+        settings.extend(own);
         let environment = Environment::new(move |name| settings.get(name).cloned());
         let faults = Faults::default();
         let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;
