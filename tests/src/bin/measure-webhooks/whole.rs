@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use awo_cloud::errands::ErrandBell;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, EventId, WebhookId};
 use awo_store::deliveries::{Delivery, Notice};
-use awo_store::errands::Errand;
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::functions::Functions;
 use awo_tests::measure::{cpu_seconds, thread_cpu_seconds};
@@ -92,7 +92,7 @@ async fn webhook(world: &World, org: &Org, port: u16) -> WebhookId {
 async fn due(world: &World, port: u16, count: u64) -> (Org, WebhookId) {
     let org = world.org(1).await;
     let webhook = webhook(world, &org, port).await;
-    let (cloud, mut errands) = (&world.cloud, Vec::new());
+    let cloud = &world.cloud;
     for _ in 0..count {
         let now = cloud.clock.now();
         let notice = Notice {
@@ -105,12 +105,8 @@ async fn due(world: &World, port: u16, count: u64) -> (Org, WebhookId) {
         let due = Delivery::new(id, &org.id, &webhook, notice, now);
         let made = world.store.create_delivery(&due, None).await;
         made.expect("a delivery");
-        errands.push(Errand::Delivery(due.at()));
     }
-    let queue = cloud.errand_queue().expect("settings");
-    queue.send(&errands).await.expect("a queue");
-    // They were noted as well: nobody is to send them once more.
-    drop(cloud.errands.take());
+    ErrandBell::new(cloud).ring().await;
     (org, webhook)
 }
 
@@ -136,7 +132,7 @@ async fn none_is_pending(world: &World, (org, webhook): &(Org, WebhookId)) {
     let (pending, store) = (Some(DeliveryStatus::Pending), &world.store);
     loop {
         // Rarely: it reads all of them.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let left = store.deliveries(&org.id, webhook, pending, (1, 0), None);
         if left.await.expect("deliveries").1 == 0 {
             return;
