@@ -70,12 +70,13 @@ $(CARGO_DENY):
 	@echo 'Installing cargo-deny $(CARGO_DENY_VERSION) into $(TARGET_DIR)/tools, once.'
 	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
 
-bench: programs ## Measure what a client waits for, and what idling costs
+bench: programs ## Measure what a client waits for, what a delivery costs, and what idling costs
 	@cargo build --locked -p awo-tests --bins
+	@cargo build --locked --profile deploy-check -p awo-tests --bin measure-webhooks
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
 	@'$(BIN_DIR)/measure-reads'
-	@'$(BIN_DIR)/measure-webhooks'
+	@'$(TARGET_DIR)/deploy-check/measure-webhooks'
 
 include infra/deploy.mk
 

@@ -53,6 +53,8 @@ pub fn ca_file() -> String {
 pub enum Answer {
     /// Answers with this status.
     Status(u16),
+    /// Takes so long, and answers with this status.
+    Late(Duration, u16),
     /// Says nothing for as long as the sender waits.
     Nothing,
 }
@@ -140,8 +142,13 @@ async fn serve(acceptor: TlsAcceptor, stream: TcpStream, answers: Vec<Answer>, h
             heard.len() - 1
         };
         let answer = answers.get(nth).or(answers.last());
-        let Some(Answer::Status(status)) = answer else {
-            return std::future::pending().await;
+        let status = match answer {
+            Some(Answer::Status(status)) => status,
+            Some(Answer::Late(after, status)) => {
+                tokio::time::sleep(*after).await;
+                status
+            }
+            Some(Answer::Nothing) | None => return std::future::pending().await,
         };
         let text = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
         if stream.write_all(text.as_bytes()).await.is_err() || stream.flush().await.is_err() {

@@ -67,12 +67,16 @@ async fn listener() -> TcpListener {
 impl World {
     /// A new world. Its tasks are programs that wait to be stopped.
     pub async fn new() -> World {
-        // What earlier stories leave may stand in nobody's way.
-        World::with_tasks(100_000).await
+        World::with(&[]).await
     }
 
     /// A new world in which so many tasks may live at once.
     pub async fn with_tasks(max: u32) -> World {
+        World::with(&[("AWO_MAX_TASKS", max.to_string())]).await
+    }
+
+    /// A new world, with these settings over its own.
+    pub async fn with(own: &[(&'static str, String)]) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
         let logs = tempfile::tempdir().expect("a temporary directory");
         let dynamodb = dynamodb::start(
@@ -106,7 +110,7 @@ impl World {
             shutdown.clone(),
         )
         .expect("Secrets Manager");
-        let settings: BTreeMap<String, String> = [
+        let mut settings: BTreeMap<String, String> = [
             ("AWS_REGION", REGION.to_owned()),
             ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
@@ -121,7 +125,8 @@ impl World {
             ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
             ("AWO_DELIVERIES_QUEUE_URL", queue_url(&sqs.url(), ERRANDS)),
             ("AWO_CLUSTER", "awo".to_owned()),
-            ("AWO_MAX_TASKS", max.to_string()),
+            // What earlier stories leave may stand in nobody's way.
+            ("AWO_MAX_TASKS", "100000".to_owned()),
             ("AWO_TASK_DEFINITION", "runner".to_owned()),
             ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
             ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1".to_owned()),
@@ -129,6 +134,10 @@ impl World {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
+        let own = own
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()));
+        settings.extend(own);
         let environment = Environment::new(move |name| settings.get(name).cloned());
         let faults = Faults::default();
         let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;

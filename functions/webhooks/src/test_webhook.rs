@@ -63,11 +63,10 @@ async fn lane(
 ) -> Result<Lane, Error> {
     let holder = state.mint.random(now);
     let first = u32::try_from(holder % u128::from(LANES)).unwrap_or(0);
+    let lanes: Vec<u32> = (0..LANES).map(|nth| (first + nth) % LANES).collect();
     let holder = format!("{now}#{holder}");
-    let until = now.plus_ms(UNDER_WAY_MS);
-    let lane = state
-        .store
-        .take_lane((org, &webhook.id), (&holder, first), (now, until));
+    let (to, until) = ((org, &webhook.id), now.plus_ms(UNDER_WAY_MS));
+    let lane = state.store.take_lane(to, &lanes, &holder, (now, until));
     lane.await?.ok_or(Error::TooManyAtOnce {
         what: "deliveries to this webhook",
         limit: LANES,

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use awo_cloud::errands::ErrandQueue;
+use awo_cloud::errands::{ErrandBell, ErrandQueue};
 use awo_cloud::settings::webhook_schedule;
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::webhook::schedule::Schedule;
-use awo_domain::{Error, OrgId, WebhookId};
+use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::batch::Addressed;
 use awo_store::errands::{DeliveryRef, Errand};
@@ -39,6 +39,7 @@ pub struct State {
     clock: Clock,
     mint: Mint,
     queue: ErrandQueue,
+    bell: ErrandBell,
     sender: Sender,
     schedule: Schedule,
     hidden: Hidden,
@@ -66,8 +67,12 @@ struct Job {
 enum Verdict {
     /// It is deleted.
     Done,
-    /// It stays in the queue, and comes back when it is no longer hidden.
-    Stays,
+    /// It comes back at that moment, not earlier.
+    Waits(Timestamp),
+    /// It comes back soon: the receiver is busy, or somebody else looks after the delivery.
+    Soon,
+    /// It comes back when the queue's own time is over.
+    Back,
 }
 
 /// The state of `deliver-webhooks`.
@@ -80,6 +85,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         clock: cloud.clock.clone(),
         mint: cloud.mint.clone(),
         queue: cloud.errand_queue()?,
+        bell: ErrandBell::new(cloud),
         sender: Sender::new(&cloud.environment)?,
         schedule: webhook_schedule(&cloud.environment)?,
         hidden: Hidden::default(),
@@ -110,7 +116,7 @@ pub async fn handle(
     }
     let looked_into = outboxes
         .into_iter()
-        .map(|(org, messages)| fan_out::look_into(&state, org, messages));
+        .map(|(org, messages)| fan_out::look_into(&state, org, messages, began));
     let (of_outboxes, of_deliveries) =
         tokio::join!(join_all(looked_into), look_after(&state, deliveries, began));
     stay.extend(of_outboxes.into_iter().flatten());
@@ -149,7 +155,7 @@ async fn look_after(
         return Vec::new();
     }
     let refs: Vec<DeliveryRef> = deliveries.iter().map(|(at, _)| at.clone()).collect();
-    let found = match state.store.addressed(&refs).await {
+    let found = match state.store.addressed(&refs, state.clock.now()).await {
         Ok(found) => found,
         Err(error) => {
             tracing::error!(?error, "deliveries were not read; their messages come back");

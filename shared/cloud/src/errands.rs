@@ -5,7 +5,9 @@ use awo_domain::Error;
 use awo_store::errands::{Errand, Errands};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
-use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
+use aws_sdk_sqs::types::{
+    ChangeMessageVisibilityBatchRequestEntry, QueueAttributeName, SendMessageBatchRequestEntry,
+};
 
 use crate::Cloud;
 
@@ -52,25 +54,30 @@ impl ErrandQueue {
         Ok(())
     }
 
-    /// Lets a message that was received come back after so many milliseconds, rounded up to whole
-    /// seconds: never earlier.
+    /// Lets messages that were received come back after so many milliseconds, rounded up to whole
+    /// seconds: never earlier. They are named by their receipt handles.
     ///
     /// # Errors
-    /// Internal, when SQS fails: the message comes back when the queue's own time is over.
-    pub async fn hide(&self, receipt_handle: &str, ms: i64) -> Result<(), Error> {
-        let seconds = ms.max(0).div_euclid(1_000) + i64::from(ms.max(0).rem_euclid(1_000) > 0);
-        let seconds = i32::try_from(seconds.min(MAX_HIDDEN_SECONDS)).unwrap_or(i32::MAX);
-        let hidden = self
-            .client
-            .change_message_visibility()
-            .queue_url(&self.url)
-            .receipt_handle(receipt_handle)
-            .visibility_timeout(seconds)
-            .send()
-            .await;
-        hidden
-            .map(|_| ())
-            .map_err(|e| failed("ChangeMessageVisibility", &DisplayErrorContext(&e)))
+    /// Internal, when SQS fails: those that were not hidden come back when the queue's own time is
+    /// over.
+    pub async fn hide(&self, messages: &[(String, i64)]) -> Result<(), Error> {
+        for batch in messages.chunks(BATCH) {
+            let entries = batch.iter().enumerate();
+            let entries: Result<Vec<_>, Error> = entries.map(|(nth, m)| hiding(nth, m)).collect();
+            let hidden = self
+                .client
+                .change_message_visibility_batch()
+                .queue_url(&self.url)
+                .set_entries(Some(entries?))
+                .send()
+                .await;
+            let call = "ChangeMessageVisibilityBatch";
+            let hidden = hidden.map_err(|e| failed(call, &DisplayErrorContext(&e)))?;
+            if let Some(refused) = hidden.failed.first() {
+                return Err(failed(call, &refused.code));
+            }
+        }
+        Ok(())
     }
 
     /// About how many messages are hidden: a queue takes 120 000, and then hands out none.
@@ -103,6 +110,21 @@ fn entry(nth: usize, errand: &Errand) -> Result<SendMessageBatchRequestEntry, Er
         .id(nth.to_string())
         .message_body(serde_json::to_string(errand).map_err(Error::internal)?)
         .message_group_id(group)
+        .build()
+        .map_err(Error::internal)
+}
+
+fn hiding(
+    nth: usize,
+    (receipt_handle, ms): &(String, i64),
+) -> Result<ChangeMessageVisibilityBatchRequestEntry, Error> {
+    let ms = (*ms).max(0);
+    let seconds = ms.div_euclid(1_000) + i64::from(ms.rem_euclid(1_000) > 0);
+    let seconds = i32::try_from(seconds.min(MAX_HIDDEN_SECONDS)).unwrap_or(i32::MAX);
+    ChangeMessageVisibilityBatchRequestEntry::builder()
+        .id(nth.to_string())
+        .receipt_handle(receipt_handle)
+        .visibility_timeout(seconds)
         .build()
         .map_err(Error::internal)
 }

@@ -1,25 +1,23 @@
 //! Attempts of deliveries. An attempt is noted before it is made, so that whoever dies on the way
 //! has used it up, and nobody makes a sixth; its end is noted over exactly what its beginning was.
-//! One without an end is under way for [`UNDER_WAY_MS`] at most, and has failed then.
+//! One without an end is under way for [`UNDER_WAY_MS`] at most, and has failed then. Who has noted
+//! one and not made it may take it back, over exactly what was noted.
+
+mod writing;
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, Next, Outcome, Schedule};
-use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::{AttemptId, Error, Timestamp};
+use awo_domain::{AttemptId, Timestamp};
 
-use crate::Store;
-use crate::change::Change;
 use crate::deliveries::{Attempt, Delivery};
-use crate::errands::DeliveryRef;
-use crate::item::{Item, Key};
 use crate::outbox::ERRAND_MS;
-use crate::table::{Updated, read};
-use crate::transaction::{Committed, Guard, Transaction};
 
-/// How long others leave an attempt alone: what a receiver has, and time to note the end.
-pub const UNDER_WAY_MS: i64 = ANSWER_LIMIT_MS + 15_000;
+/// How long after it was noted an attempt may begin.
+pub const BEGIN_MS: i64 = 5_000;
+/// How long others leave an attempt alone: until it begins, what a receiver has, and time to note
+/// the end.
+pub const UNDER_WAY_MS: i64 = BEGIN_MS + ANSWER_LIMIT_MS + 10_000;
 const NOBODY_SAW: &str = "the service broke off, and nobody saw how it ended";
-const GONE: &str = "its receiver answered 410 (Gone)";
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +35,20 @@ pub enum Standing {
 pub struct End {
     /// What decides on the next one.
     pub outcome: Outcome,
-    /// When it ended.
-    pub at: Timestamp,
+    /// When it began: after it was noted.
+    pub started_at: Timestamp,
     /// How long it took.
     pub duration_ms: i64,
     /// What went wrong, for people.
     pub error: Option<String>,
+}
+
+impl End {
+    /// When it ended.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        self.started_at.plus_ms(self.duration_ms)
+    }
 }
 
 impl Attempt {
@@ -77,7 +83,7 @@ impl Delivery {
         if self.standing(now) != Standing::Due {
             return None;
         }
-        let at = attempt.started_at.plus_ms(ANSWER_LIMIT_MS);
+        let at = attempt.started_at.plus_ms(BEGIN_MS + ANSWER_LIMIT_MS);
         let next = schedule.after(attempt.number, Outcome::Unanswered, at, random);
         let mut given_up = self.clone();
         if let Some(attempt) = given_up.attempts.last_mut() {
@@ -103,12 +109,23 @@ impl Delivery {
         self
     }
 
+    /// The same without its last attempt, which was noted and not made: it was due then.
+    #[must_use]
+    pub fn taken_back(mut self) -> Delivery {
+        let not_made = self.attempts.pop();
+        match not_made {
+            Some(attempt) => self.then(Next::Retry(attempt.started_at)),
+            None => self,
+        }
+    }
+
     /// The same after its last attempt, and what follows.
     #[must_use]
     pub fn ended(mut self, end: &End, schedule: &Schedule, random: u64) -> (Delivery, Next) {
         let number = self.attempts.last().map_or(0, |last| last.number);
-        let next = schedule.after(number, end.outcome, end.at, random);
+        let next = schedule.after(number, end.outcome, end.at(), random);
         if let Some(attempt) = self.attempts.last_mut() {
+            attempt.started_at = end.started_at;
             attempt.duration_ms = Some(end.duration_ms);
             attempt.status_code = match end.outcome {
                 Outcome::Answered(status) => Some(status),
@@ -139,116 +156,6 @@ impl Delivery {
         }
         self
     }
-}
-
-impl Store {
-    /// Writes what was made of a delivery over just that. None if it is not so any more: then
-    /// nothing was written.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
-        let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
-        let change = changed(&new);
-        let updated = self.update(&self.tables.deliveries, &key, change).await?;
-        written(new, updated)
-    }
-
-    /// As [`Store::change_delivery`], of one whose receiver is gone: its webhook is disabled in
-    /// the same transaction, unless its owner has meanwhile disabled, moved or deleted it.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn end_gone(
-        &self,
-        new: Delivery,
-        url: &WebhookUrl,
-        now: Timestamp,
-    ) -> Result<Option<Delivery>, Error> {
-        let (org, webhook) = (&new.org_id, &new.webhook_id);
-        let disabled = Change::new()
-            .set("enabled", false)
-            .set("disabledAt", now)
-            .set("disabledReason", GONE)
-            .add("revision", 1)
-            .when("enabled", true)
-            .when("url", url);
-        let (tables, key) = (&self.tables, Key::delivery(org, webhook, &new.id));
-        let committed = Transaction::new()
-            .update(Guard::Delivery, &tables.deliveries, &key, changed(&new))?
-            .update(
-                Guard::Webhook,
-                &tables.settings,
-                &Key::webhook(org, webhook),
-                disabled,
-            )?
-            .commit(self)
-            .await?;
-        match committed {
-            Committed::Yes => Ok(Some(next_revision(new))),
-            Committed::No(_) => self.change_delivery(new).await,
-        }
-    }
-
-    /// Lets the sweep look at an overdue delivery again later, if nothing has become of it since.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn look_at_delivery_again(
-        &self,
-        at: &DeliveryRef,
-        was_due_at: i64,
-        again_at: Timestamp,
-    ) -> Result<(), Error> {
-        let key = Key::delivery(&at.org_id, &at.webhook_id, &at.id);
-        let later = Change::new()
-            .set("dueAt", again_at.epoch_ms())
-            .when("status", DeliveryStatus::Pending)
-            .when("dueAt", was_due_at);
-        self.update(&self.tables.deliveries, &key, later).await?;
-        Ok(())
-    }
-}
-
-fn changed(new: &Delivery) -> Change {
-    let change = Change::new()
-        .set("status", new.status)
-        .set("attempts", &new.attempts)
-        .set_some("abandonedReason", new.abandoned_reason.as_ref())
-        .set("revision", new.revision + 1)
-        .when("revision", new.revision);
-    let change = match new.next_attempt_at {
-        Some(at) => change.set("nextAttemptAt", at),
-        None => change.remove("nextAttemptAt"),
-    };
-    match new.due_at {
-        Some(at) => change.set("dueAt", at),
-        None => change.remove("dueAt").remove("dueShard"),
-    }
-}
-
-fn next_revision(mut new: Delivery) -> Delivery {
-    new.revision += 1;
-    new
-}
-
-/// What was written. A write whose reply was lost is refused when the SDK tries it again: then it
-/// is there, with the attempt's own id.
-fn written(new: Delivery, updated: Updated) -> Result<Option<Delivery>, Error> {
-    let as_wanted = next_revision(new);
-    match updated {
-        Updated::New(_) => Ok(Some(as_wanted)),
-        Updated::Refused(None) => Ok(None),
-        Updated::Refused(Some(item)) => is_as_wanted(item, as_wanted),
-    }
-}
-
-fn is_as_wanted(item: Item, wanted: Delivery) -> Result<Option<Delivery>, Error> {
-    let found: Delivery = read(item)?;
-    let is_same = found.revision == wanted.revision
-        && found.status == wanted.status
-        && found.attempts == wanted.attempts;
-    Ok(is_same.then_some(wanted))
 }
 
 #[cfg(test)]
@@ -308,11 +215,27 @@ mod tests {
     }
 
     #[test]
+    fn an_attempt_that_was_noted_and_not_made_is_taken_back_and_not_counted() {
+        let back = attempt(new(), at(5)).taken_back();
+        assert_eq!(
+            back,
+            Delivery {
+                next_attempt_at: Some(at(5)),
+                due_at: back.due_at,
+                ..new()
+            }
+        );
+        assert_eq!(back.standing(at(5)), Standing::Due);
+        let again = attempt(back, at(10));
+        assert_eq!((again.attempts.len(), again.attempts[0].number), (1, 1));
+    }
+
+    #[test]
     fn a_delivery_waits_for_its_time_and_is_over_with_its_success() {
         let (delivery, next) = attempt(new(), at(0)).ended(
             &End {
                 outcome: Outcome::Answered(503),
-                at: at(2_000),
+                started_at: at(0),
                 duration_ms: 2_000,
                 error: Some("503".to_owned()),
             },
@@ -325,7 +248,7 @@ mod tests {
         let (delivery, next) = attempt(delivery, at(62_000)).ended(
             &End {
                 outcome: Outcome::Answered(204),
-                at: at(62_001),
+                started_at: at(62_000),
                 duration_ms: 1,
                 error: None,
             },

@@ -1,22 +1,23 @@
-//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks, all that
-//! a batch of messages is about.
+//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks and the
+//! lanes to these, all that a batch of messages is about.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use awo_domain::Error;
+use awo_domain::{Error, Timestamp};
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnConsumedCapacity};
 
 use crate::Store;
 use crate::deliveries::Delivery;
 use crate::errands::DeliveryRef;
 use crate::item::{Item, Key};
+use crate::lanes::{self, LANES};
 use crate::table::{conflict_pause, failed, log, read};
 use crate::webhooks::{Webhook, WebhookItem};
 
-/// Deliveries of one call: with their webhooks at most the 100 items that DynamoDB takes.
-pub const MAX_TOGETHER: usize = 50;
-/// Most keys of one call.
+/// Deliveries of one call: with the lanes to their webhooks at most [`MAX_KEYS`].
+pub const MAX_TOGETHER: usize = MAX_KEYS / (1 + LANES as usize);
+/// Most keys of one call, as DynamoDB takes them.
 pub(crate) const MAX_KEYS: usize = 100;
 /// How often what DynamoDB left of a batch is asked for again.
 const TRIES: u32 = 8;
@@ -28,20 +29,29 @@ pub struct Addressed {
     pub delivery: Option<Delivery>,
     /// None if it was deleted.
     pub webhook: Option<Webhook>,
+    /// The lanes to the webhook that nobody holds.
+    pub free_lanes: Vec<u32>,
 }
 
 impl Store {
-    /// These deliveries with their webhooks, in the order asked for.
+    /// These deliveries with their webhooks and the lanes that are free now, in the order asked for.
     ///
     /// # Errors
     /// Internal, when there are more than [`MAX_TOGETHER`], or when DynamoDB fails.
-    pub async fn addressed(&self, of: &[DeliveryRef]) -> Result<Vec<Addressed>, Error> {
+    pub async fn addressed(
+        &self,
+        of: &[DeliveryRef],
+        now: Timestamp,
+    ) -> Result<Vec<Addressed>, Error> {
         if of.len() > MAX_TOGETHER {
             return Err(Error::internal("too many deliveries for one call"));
         }
         let delivery = |at: &DeliveryRef| Key::delivery(&at.org_id, &at.webhook_id, &at.id);
         let webhook = |at: &DeliveryRef| Key::webhook(&at.org_id, &at.webhook_id);
-        let deliveries = self.batch(&self.tables.deliveries, of.iter().map(delivery));
+        let lanes =
+            |at: &'_ DeliveryRef| lanes::keys(&at.org_id, &at.webhook_id).collect::<Vec<_>>();
+        let keys = of.iter().map(delivery).chain(of.iter().flat_map(lanes));
+        let deliveries = self.batch(&self.tables.deliveries, keys);
         let webhooks = self.batch(&self.tables.settings, of.iter().map(webhook));
         let (deliveries, webhooks) = tokio::try_join!(deliveries, webhooks)?;
         let found = |items: &HashMap<Key, Item>, key: Key| items.get(&key).cloned();
@@ -51,6 +61,7 @@ impl Store {
                 Ok(Addressed {
                     delivery: found(&deliveries, delivery(at)).map(read).transpose()?,
                     webhook: item.transpose()?.map(Webhook::from),
+                    free_lanes: lanes::free(&deliveries, (&at.org_id, &at.webhook_id), now),
                 })
             })
             .collect()

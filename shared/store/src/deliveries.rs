@@ -170,19 +170,19 @@ pub enum DeliveryCreated {
 }
 
 impl Transaction {
-    /// Adds a delivery that is not there yet.
+    /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
+    /// other there is an errand.
     pub(crate) fn add_delivery(
         self,
         store: &Store,
         delivery: &Delivery,
     ) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
-        self.errand(Errand::Delivery(delivery.at())).put(
-            Guard::Delivery,
-            &store.tables.deliveries,
-            &key,
-            delivery,
-        )
+        let noted = match delivery.attempts.is_empty() {
+            true => self.errand(Errand::Delivery(delivery.at())),
+            false => self,
+        };
+        noted.put(Guard::Delivery, &store.tables.deliveries, &key, delivery)
     }
 }
 

@@ -4,11 +4,13 @@
 //! A lane is taken by a conditional write. One that was not given back is free again by its own
 //! expiry, which every taker checks; nothing waits for TTL.
 
+use std::collections::HashMap;
+
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 
 use crate::Store;
 use crate::change::Change;
-use crate::item::{Key, SCHEMA_VERSION};
+use crate::item::{Item, Key, SCHEMA_VERSION};
 use crate::table::Updated;
 
 /// Deliveries under way to one receiver at once.
@@ -23,20 +25,41 @@ pub struct Lane {
     holder: String,
 }
 
+/// The keys of all lanes to a webhook's receiver.
+pub(crate) fn keys(org: &OrgId, webhook: &WebhookId) -> impl Iterator<Item = Key> {
+    (0..LANES).map(move |number| Key::lane(org, webhook, number))
+}
+
+/// The lanes that nobody holds now, of those that were found.
+pub(crate) fn free(
+    found: &HashMap<Key, Item>,
+    (org, webhook): (&OrgId, &WebhookId),
+    now: Timestamp,
+) -> Vec<u32> {
+    let held_until = |number: u32| {
+        let lane = found.get(&Key::lane(org, webhook, number))?;
+        lane.get("expiresAtMs")?.as_n().ok()?.parse::<i64>().ok()
+    };
+    (0..LANES)
+        .filter(|number| held_until(*number).is_none_or(|until| until <= now.epoch_ms()))
+        .collect()
+}
+
 impl Store {
-    /// Takes a lane to a webhook's receiver until then; none if all are held. `holder` is unique;
-    /// `first` is where to begin to look, so that not all begin at the same one.
+    /// Takes one of these lanes to a webhook's receiver until then, the first that is free; none
+    /// if all are held. `holder` is unique.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn take_lane(
         &self,
         (org, webhook): (&OrgId, &WebhookId),
-        (holder, first): (&str, u32),
+        lanes: &[u32],
+        holder: &str,
         (now, until): (Timestamp, Timestamp),
     ) -> Result<Option<Lane>, Error> {
-        for nth in 0..LANES {
-            let key = Key::lane(org, webhook, (first % LANES + nth) % LANES);
+        for number in lanes.iter().take(LANES as usize) {
+            let key = Key::lane(org, webhook, *number);
             let change = Change::new()
                 .set("holder", holder)
                 .set("expiresAtMs", until.epoch_ms())

@@ -6,7 +6,7 @@ use awo_domain::event::TimelineEvent;
 use awo_domain::webhook::envelope::body;
 use awo_domain::webhook::identity::{delivery_id, event_id};
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
-use awo_domain::{Error, EventId, OrgId, RunId, Timestamp, WebhookId};
+use awo_domain::{AttemptId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +66,15 @@ pub enum Overdue {
     },
 }
 
+/// A webhook that is to be told of an event.
+#[derive(Debug, Clone)]
+pub struct ToTell {
+    /// Which.
+    pub webhook: WebhookId,
+    /// The first attempt, if it is made at once: it is noted with the delivery.
+    pub attempt: Option<AttemptId>,
+}
+
 impl Transaction {
     /// Puts an event into the outbox, if it is one that webhooks are told of.
     pub(crate) fn tell_webhooks(
@@ -115,22 +124,23 @@ impl Store {
         self.errands.note([errand]);
     }
 
-    /// Takes an event out of the outbox and writes its deliveries, which are due at once. Nothing
-    /// is written if somebody else has done so.
+    /// Takes an event out of the outbox and writes its deliveries, which are due at once. Answers
+    /// those whose attempt is noted. Nothing is written if somebody else has done so.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn fan_out(
         &self,
         event: &OutboxEvent,
-        to: &[WebhookId],
+        to: &[ToTell],
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Delivery>, Error> {
         let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
         let there = Change::new().when_present("pk");
         let mut transaction =
             Transaction::new().delete(Guard::Outbox, &self.tables.deliveries, &key, there)?;
-        for webhook in to.iter().take(MAX_WEBHOOKS as usize) {
+        let mut begun = Vec::new();
+        for ToTell { webhook, attempt } in to.iter().take(MAX_WEBHOOKS as usize) {
             let notice = Notice {
                 event_id: event.event_id.clone(),
                 event_type: event.event_type,
@@ -138,15 +148,19 @@ impl Store {
                 body: event.body.clone(),
             };
             let id = delivery_id(&event.event_id, webhook);
-            let delivery = Delivery::new(id, &event.org_id, webhook, notice, now);
+            let mut delivery = Delivery::new(id, &event.org_id, webhook, notice, now);
+            if let Some(attempt) = attempt {
+                delivery = delivery.begun(attempt.clone(), now);
+                begun.push(delivery.clone());
+            }
             transaction = transaction.add_delivery(self, &delivery)?;
         }
         match transaction.commit(self).await? {
-            Committed::Yes => Ok(()),
+            Committed::Yes => Ok(begun),
             Committed::No(refusals) => {
                 let refused: Vec<Guard> = refusals.iter().map(|refusal| refusal.guard).collect();
                 match refused.contains(&Guard::Outbox) {
-                    true => Ok(()),
+                    true => Ok(Vec::new()),
                     false => Err(Error::internal("a delivery was there before its event")),
                 }
             }

@@ -2,10 +2,14 @@
 //! attempt too many, and none is written twice. Afterwards nobody comes back and every message is
 //! lost: time and the sweep alone bring it to its end.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{WebhookId, webhook::schedule::MAX_ATTEMPTS};
+use awo_store::attempts::BEGIN_MS;
 use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
 use awo_store::webhooks::{Content, Webhook};
@@ -18,6 +22,11 @@ use crate::http_api::order;
 
 /// More calls than a batch makes; the test finds the real number itself.
 const MAX_CALLS: u32 = 40;
+/// Events of one look into the outbox. The first is sent at once, the next alone, to see what the
+/// receiver is like, and the others together.
+const TOGETHER: usize = 4;
+/// Messages of one batch.
+const BATCH: usize = 10;
 /// Minutes after which every delivery is over: all delays, each with a lost message.
 const MINUTES: u32 = 200;
 
@@ -26,6 +35,17 @@ const MINUTES: u32 = 200;
 enum Step {
     FanOut,
     Attempt,
+    Together,
+}
+
+impl Step {
+    fn events(self) -> usize {
+        match self {
+            Step::FanOut => 1,
+            Step::Attempt => 2,
+            Step::Together => TOGETHER,
+        }
+    }
 }
 
 struct Told {
@@ -33,8 +53,8 @@ struct Told {
     webhook: WebhookId,
 }
 
-/// An organization whose one webhook is to be told of one event.
-async fn told(world: &World, receiver: &Receiver) -> Told {
+/// An organization whose one webhook is to be told of so many events.
+async fn told(world: &World, receiver: &Receiver, events: usize) -> Told {
     let (cloud, org) = (&world.cloud, world.org(10_000).await);
     let now = cloud.clock.now();
     let webhook = WebhookId::new(now, cloud.mint.random(now));
@@ -50,8 +70,10 @@ async fn told(world: &World, receiver: &Receiver) -> Told {
         .create_webhook(&org.id, &made, None)
         .await
         .unwrap();
-    let created = world.sound.create(&org, &order(), None).await;
-    assert_eq!(created.status, 201, "{}", created.text);
+    for _ in 0..events {
+        let created = world.sound.create(&org, &order(), None).await;
+        assert_eq!(created.status, 201, "{}", created.text);
+    }
     Told { org, webhook }
 }
 
@@ -65,12 +87,13 @@ impl Told {
         found.unwrap().0.items
     }
 
-    async fn comes_to_its_end(&self, world: &World, case: &str) -> Delivery {
+    async fn come_to_their_end(&self, world: &World, events: usize, case: &str) -> Vec<Delivery> {
         for _ in 0..MINUTES {
-            let mut found = self.deliveries(world).await;
-            assert!(found.len() <= 1, "{case}: {found:#?}");
-            if let Some(over) = found.pop().filter(|found| found.status.is_terminal()) {
-                return over;
+            let found = self.deliveries(world).await;
+            assert!(found.len() <= events, "{case}: {found:#?}");
+            let are_over = found.iter().all(|found| found.status.is_terminal());
+            if found.len() == events && are_over {
+                return found;
             }
             world.cloud.clock.advance(61_000);
             world.sound.sweep().await.unwrap();
@@ -87,9 +110,11 @@ async fn goes_wrong(
     step: Step,
     (nth, fault): (u32, Fault),
 ) -> bool {
-    let told = told(world, receiver).await;
-    if step == Step::Attempt {
+    let events = step.events();
+    let told = told(world, receiver, events).await;
+    if step != Step::FanOut {
         assert!(world.deliver_errands(&world.sound).await, "the outbox");
+        assert_eq!(told.deliveries(world).await.len(), events);
     }
     world.faults.arm(nth, fault);
     let batch = world.deliver_errands(&world.faulty);
@@ -97,24 +122,28 @@ async fn goes_wrong(
     let fired = world.faults.disarm();
     world.lose_bells().await;
     let case = format!("{step:?}, call {nth}: {fault:?}");
-    let over = told.comes_to_its_end(world, &case).await;
-    assert_eq!(over.status, DeliveryStatus::Delivered, "{case}: {over:#?}");
-    assert!(
-        over.attempts.len() <= 2,
-        "{case}: one fault uses up one attempt: {over:#?}"
-    );
-    let heard = receiver.heard();
-    let heard = heard
-        .iter()
-        .filter(|heard| heard.body["id"] == over.event_id.as_str());
-    let heard = heard.count();
-    assert!(
-        (1..=over.attempts.len()).contains(&heard),
-        "{case}: {heard} of {over:#?}"
-    );
+    for over in told.come_to_their_end(world, events, &case).await {
+        assert_eq!(over.status, DeliveryStatus::Delivered, "{case}: {over:#?}");
+        assert!(
+            over.attempts.len() <= 2,
+            "{case}: one fault uses up one attempt: {over:#?}"
+        );
+        let heard = heard_of(receiver, &over);
+        assert!(
+            (1..=over.attempts.len()).contains(&heard),
+            "{case}: {heard} of {over:#?}"
+        );
+    }
     let left = world.store.outbox(&told.org.id, 10).await.unwrap();
     assert!(left.items.is_empty(), "{case}: {left:?}");
     fired
+}
+
+/// How often the receiver heard of what is delivered.
+fn heard_of(receiver: &Receiver, delivery: &Delivery) -> usize {
+    let heard = receiver.heard();
+    let id = delivery.event_id.as_str();
+    heard.iter().filter(|heard| heard.body["id"] == id).count()
 }
 
 async fn each_call_goes_wrong(step: Step) {
@@ -143,13 +172,79 @@ async fn no_delivery_is_lost_and_none_gets_an_attempt_too_many() {
 }
 
 #[tokio::test]
+async fn of_deliveries_that_are_attempted_together_none_is_lost_or_gets_an_attempt_too_many() {
+    each_call_goes_wrong(Step::Together).await;
+}
+
+#[tokio::test]
+async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if_that_fails() {
+    let world = World::new().await;
+    let receiver = Receiver::start(&[Answer::Status(200), Answer::Status(503)]).await;
+    let one = told(&world, &receiver, 1).await;
+    assert!(world.deliver_errands(&world.sound).await, "the outbox");
+    let found = &one.deliveries(&world).await[0];
+    assert_eq!(found.status, DeliveryStatus::Delivered, "{found:#?}");
+    assert_eq!(receiver.heard().len(), 1);
+    assert!(!world.deliver_errands(&world.sound).await, "no message");
+    let other = told(&world, &receiver, 1).await;
+    assert!(world.deliver_errands(&world.sound).await, "the outbox");
+    assert!(world.deliver_errands(&world.sound).await, "the delivery");
+    let found = &other.deliveries(&world).await[0];
+    assert_eq!(found.status, DeliveryStatus::Pending, "{found:#?}");
+    assert_eq!((found.attempts.len(), receiver.heard().len()), (1, 2));
+}
+
+#[tokio::test]
+async fn deliverers_who_have_the_same_messages_make_each_attempt_once() {
+    let world = World::new().await;
+    let receiver = Receiver::start(&[Answer::Status(200)]).await;
+    let told = told(&world, &receiver, BATCH).await;
+    assert!(world.deliver_errands(&world.sound).await, "the outbox");
+    let errands: Vec<Errand> = told.deliveries(&world).await.iter().map(due).collect();
+    assert_eq!(errands.len(), BATCH);
+    // Each deliverer has a batch of all, beside the messages that are there.
+    let queue = world.cloud.errand_queue().unwrap();
+    queue.send(&errands).await.unwrap();
+    let batch = || world.deliver_errands(&world.sound);
+    assert_eq!(tokio::join!(batch(), batch()), (true, true));
+    for over in told.come_to_their_end(&world, BATCH, "rivals").await {
+        assert_eq!(over.attempts.len(), 1, "{over:#?}");
+        assert_eq!(heard_of(&receiver, &over), 1, "{over:#?}");
+    }
+}
+
+fn due(delivery: &Delivery) -> Errand {
+    Errand::Delivery(delivery.at())
+}
+
+#[tokio::test]
+async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() {
+    let world = World::new().await;
+    // The second is quick, so that the others are noted together; then no time is left for the last.
+    let slow = Duration::from_millis(BEGIN_MS.unsigned_abs() + 200);
+    let quick = Answer::Status(200);
+    let answers = [quick, quick, Answer::Late(slow, 200), quick];
+    let receiver = Receiver::start(&answers).await;
+    let told = told(&world, &receiver, TOGETHER).await;
+    assert!(world.deliver_errands(&world.sound).await, "the outbox");
+    assert!(world.deliver_errands(&world.sound).await, "the deliveries");
+    let over = told.deliveries(&world).await;
+    assert_eq!(over.len(), TOGETHER);
+    let revisions: BTreeSet<u32> = over.iter().map(|over| over.revision).collect();
+    assert_eq!(revisions, BTreeSet::from([2, 3, 5]), "one was taken back");
+    for over in over {
+        assert_eq!(over.status, DeliveryStatus::Delivered, "{over:#?}");
+        assert_eq!(over.attempts.len(), 1, "{over:#?}");
+        assert_eq!(heard_of(&receiver, &over), 1, "{over:#?}");
+    }
+}
+
+#[tokio::test]
 async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
-    let told = told(&world, &receiver).await;
-    while told.deliveries(&world).await.is_empty() {
-        world.deliver_errands(&world.sound).await;
-    }
+    let told = told(&world, &receiver, 1).await;
+    breaks_off(&world).await;
     let receiver_heard = || receiver.heard().len();
     for minute in 0..MINUTES {
         let found = told.deliveries(&world).await;
@@ -159,12 +254,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
         assert!(minute + 1 < MINUTES, "{found:#?}");
         world.cloud.clock.advance(61_000);
         world.sound.sweep().await.unwrap();
-        // Two reads, the lane, the claim: it breaks off before it notes the end.
-        world.faults.arm(5, Fault::CrashBefore);
-        let batch = world.deliver_errands(&world.faulty);
-        world.faults.until_crash(batch).await;
-        world.faults.disarm();
-        world.lose_bells().await;
+        breaks_off(&world).await;
     }
     let over = &told.deliveries(&world).await[0];
     assert_eq!(over.status, DeliveryStatus::Abandoned, "{over:#?}");
@@ -184,7 +274,7 @@ async fn of_a_batch_what_is_no_errand_comes_back_alone() {
         })
     };
     for number in 0..9 {
-        let told = told(&world, &receiver).await;
+        let told = told(&world, &receiver, 1).await;
         let errand = Errand::Outbox(told.org.id.clone());
         records.push(record(number, serde_json::to_string(&errand).unwrap()));
         all.push(told);
@@ -198,4 +288,14 @@ async fn of_a_batch_what_is_no_errand_comes_back_alone() {
         let left = world.store.outbox(&told.org.id, 10).await.unwrap();
         assert!(left.items.is_empty(), "{left:?}");
     }
+}
+
+/// A batch whose deliverer breaks off before it notes an end: after two reads, the lane, and the
+/// claim.
+async fn breaks_off(world: &World) {
+    world.faults.arm(5, Fault::CrashBefore);
+    let batch = world.deliver_errands(&world.faulty);
+    world.faults.until_crash(batch).await;
+    world.faults.disarm();
+    world.lose_bells().await;
 }

@@ -1,58 +1,220 @@
-//! One attempt: noted, made, and its end noted. Whoever dies in between has used it up.
+//! Attempts to one receiver, one after another: several are noted together, made, and their ends
+//! noted together. Whoever dies in between has used them up; what was noted and not begun in time
+//! is taken back.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use awo_domain::webhook::schedule::Next;
 use awo_domain::webhook::signature::Message as Signed;
 use awo_domain::{AttemptId, Error};
-use awo_store::attempts::End;
-use awo_webhooks::Attempt;
+use awo_store::attempts::{BEGIN_MS, End};
+use awo_store::deliveries::Delivery;
+use awo_store::errands::Errand;
+use awo_store::webhooks::Webhook;
+use awo_webhooks::{Attempt, Ready};
 
-use super::postpone::{postpone, postpone_while_busy};
 use super::receiver::{Attemptable, random};
-use super::{State, Verdict};
+use super::{BEGINNING, Message, State, Verdict};
 
-/// Makes an attempt of a delivery that is due.
-pub(super) async fn make(state: &State, of: Attemptable) -> Result<Verdict, Error> {
-    let Attemptable {
-        message,
-        delivery,
-        webhook,
-    } = of;
-    // Before the attempt is noted: a fault of this machine uses up none.
-    let ready = state.sender.ready().await.map_err(Error::internal)?;
-    let now = state.clock.now();
-    let id = AttemptId::new(now, state.mint.random(now));
-    let Some(begun) = state.store.change_delivery(delivery.begun(id, now)).await? else {
-        // Somebody else looks after it.
-        return Ok(postpone_while_busy(state, &message).await);
+/// How long after it was noted an attempt may begin.
+const BEGIN: Duration = Duration::from_millis(BEGIN_MS.unsigned_abs());
+/// A receiver that takes longer for what it was sent gets one delivery at a time: who dies on the
+/// way uses up one attempt, and nothing is shown as under way that waits.
+const QUICK: Duration = Duration::from_secs(1);
+
+/// What became of deliveries that were due.
+#[derive(Debug, Default)]
+struct Made {
+    told: Vec<(Message, Verdict)>,
+    /// Noted, not made, and taken back.
+    left: Vec<Attemptable>,
+    /// True if the receiver answered that it is gone.
+    is_gone: bool,
+}
+
+/// An attempt that is noted.
+#[derive(Debug)]
+struct Noted {
+    of: Attemptable,
+    begun: Delivery,
+}
+
+/// Makes the attempts of deliveries that are due, and tells what becomes of their messages.
+pub(super) async fn make_all(
+    state: &State,
+    due: Vec<Attemptable>,
+    began: Instant,
+) -> Vec<(Message, Verdict)> {
+    let mut due = VecDeque::from(due);
+    // One alone, to see what the receiver is like.
+    let (mut told, mut together) = (Vec::new(), 1);
+    while !due.is_empty() && began.elapsed() < BEGINNING {
+        let some = due.drain(..together.min(due.len())).collect();
+        let (made, took) = make(state, some, began).await;
+        told.extend(made.told);
+        due.extend(made.left);
+        if made.is_gone {
+            break;
+        }
+        together = if took < QUICK { due.len() } else { 1 };
+    }
+    told.extend(due.into_iter().map(|of| (of.message, Verdict::Soon)));
+    told
+}
+
+/// Makes attempts together, and tells how long it took to send them.
+async fn make(state: &State, due: Vec<Attemptable>, began: Instant) -> (Made, Duration) {
+    let mut made = Made::default();
+    // Before attempts are noted: a fault of this machine uses up none.
+    let ready = match state.sender.ready().await {
+        Ok(ready) => ready,
+        Err(error) => {
+            tracing::error!(?error, "nothing can be sent; the messages come back");
+            let back = due.into_iter().map(|of| (of.message, Verdict::Back));
+            made.told.extend(back);
+            return (made, Duration::MAX);
+        }
     };
-    let url = &webhook.content.url;
+    let noted_at = Instant::now();
+    let mut ends = Vec::new();
+    let all = note(state, due, &mut made).await;
+    let sending = Instant::now();
+    for noted in all {
+        if made.is_gone || is_late(noted_at, began) {
+            ends.push((None, noted.begun.taken_back(), noted.of));
+            continue;
+        }
+        let (ended, next) = send(state, ready, &noted.of.webhook, &noted.begun).await;
+        made.is_gone |= next == Next::Gone;
+        ends.push((Some(next), ended, noted.of));
+    }
+    let took = sending.elapsed();
+    note_ends(state, ends, &mut made).await;
+    (made, took)
+}
+
+/// Notes the attempts; of those that are told of another looks after the delivery.
+async fn note(state: &State, due: Vec<Attemptable>, made: &mut Made) -> Vec<Noted> {
+    let now = state.clock.now();
+    let begun = |of: &Attemptable| {
+        let id = AttemptId::new(now, state.mint.random(now));
+        of.delivery.clone().begun(id, now)
+    };
+    let begun = state
+        .store
+        .change_deliveries(due.iter().map(begun).collect());
+    let mut noted = Vec::new();
+    for (of, begun) in due.into_iter().zip(begun.await) {
+        match begun {
+            Ok(Some(begun)) => noted.push(Noted { of, begun }),
+            Ok(None) => made.told.push((of.message, Verdict::Soon)),
+            Err(error) => made.told.push((of.message, not_written(&error))),
+        }
+    }
+    noted
+}
+
+/// Makes an attempt that was noted with its delivery, and notes its end; what follows is an errand.
+pub(super) async fn make_first(
+    state: &State,
+    (begun, webhook): (Delivery, &Webhook),
+    (noted_at, began): (Instant, Instant),
+) {
+    let at = begun.at();
+    let verdict = match state.sender.ready().await {
+        Ok(ready) if !is_late(noted_at, began) => {
+            let (ended, next) = send(state, ready, webhook, &begun).await;
+            let written = match next {
+                Next::Gone => {
+                    let url = &webhook.content.url;
+                    state.store.end_gone(ended, url, state.clock.now()).await
+                }
+                _ => state.store.change_delivery(ended).await,
+            };
+            after(next, written)
+        }
+        _ => after(
+            Next::Retry(begun.created_at),
+            state.store.change_delivery(begun.taken_back()).await,
+        ),
+    };
+    if verdict != Verdict::Done {
+        state.store.note(Errand::Delivery(at));
+    }
+}
+
+/// True if no attempt is to begin any more.
+fn is_late(noted_at: Instant, began: Instant) -> bool {
+    noted_at.elapsed() > BEGIN || began.elapsed() > BEGINNING
+}
+
+/// Sends what a noted attempt is of, and tells how the delivery stands after it.
+async fn send(
+    state: &State,
+    ready: &Ready,
+    webhook: &Webhook,
+    begun: &Delivery,
+) -> (Delivery, Next) {
     let sent = ready
         .send(&Attempt {
             org: &begun.org_id,
-            url,
+            url: &webhook.content.url,
             secrets: &webhook.secrets,
             message: Signed {
                 id: &begun.event_id,
-                sent_at: now,
+                sent_at: state.clock.now(),
                 body: begun.body.as_bytes(),
             },
         })
         .await;
     let end = End {
         outcome: sent.outcome,
-        at: sent.ended_at(),
+        started_at: sent.started_at,
         duration_ms: sent.duration_ms,
         error: sent.error,
     };
-    let (ended, next) = begun.ended(&end, &state.schedule, random(state, end.at));
-    let noted = match next {
-        Next::Gone => state.store.end_gone(ended, url, state.clock.now()).await?,
-        _ => state.store.change_delivery(ended).await?,
-    };
-    match (noted, next) {
-        (Some(_), Next::Retry(at)) => Ok(postpone(state, &message, at).await),
-        (Some(_), _) => Ok(Verdict::Done),
-        // It took so long that somebody has given it up: what follows is theirs, and looked at again.
-        (None, _) => Ok(postpone_while_busy(state, &message).await),
+    let random = random(state, end.at());
+    begun.clone().ended(&end, &state.schedule, random)
+}
+
+/// Notes how attempts ended, and takes back those that were not made, which have no next one.
+async fn note_ends(
+    state: &State,
+    ends: Vec<(Option<Next>, Delivery, Attemptable)>,
+    made: &mut Made,
+) {
+    let is_gone = |next: &Option<Next>| *next == Some(Next::Gone);
+    let (gone, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(next, ..)| is_gone(next));
+    for (_, ended, of) in gone {
+        let url = &of.webhook.content.url;
+        let written = state.store.end_gone(ended, url, state.clock.now()).await;
+        made.told.push((of.message, after(Next::Gone, written)));
     }
+    let new = ends.iter().map(|(_, new, _)| new.clone()).collect();
+    let written = state.store.change_deliveries(new).await;
+    for ((next, _, of), written) in ends.into_iter().zip(written) {
+        match (next, written) {
+            (Some(next), written) => made.told.push((of.message, after(next, written))),
+            (None, Ok(Some(delivery))) => made.left.push(Attemptable { delivery, ..of }),
+            (None, Ok(None)) => made.told.push((of.message, Verdict::Soon)),
+            (None, Err(error)) => made.told.push((of.message, not_written(&error))),
+        }
+    }
+}
+
+/// What becomes of the message when an end was to be written.
+fn after(next: Next, written: Result<Option<Delivery>, Error>) -> Verdict {
+    match (written, next) {
+        (Ok(Some(_)), Next::Retry(at)) => Verdict::Waits(at),
+        (Ok(Some(_)), _) => Verdict::Done,
+        // It took so long that somebody has given it up: what follows is theirs, and looked at again.
+        (Ok(None), _) => Verdict::Soon,
+        (Err(error), _) => not_written(&error),
+    }
+}
+
+fn not_written(error: &Error) -> Verdict {
+    tracing::error!(?error, "an attempt was not noted; its message comes back");
+    Verdict::Back
 }

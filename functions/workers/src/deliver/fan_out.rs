@@ -1,13 +1,19 @@
 //! From the outbox to deliveries: one of each event to each webhook that is enabled and subscribed
-//! when it is looked at.
+//! when it is looked at. The first event of a look is sent at once, wherever a lane is free: its
+//! attempts are noted in the transaction that takes it out of the outbox. All others have messages.
 
-use awo_domain::{Error, OrgId, WebhookId};
+use std::time::Instant;
+
+use awo_domain::{AttemptId, Error, OrgId};
+use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
-use awo_store::outbox::OutboxEvent;
+use awo_store::lanes::{LANES, Lane};
+use awo_store::outbox::{OutboxEvent, ToTell};
 use awo_store::webhooks::Webhook;
 use futures::future::join_all;
 
-use super::{Message, State};
+use super::receiver::{self, random};
+use super::{Message, State, attempt};
 
 /// Events of one look; what is behind them is another errand.
 const EVENTS: u32 = 100;
@@ -15,8 +21,13 @@ const EVENTS: u32 = 100;
 const AT_ONCE: usize = 8;
 
 /// Looks into an organization's outbox, and tells which of the messages that said so stay.
-pub(super) async fn look_into(state: &State, org: OrgId, messages: Vec<Message>) -> Vec<String> {
-    match empty(state, &org).await {
+pub(super) async fn look_into(
+    state: &State,
+    org: OrgId,
+    messages: Vec<Message>,
+    began: Instant,
+) -> Vec<String> {
+    match empty(state, &org, began).await {
         Ok(()) => Vec::new(),
         Err(error) => {
             tracing::error!(%org, ?error, "an outbox was not emptied; its messages come back");
@@ -25,16 +36,21 @@ pub(super) async fn look_into(state: &State, org: OrgId, messages: Vec<Message>)
     }
 }
 
-async fn empty(state: &State, org: &OrgId) -> Result<(), Error> {
+async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> {
     let store = &state.store;
     // Before the webhooks: one that was there when an event was told is told of it.
     let events = store.outbox(org, EVENTS).await?;
-    if events.items.is_empty() {
+    let Some((first, others)) = events.items.split_first() else {
         return Ok(());
-    }
+    };
     let webhooks = store.enabled_webhooks(org).await?;
-    let mut failed = None;
-    for some in events.items.chunks(AT_ONCE) {
+    let noted_at = Instant::now();
+    let noted = fan_out_at_once(state, first, &webhooks).await;
+    let (firsts, mut failed) = match noted {
+        Ok(firsts) => (firsts, None),
+        Err(error) => (Vec::new(), Some(error)),
+    };
+    for some in others.chunks(AT_ONCE) {
         let written = some.iter().map(|event| fan_out(state, event, &webhooks));
         let written = join_all(written).await;
         // One that fails keeps no other in the outbox.
@@ -43,11 +59,92 @@ async fn empty(state: &State, org: &OrgId) -> Result<(), Error> {
     if events.has_more && failed.is_none() {
         store.note(Errand::Outbox(org.clone()));
     }
+    // Now, not when this batch is over: a receiver that hangs may hold it for long.
+    state.bell.ring().await;
+    let made = firsts
+        .into_iter()
+        .map(|first| make(state, first, (noted_at, began)));
+    join_all(made).await;
     failed.map_or(Ok(()), Err)
 }
 
-async fn fan_out(state: &State, event: &OutboxEvent, webhooks: &[Webhook]) -> Result<(), Error> {
+/// The webhooks that are to be told of an event.
+fn told<'a>(event: &OutboxEvent, webhooks: &'a [Webhook]) -> Vec<&'a Webhook> {
     let told = |webhook: &&Webhook| webhook.content.events.contains(&event.event_type);
-    let to: Vec<WebhookId> = webhooks.iter().filter(told).map(|w| w.id.clone()).collect();
-    state.store.fan_out(event, &to, state.clock.now()).await
+    webhooks.iter().filter(told).collect()
+}
+
+async fn fan_out(state: &State, event: &OutboxEvent, webhooks: &[Webhook]) -> Result<(), Error> {
+    let to_tell = |webhook: &Webhook| ToTell {
+        webhook: webhook.id.clone(),
+        attempt: None,
+    };
+    let to: Vec<ToTell> = told(event, webhooks).into_iter().map(to_tell).collect();
+    state.store.fan_out(event, &to, state.clock.now()).await?;
+    Ok(())
+}
+
+/// A delivery whose attempt is noted, with the lane that is held for it.
+struct First<'a> {
+    delivery: Delivery,
+    webhook: &'a Webhook,
+    lane: Lane,
+}
+
+async fn fan_out_at_once<'a>(
+    state: &State,
+    event: &OutboxEvent,
+    webhooks: &'a [Webhook],
+) -> Result<Vec<First<'a>>, Error> {
+    let to = told(event, webhooks);
+    // Before attempts are noted: a fault of this machine uses up none.
+    let ready = state.sender.ready().await;
+    if let Err(error) = &ready {
+        tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
+    }
+    let is_ready = ready.is_ok();
+    let lanes = to.iter().map(|webhook| async move {
+        if !is_ready {
+            return None;
+        }
+        let to = (&event.org_id, &webhook.id);
+        // One try: where it is held the delivery has a message like any other.
+        let number = random(state, state.clock.now()) % u64::from(LANES);
+        receiver::lane(state, to, &[u32::try_from(number).ok()?]).await
+    });
+    let lanes = join_all(lanes).await;
+    let now = state.clock.now();
+    let to_tell = |(webhook, lane): (&&Webhook, &Option<Lane>)| ToTell {
+        webhook: webhook.id.clone(),
+        attempt: lane
+            .is_some()
+            .then(|| AttemptId::new(now, state.mint.random(now))),
+    };
+    let to_tell: Vec<ToTell> = to.iter().zip(&lanes).map(to_tell).collect();
+    let noted = state.store.fan_out(event, &to_tell, now).await;
+    let held = to.into_iter().zip(lanes);
+    let held = held.filter_map(|(webhook, lane)| Some((webhook, lane?)));
+    let begun: &[Delivery] = noted.as_deref().unwrap_or_default();
+    if begun.is_empty() {
+        // Somebody else has done it, or nobody could.
+        join_all(held.map(|(_, lane)| state.store.leave_lane(lane))).await;
+        return noted.map(|_| Vec::new());
+    }
+    // In the same order, and one for each lane.
+    let first = |(delivery, (webhook, lane)): (&Delivery, _)| First {
+        delivery: delivery.clone(),
+        webhook,
+        lane,
+    };
+    Ok(begun.iter().zip(held).map(first).collect())
+}
+
+async fn make(state: &State, first: First<'_>, times: (Instant, Instant)) {
+    let First {
+        delivery,
+        webhook,
+        lane,
+    } = first;
+    attempt::make_first(state, (delivery, webhook), times).await;
+    state.store.leave_lane(lane).await;
 }

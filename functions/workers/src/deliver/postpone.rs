@@ -24,28 +24,36 @@ const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
 
-/// Lets a message come back at that moment, not earlier.
-pub(super) async fn postpone(state: &State, message: &Message, until: Timestamp) -> Verdict {
-    // Now, not when the handler began: the queue counts from now.
-    let wait_ms = until.ms_since(state.clock.now());
-    if message.receives > MOST_RECEIVES || (wait_ms > SHORT_MS && are_many_hidden(state).await) {
-        return Verdict::Done;
+/// Lets messages come back when they are wanted, and tells which stay.
+pub(super) async fn settle(state: &State, told: Vec<(Message, Verdict)>) -> Vec<String> {
+    let (mut stay, mut hidden) = (Vec::new(), Vec::new());
+    for (message, verdict) in told {
+        // Now, not when the handler began: the queue counts from now.
+        let now = state.clock.now();
+        let wait_ms = match verdict {
+            Verdict::Done => continue,
+            Verdict::Back => None,
+            Verdict::Waits(until) => Some(until.ms_since(now)),
+            Verdict::Soon => Some(BUSY_MS + jitter_ms(state, now)),
+        };
+        if let Some(wait_ms) = wait_ms {
+            let is_long = wait_ms > SHORT_MS;
+            if message.receives > MOST_RECEIVES || (is_long && are_many_hidden(state).await) {
+                continue;
+            }
+            hidden.push((message.receipt_handle, wait_ms));
+        }
+        stay.push(message.id);
     }
-    if let Err(error) = state.queue.hide(&message.receipt_handle, wait_ms).await {
-        tracing::warn!(
-            message_id = message.id,
-            ?error,
-            "a message was not hidden; it comes back"
-        );
+    if let Err(error) = state.queue.hide(&hidden).await {
+        let messages = hidden.len();
+        tracing::warn!(messages, ?error, "messages were not hidden; they come back");
     }
-    Verdict::Stays
+    stay
 }
 
-/// Lets a message come back soon.
-pub(super) async fn postpone_while_busy(state: &State, message: &Message) -> Verdict {
-    let now = state.clock.now();
-    let jitter = i64::try_from(random(state, now) >> 33).unwrap_or(0) % (BUSY_MS / 2);
-    postpone(state, message, now.plus_ms(BUSY_MS + jitter)).await
+fn jitter_ms(state: &State, now: Timestamp) -> i64 {
+    i64::try_from(random(state, now) >> 33).unwrap_or(0) % (BUSY_MS / 2)
 }
 
 async fn are_many_hidden(state: &State) -> bool {

@@ -2,16 +2,17 @@
 //! are made one after another, in a lane that is held for all of them, so that a receiver that
 //! hangs holds a few processes and not all.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
-use awo_domain::{Error, Timestamp};
+use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::attempts::{Standing, UNDER_WAY_MS};
+use awo_store::batch::Addressed;
 use awo_store::deliveries::Delivery;
-use awo_store::lanes::LANES;
+use awo_store::lanes::Lane;
 use awo_store::webhooks::Webhook;
 
-use super::postpone::{postpone, postpone_while_busy};
-use super::{BEGINNING, Job, Message, State, Verdict, attempt};
+use super::{BEGINNING, Job, Message, State, Verdict, attempt, postpone};
 
 const DELETED: &str = "the webhook was deleted";
 const DISABLED: &str = "the webhook was disabled";
@@ -26,123 +27,133 @@ pub(super) struct Attemptable {
 
 /// What is to be done for a job, but an attempt.
 enum Settled {
-    Is(Verdict, Message),
-    Not(Box<Attemptable>),
+    Is(Verdict),
+    Not(Box<(Delivery, Webhook)>),
 }
 
 /// Serves the deliveries to one receiver, and tells which messages stay.
 pub(super) async fn serve(state: &State, jobs: Vec<Job>, began: Instant) -> Vec<String> {
-    let (mut due, mut stay) = (Vec::new(), Vec::new());
-    for job in jobs {
-        let id = job.message.id.clone();
-        match settle(state, job).await {
-            Ok(Settled::Not(attemptable)) => due.push(*attemptable),
-            Ok(Settled::Is(Verdict::Stays, message)) => stay.push(message.id),
-            Ok(Settled::Is(Verdict::Done, _)) => {}
+    let (mut due, mut told, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut free_lanes = Vec::new();
+    for Job { message, at, found } in jobs {
+        free_lanes.clone_from(&found.free_lanes);
+        if !seen.insert(at.id) {
+            // A message that came twice: the other one makes the attempt.
+            told.push((message, Verdict::Soon));
+            continue;
+        }
+        match settle(state, found).await {
+            Ok(Settled::Not(attemptable)) => {
+                let (delivery, webhook) = *attemptable;
+                due.push(Attemptable {
+                    message,
+                    delivery,
+                    webhook,
+                });
+            }
+            Ok(Settled::Is(verdict)) => told.push((message, verdict)),
             Err(error) => {
-                tracing::error!(message_id = id, ?error, "a delivery was not looked after");
-                stay.push(id);
+                let message_id = &message.id;
+                tracing::error!(message_id, ?error, "a delivery was not looked after");
+                told.push((message, Verdict::Back));
             }
         }
     }
-    stay.extend(attempt_all(state, due, began).await);
-    stay
+    told.extend(attempt_all(state, due, &free_lanes, began).await);
+    postpone::settle(state, told).await
 }
 
 /// Does for a delivery what needs no attempt.
-async fn settle(state: &State, job: Job) -> Result<Settled, Error> {
+async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
     let now = state.clock.now();
-    let Some(found) = job.found.delivery else {
-        tracing::info!(delivery = ?job.at, "the delivery is not there any more");
-        return Ok(Settled::Is(Verdict::Done, job.message));
+    let Addressed {
+        delivery, webhook, ..
+    } = found;
+    let Some(found) = delivery else {
+        // DynamoDB has removed it in its time.
+        return Ok(Settled::Is(Verdict::Done));
     };
     let given_up = found.given_up(now, &state.schedule, random(state, now));
     let is_given_up = given_up.is_some();
     let delivery = given_up.unwrap_or(found);
     let is_under_way = delivery.attempts.last().is_some_and(|last| last.is_open());
-    let reason = match &job.found.webhook {
+    let reason = match &webhook {
         None => Some(DELETED),
         Some(webhook) if !webhook.enabled => Some(DISABLED),
         Some(_) => None,
     };
     let standing = delivery.standing(now);
-    match (standing, reason, job.found.webhook) {
+    let verdict = match (standing, reason, webhook) {
         (Standing::Over, ..) => {
             if is_given_up {
                 state.store.change_delivery(delivery).await?;
             }
-            Ok(Settled::Is(Verdict::Done, job.message))
+            Verdict::Done
         }
         (_, Some(reason), _) if !is_under_way => {
             let abandoned = state.store.change_delivery(delivery.abandoned(reason));
-            let verdict = match abandoned.await? {
+            match abandoned.await? {
                 Some(_) => Verdict::Done,
-                None => postpone_while_busy(state, &job.message).await,
-            };
-            Ok(Settled::Is(verdict, job.message))
+                None => Verdict::Soon,
+            }
         }
         (Standing::Waits(until), ..) => {
             if is_given_up {
                 state.store.change_delivery(delivery).await?;
             }
-            let verdict = postpone(state, &job.message, until).await;
-            Ok(Settled::Is(verdict, job.message))
+            Verdict::Waits(until)
         }
-        (Standing::Due, _, Some(webhook)) => Ok(Settled::Not(Box::new(Attemptable {
-            message: job.message,
-            delivery,
-            webhook,
-        }))),
-        (Standing::Due, _, None) => Err(Error::internal("an attempt that is under way is due")),
-    }
+        (Standing::Due, _, Some(webhook)) => {
+            return Ok(Settled::Not(Box::new((delivery, webhook))));
+        }
+        (Standing::Due, _, None) => {
+            return Err(Error::internal("an attempt that is under way is due"));
+        }
+    };
+    Ok(Settled::Is(verdict))
 }
 
-/// Makes the attempts, in a lane, and tells which messages stay.
-async fn attempt_all(state: &State, due: Vec<Attemptable>, began: Instant) -> Vec<String> {
+/// Makes the attempts, in a lane, and tells what becomes of the messages.
+async fn attempt_all(
+    state: &State,
+    due: Vec<Attemptable>,
+    free_lanes: &[u32],
+    began: Instant,
+) -> Vec<(Message, Verdict)> {
     let Some(first) = due.first() else {
         return Vec::new();
     };
+    let to = (&first.delivery.org_id, &first.webhook.id);
+    let Some(lane) = lane(state, to, free_lanes).await else {
+        let busy = due.into_iter().map(|of| (of.message, Verdict::Soon));
+        return busy.collect();
+    };
+    let told = attempt::make_all(state, due, began).await;
+    state.store.leave_lane(lane).await;
+    told
+}
+
+/// One of these lanes to a receiver, if it is free.
+pub(super) async fn lane(
+    state: &State,
+    (org, webhook): (&OrgId, &WebhookId),
+    lanes: &[u32],
+) -> Option<Lane> {
     let now = state.clock.now();
-    let (org, webhook) = (first.delivery.org_id.clone(), first.webhook.id.clone());
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
     let until = now.plus_ms(beginning_ms + UNDER_WAY_MS);
     let holder = state.mint.random(now);
-    let first = u32::try_from(holder % u128::from(LANES)).unwrap_or(0);
+    let mut lanes = lanes.to_vec();
+    // Not all begin at the same one.
+    let first = holder.checked_rem(lanes.len() as u128).unwrap_or(0);
+    lanes.rotate_left(usize::try_from(first).unwrap_or(0));
     let holder = format!("{now}#{holder}");
-    let lane = state
-        .store
-        .take_lane((&org, &webhook), (&holder, first), (now, until));
-    let lane = match lane.await {
-        Ok(lane) => lane,
-        Err(error) => {
-            tracing::error!(%webhook, ?error, "no lane was taken; the messages come back");
-            None
-        }
-    };
-    let mut stay = Vec::new();
-    for attemptable in due {
-        let id = attemptable.message.id.clone();
-        let verdict = match &lane {
-            Some(_) if began.elapsed() < BEGINNING => attempt::make(state, attemptable).await,
-            _ => Ok(postpone_while_busy(state, &attemptable.message).await),
-        };
-        match verdict {
-            Ok(Verdict::Done) => {}
-            Ok(Verdict::Stays) => stay.push(id),
-            Err(error) => {
-                tracing::error!(
-                    message_id = id,
-                    ?error,
-                    "an attempt was not made or not noted"
-                );
-                stay.push(id);
-            }
-        }
-    }
-    if let Some(lane) = lane {
-        state.store.leave_lane(lane).await;
-    }
-    stay
+    let store = &state.store;
+    let lane = store.take_lane((org, webhook), &lanes, &holder, (now, until));
+    lane.await.unwrap_or_else(|error| {
+        tracing::error!(%webhook, ?error, "no lane was taken");
+        None
+    })
 }
 
 /// Randomness for a jitter.

@@ -1,29 +1,30 @@
 //! `make bench`: what a delivery costs its sender, and how many a second there are, to a fast
 //! receiver in a process of its own; with the connections that a burst shares, and with a
-//! connection for each delivery. Then the whole way through the local service, and how much longer
-//! healthy receivers wait beside one that hangs. Prints numbers; nothing here can fail a build.
+//! connection for each delivery. Then the same with the function that looks after deliveries, and
+//! how much longer healthy receivers wait beside one that hangs. Prints numbers; nothing here can
+//! fail a build. Built as `check-deploy` builds functions: as they are built by default for tests,
+//! most of the time would be that of code that nobody has optimised.
 
 #![expect(
     clippy::expect_used,
     reason = "a measurement that cannot go on says so and ends"
 )]
 
+mod whole;
+
 use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use awo_cloud::{Clock, Environment};
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_domain::{DeliveryId, EventId, OrgId, Timestamp, WebhookId};
-use awo_store::deliveries::{Delivery, Notice};
+use awo_domain::{EventId, OrgId, Timestamp};
 use awo_tests::measure::cpu_seconds;
-use awo_tests::service::TestService;
 use awo_webhooks::{Attempt, Ready, Sender};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Empty};
@@ -33,7 +34,6 @@ use hyper_util::rt::TokioIo;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
-use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
@@ -44,11 +44,6 @@ const CONNECTIONS: u64 = 1_000;
 const IN_FLIGHT: usize = 10;
 /// About what an event of a run has.
 const BODY: [u8; 700] = [b'x'; 700];
-/// Events that are told beside a receiver that hangs, and how long there is between them.
-const EVENTS: usize = 100;
-const BETWEEN: Duration = Duration::from_millis(100);
-/// Receivers that are told of each.
-const RECEIVERS: usize = 10;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -127,129 +122,7 @@ async fn measure() {
         |nth| nth,
     )
     .await;
-    whole(&receiver, &whole_way).await;
-    let alone = healthy_p99(&receiver, &whole_way, false).await;
-    let beside = healthy_p99(&receiver, &whole_way, true).await;
-    println!(
-        "{:<36} {alone:>6.0} ms alone   {beside:>6.0} ms beside one that hangs   (ratio {:.2}, goal 1.1)",
-        "p99 of nine healthy receivers",
-        beside / alone,
-    );
-}
-
-async fn service(ca_file: &str) -> TestService {
-    let settings = [
-        ("AWO_MAX_CONCURRENT", "0"),
-        ("AWO_MAX_QUEUE_SIZE", "1000"),
-        ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1"),
-        ("AWO_WEBHOOK_CA_FILE", ca_file),
-    ];
-    TestService::start(1_000_000, &settings).await
-}
-
-async fn webhook(service: &TestService, port: u16) -> String {
-    let url = format!("https://127.0.0.1:{port}/hook");
-    let body = json!({ "url": url, "events": ["run.created"] });
-    let made = service.client.post("/v1/webhooks", &body).await;
-    let id = made.body["webhook"]["id"].as_str().expect("a webhook");
-    id.to_owned()
-}
-
-/// From deliveries that are due to deliveries that are over, stand-ins of the cloud included: their
-/// CPU is counted, since they are in this process.
-async fn whole(receiver: &Receiver, ca_file: &str) {
-    let service = service(ca_file).await;
-    let cloud = &service.service.cloud;
-    let webhook = webhook(&service, receiver.port).await;
-    let webhook = WebhookId::parse(&webhook).expect("an id");
-    let store = cloud.store().expect("settings");
-    for _ in 0..DELIVERIES {
-        let now = cloud.clock.now();
-        let notice = Notice {
-            event_id: EventId::new(now, cloud.mint.random(now)),
-            event_type: EventType::RunCreated,
-            run_id: None,
-            body: String::from_utf8_lossy(&BODY).into_owned(),
-        };
-        let id = DeliveryId::new(now, cloud.mint.random(now));
-        let due = Delivery::new(id, &service.org, &webhook, notice, now);
-        let made = store.create_delivery(&due, None).await;
-        made.expect("a delivery");
-    }
-    let (began, before) = (Instant::now(), cpu_seconds(std::process::id()));
-    // What the store has noted goes out with the next answer.
-    service.client.get("/v1/webhooks").await;
-    let pending = Some(DeliveryStatus::Pending);
-    loop {
-        let left = store.deliveries(&service.org, &webhook, pending, (1, 0), None);
-        if left.await.expect("deliveries").1 == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    let (took, used) = (
-        began.elapsed().as_secs_f64(),
-        cpu_seconds(std::process::id()) - before,
-    );
-    let count = f64::from(u32::try_from(DELIVERIES).expect("not so many"));
-    println!(
-        "{:<36} {:>6.0} a second   {:>6.0} µs of CPU each, with all stand-ins",
-        "deliveries through the service",
-        count / took,
-        used / count * 1e6,
-    );
-    service.service.stop().await;
-}
-
-/// How long deliveries to nine healthy receivers take at most, but for one in a hundred, from their
-/// making to their end, in milliseconds.
-async fn healthy_p99(receiver: &Receiver, ca_file: &str, one_hangs: bool) -> f64 {
-    let service = service(ca_file).await;
-    // Takes connections, and says nothing.
-    let deaf = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let deaf_port = deaf.local_addr().expect("a port").port();
-    let last = if one_hangs { deaf_port } else { receiver.port };
-    webhook(&service, last).await;
-    let mut healthy = Vec::new();
-    for _ in 1..RECEIVERS {
-        healthy.push(webhook(&service, receiver.port).await);
-    }
-    let order = json!({
-        "taskPrompt": "x",
-        "workspaceSource": { "type": "git", "repository": "https://git.invalid/a.git" },
-    });
-    for _ in 0..EVENTS {
-        let made = service.client.post("/v1/work-orders", &order).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-        tokio::time::sleep(BETWEEN).await;
-    }
-    let mut took = Vec::new();
-    for webhook in healthy {
-        took.extend(all_delivered(&service, &webhook).await);
-    }
-    took.sort_by(f64::total_cmp);
-    service.service.stop().await;
-    took[(took.len() - 1) * 99 / 100]
-}
-
-async fn all_delivered(service: &TestService, webhook: &str) -> Vec<f64> {
-    let path = format!("/v1/webhooks/{webhook}/deliveries?limit=100&status=delivered");
-    loop {
-        let page = service.client.get(&path).await.body;
-        let delivered = page["deliveries"].as_array().expect("deliveries");
-        if delivered.len() == EVENTS {
-            return delivered.iter().map(took_ms).collect();
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-fn took_ms(delivery: &Value) -> f64 {
-    let at = |time: &Value| Timestamp::parse(time.as_str().expect("a time")).expect("a time");
-    let attempt = &delivery["attempts"][0];
-    let waited = at(&attempt["startedAt"]).ms_since(at(&delivery["createdAt"]));
-    let took = attempt["durationMs"].as_f64().expect("a duration");
-    took + f64::from(u32::try_from(waited).expect("not so long"))
+    whole::measure(receiver.port, &whole_way).await;
 }
 
 /// Sends so many deliveries, each of the organization that its number gives.
@@ -273,12 +146,16 @@ async fn run(
         began.elapsed().as_secs_f64(),
         cpu_seconds(std::process::id()) - before,
     );
-    let count = f64::from(u32::try_from(deliveries).expect("not so many"));
+    let count = float(deliveries);
     println!(
         "{what:<36} {:>6.0} a second   {:>6.0} µs of CPU each   ({goal}; {ok} of {deliveries} taken)",
         count / took,
         used / count * 1e6,
     );
+}
+
+fn float(count: u64) -> f64 {
+    f64::from(u32::try_from(count).expect("not so many"))
 }
 
 async fn one(ready: &Ready, port: u16, org: u64) -> bool {

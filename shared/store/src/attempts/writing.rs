@@ -1,0 +1,165 @@
+//! What becomes of deliveries is written over exactly what it was made from, so that of two who
+//! look after one the second changes nothing.
+
+use awo_domain::webhook::DeliveryStatus;
+use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::{Error, Timestamp};
+use futures::future::join_all;
+
+use crate::Store;
+use crate::change::Change;
+use crate::deliveries::Delivery;
+use crate::errands::DeliveryRef;
+use crate::item::{Item, Key};
+use crate::table::{Updated, read};
+use crate::transaction::{Committed, Guard, Transaction};
+
+const GONE: &str = "its receiver answered 410 (Gone)";
+/// Deliveries that are written together: a transaction takes a hundred items, of 4 MB in all.
+const TOGETHER: usize = 25;
+
+impl Store {
+    /// Writes what was made of a delivery over just that. None if it is not so any more: then
+    /// nothing was written.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
+        let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
+        let change = changed(&new);
+        let updated = self.update(&self.tables.deliveries, &key, change).await?;
+        written(new, updated)
+    }
+
+    /// As [`Store::change_delivery`] of several, each another, in their order. Together where nobody
+    /// is in the way of one of them, else each by itself.
+    pub async fn change_deliveries(
+        &self,
+        new: Vec<Delivery>,
+    ) -> Vec<Result<Option<Delivery>, Error>> {
+        let mut all = Vec::new();
+        for some in new.chunks(TOGETHER) {
+            let together = match some {
+                [_] => Ok(Committed::No(Vec::new())),
+                _ => self.change_together(some).await,
+            };
+            match together {
+                Ok(Committed::Yes) => {
+                    all.extend(some.iter().map(|new| Ok(Some(next_revision(new.clone())))));
+                }
+                // After an error as well: what was written after all is found as it was wanted.
+                Ok(Committed::No(_)) | Err(_) => {
+                    let each = some.iter().map(|new| self.change_delivery(new.clone()));
+                    all.extend(join_all(each).await);
+                }
+            }
+        }
+        all
+    }
+
+    async fn change_together(&self, new: &[Delivery]) -> Result<Committed, Error> {
+        let mut transaction = Transaction::new();
+        for new in new {
+            let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
+            let (table, change) = (&self.tables.deliveries, changed(new));
+            transaction = transaction.update(Guard::Delivery, table, &key, change)?;
+        }
+        transaction.commit(self).await
+    }
+
+    /// As [`Store::change_delivery`], of one whose receiver is gone: its webhook is disabled in
+    /// the same transaction, unless its owner has meanwhile disabled, moved or deleted it.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn end_gone(
+        &self,
+        new: Delivery,
+        url: &WebhookUrl,
+        now: Timestamp,
+    ) -> Result<Option<Delivery>, Error> {
+        let (org, webhook) = (&new.org_id, &new.webhook_id);
+        let disabled = Change::new()
+            .set("enabled", false)
+            .set("disabledAt", now)
+            .set("disabledReason", GONE)
+            .add("revision", 1)
+            .when("enabled", true)
+            .when("url", url);
+        let (tables, key) = (&self.tables, Key::delivery(org, webhook, &new.id));
+        let committed = Transaction::new()
+            .update(Guard::Delivery, &tables.deliveries, &key, changed(&new))?
+            .update(
+                Guard::Webhook,
+                &tables.settings,
+                &Key::webhook(org, webhook),
+                disabled,
+            )?
+            .commit(self)
+            .await?;
+        match committed {
+            Committed::Yes => Ok(Some(next_revision(new))),
+            Committed::No(_) => self.change_delivery(new).await,
+        }
+    }
+
+    /// Lets the sweep look at an overdue delivery again later, if nothing has become of it since.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn look_at_delivery_again(
+        &self,
+        at: &DeliveryRef,
+        was_due_at: i64,
+        again_at: Timestamp,
+    ) -> Result<(), Error> {
+        let key = Key::delivery(&at.org_id, &at.webhook_id, &at.id);
+        let later = Change::new()
+            .set("dueAt", again_at.epoch_ms())
+            .when("status", DeliveryStatus::Pending)
+            .when("dueAt", was_due_at);
+        self.update(&self.tables.deliveries, &key, later).await?;
+        Ok(())
+    }
+}
+
+fn changed(new: &Delivery) -> Change {
+    let change = Change::new()
+        .set("status", new.status)
+        .set("attempts", &new.attempts)
+        .set_some("abandonedReason", new.abandoned_reason.as_ref())
+        .set("revision", new.revision + 1)
+        .when("revision", new.revision);
+    let change = match new.next_attempt_at {
+        Some(at) => change.set("nextAttemptAt", at),
+        None => change.remove("nextAttemptAt"),
+    };
+    match new.due_at {
+        Some(at) => change.set("dueAt", at),
+        None => change.remove("dueAt").remove("dueShard"),
+    }
+}
+
+fn next_revision(mut new: Delivery) -> Delivery {
+    new.revision += 1;
+    new
+}
+
+/// What was written. A write whose reply was lost is refused when the SDK tries it again: then it
+/// is there, with the attempt's own id.
+fn written(new: Delivery, updated: Updated) -> Result<Option<Delivery>, Error> {
+    let as_wanted = next_revision(new);
+    match updated {
+        Updated::New(_) => Ok(Some(as_wanted)),
+        Updated::Refused(None) => Ok(None),
+        Updated::Refused(Some(item)) => is_as_wanted(item, as_wanted),
+    }
+}
+
+fn is_as_wanted(item: Item, wanted: Delivery) -> Result<Option<Delivery>, Error> {
+    let found: Delivery = read(item)?;
+    let is_same = found.revision == wanted.revision
+        && found.status == wanted.status
+        && found.attempts == wanted.attempts;
+    Ok(is_same.then_some(wanted))
+}
