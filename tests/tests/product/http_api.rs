@@ -12,16 +12,18 @@ pub fn order() -> Value {
 /// A service on which nothing is ever dispatched, so that what is queued stays so, nor delivered
 /// twice.
 pub async fn quiet_service() -> TestService {
+    quiet_service_with(&[]).await
+}
+
+/// The same, with these settings besides.
+pub async fn quiet_service_with(besides: &[(&str, &str)]) -> TestService {
     let hours = ["36000000"; 4].join(",");
-    TestService::start(
-        1_000_000,
-        &[
-            ("AWO_MAX_CONCURRENT", "0"),
-            ("AWO_MAX_QUEUE_SIZE", "200"),
-            ("AWO_WEBHOOK_RETRY_DELAYS_MS", &hours),
-        ],
-    )
-    .await
+    let quiet = [
+        ("AWO_MAX_CONCURRENT", "0"),
+        ("AWO_MAX_QUEUE_SIZE", "200"),
+        ("AWO_WEBHOOK_RETRY_DELAYS_MS", &hours),
+    ];
+    TestService::start(1_000_000, &[&quiet, besides].concat()).await
 }
 
 fn paths(answer: &Answer) -> Vec<String> {

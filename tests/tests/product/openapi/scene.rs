@@ -16,7 +16,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::http_api::quiet_service;
+use crate::http_api::quiet_service_with;
 
 const PULL_REQUEST: &str = "https://github.com/example/almanac/pull/12";
 
@@ -47,7 +47,8 @@ pub fn example_body(method: &str, path: &str) -> Value {
 
 impl Scene {
     pub async fn new() -> Scene {
-        let service = quiet_service().await;
+        // Examples are the same however long a machine takes.
+        let service = quiet_service_with(&[("AWO_CREDITS_PER_MINUTE", "0")]).await;
         let waiting = create(&service.client).await;
         let running = create(&service.client).await;
         DrivenRun::of(&service, &running.body)
