@@ -218,6 +218,13 @@ impl World {
         }
     }
 
+    /// How many messages the deliveries queue has, hidden ones too.
+    #[must_use]
+    pub fn errands_left(&self) -> usize {
+        let counts = self.queues.counts(ERRANDS).expect("a queue");
+        counts.ready + counts.in_flight + counts.delayed
+    }
+
     /// Hands the messages of the deliveries queue that are there to the deliverer, in one batch,
     /// and takes away those that it is done with. False if there was none.
     pub async fn deliver_errands(&self, functions: &Functions) -> bool {

@@ -27,8 +27,10 @@ const BATCHES: usize = 16;
 /// Events that are told beside a receiver that hangs, and how long there is between them.
 const EVENTS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(50);
-/// Receivers that are told of each.
-const RECEIVERS: usize = 10;
+/// Webhooks of an organization.
+const RECEIVERS: u64 = 10;
+/// Organizations with as many webhooks each, which the burst is shared by.
+const ORGANIZATIONS: u64 = 10;
 /// How often receivers are measured alone and beside one that hangs.
 const ROUNDS: usize = 3;
 /// How long an idle mapping waits until it looks again.
@@ -88,26 +90,29 @@ async fn webhook(world: &World, org: &Org, port: u16) -> WebhookId {
     id
 }
 
-/// An organization with a webhook to which so many deliveries are due, and their messages.
-async fn due(world: &World, port: u16, count: u64) -> (Org, WebhookId) {
-    let org = world.org(1).await;
-    let webhook = webhook(world, &org, port).await;
+/// So many deliveries that are due, their messages, and the webhooks that they are of.
+async fn due(world: &World, port: u16, count: u64) {
     let cloud = &world.cloud;
-    for _ in 0..count {
-        let now = cloud.clock.now();
-        let notice = Notice {
-            event_id: EventId::new(now, cloud.mint.random(now)),
-            event_type: EventType::RunCreated,
-            run_id: None,
-            body: String::from_utf8_lossy(&BODY).into_owned(),
-        };
-        let id = DeliveryId::new(now, cloud.mint.random(now));
-        let due = Delivery::new(id, &org.id, &webhook, notice, now);
-        let made = world.store.create_delivery(&due, None).await;
-        made.expect("a delivery");
+    for _ in 0..ORGANIZATIONS {
+        let org = world.org(1).await;
+        for _ in 0..RECEIVERS {
+            let webhook = webhook(world, &org, port).await;
+            for _ in 0..count / (ORGANIZATIONS * RECEIVERS) {
+                let now = cloud.clock.now();
+                let notice = Notice {
+                    event_id: EventId::new(now, cloud.mint.random(now)),
+                    event_type: EventType::RunCreated,
+                    run_id: None,
+                    body: String::from_utf8_lossy(&BODY).into_owned(),
+                };
+                let id = DeliveryId::new(now, cloud.mint.random(now));
+                let due = Delivery::new(id, &org.id, &webhook, notice, now);
+                let made = world.store.create_delivery(&due, None).await;
+                made.expect("a delivery");
+            }
+        }
     }
     ErrandBell::new(cloud).ring().await;
-    (org, webhook)
 }
 
 /// Looks for messages as the mapping does, until it is dropped.
@@ -128,15 +133,10 @@ async fn polled<T>(world: &World, functions: &Functions, work: impl Future<Outpu
     }
 }
 
-async fn none_is_pending(world: &World, (org, webhook): &(Org, WebhookId)) {
-    let (pending, store) = (Some(DeliveryStatus::Pending), &world.store);
-    loop {
-        // Rarely: it reads all of them.
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let left = store.deliveries(&org.id, webhook, pending, (1, 0), None);
-        if left.await.expect("deliveries").1 == 0 {
-            return;
-        }
+/// Until every message is handled: each stays in its queue until its delivery is over.
+async fn all_over(world: &World) {
+    while world.errands_left() > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -144,10 +144,10 @@ async fn none_is_pending(world: &World, (org, webhook): &(Org, WebhookId)) {
 async fn burst(port: u16, ca_file: &str) {
     let apart = Apart::new(ca_file).await;
     let world = &apart.world;
-    let receiver = due(world, port, DELIVERIES).await;
+    due(world, port, DELIVERIES).await;
     let process = std::process::id();
     let (began, all, own) = (Instant::now(), cpu_seconds(process), thread_cpu_seconds());
-    polled(world, &world.sound, none_is_pending(world, &receiver)).await;
+    polled(world, &world.sound, all_over(world)).await;
     let (took, count) = (began.elapsed().as_secs_f64(), float(DELIVERIES));
     let each = |seconds: f64| seconds / count * 1e6;
     let own = each(thread_cpu_seconds() - own);
@@ -167,8 +167,8 @@ async fn burst(port: u16, ca_file: &str) {
 async fn calls(port: u16, ca_file: &str) {
     let apart = Apart::new(ca_file).await;
     let world = &apart.world;
-    let receiver = due(world, port, COUNTED).await;
-    polled(world, &world.faulty, none_is_pending(world, &receiver)).await;
+    due(world, port, COUNTED).await;
+    polled(world, &world.faulty, all_over(world)).await;
     let seen = world.faults.seen();
     let of = |service: &str| {
         let calls = seen.iter().filter(|call| call.starts_with(service)).count();
