@@ -81,7 +81,7 @@ enum Verdict {
 /// When a setting is missing or does not read.
 pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
-        store: cloud.store()?,
+        store: cloud.store()?.grouping(),
         clock: cloud.clock.clone(),
         mint: cloud.mint.clone(),
         queue: cloud.errand_queue()?,

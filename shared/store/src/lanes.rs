@@ -10,8 +10,8 @@ use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 
 use crate::Store;
 use crate::change::Change;
+use crate::grouped::Changed;
 use crate::item::{Item, Key, SCHEMA_VERSION};
-use crate::table::Updated;
 
 /// Deliveries under way to one receiver at once.
 pub const LANES: u32 = 4;
@@ -66,10 +66,10 @@ impl Store {
                 .set("ttl", until.plus_ms(KEPT_MS).epoch_seconds())
                 .set("v", SCHEMA_VERSION)
                 .at_most_or_missing("expiresAtMs", now.epoch_ms());
-            let is_ours = match self.update(&self.tables.deliveries, &key, change).await? {
-                Updated::New(_) => true,
+            let is_ours = match self.change(&key, change).await? {
+                Changed::Yes => true,
                 // A write whose reply was lost is refused when the SDK tries it again.
-                Updated::Refused(item) => item
+                Changed::Refused(item) => item
                     .and_then(|item| item.get("holder")?.as_s().ok().map(|by| by == holder))
                     .unwrap_or(false),
             };
@@ -87,8 +87,7 @@ impl Store {
             .remove("holder")
             .remove("expiresAtMs")
             .when("holder", &lane.holder);
-        let left = self.update(&self.tables.deliveries, &lane.key, change);
-        if let Err(error) = left.await {
+        if let Err(error) = self.change(&lane.key, change).await {
             tracing::warn!(?error, lane = ?lane.key, "a lane was not given back");
         }
     }

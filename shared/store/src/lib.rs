@@ -100,6 +100,7 @@ pub mod webhooks;
 pub mod work_orders;
 
 mod change;
+mod grouped;
 mod item;
 mod moves;
 mod table;

@@ -1,5 +1,6 @@
 //! The calls to DynamoDB. Each logs its round trip and the capacity it consumed, at debug level.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use awo_domain::Error;
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::change::Change;
 use crate::errands::Errands;
+use crate::grouped::Grouped;
 use crate::item::{Item, Key};
 
 /// How often a write is tried again that met another transaction on the same item.
@@ -38,6 +40,7 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
     pub(crate) errands: Errands,
+    pub(crate) grouped: Option<Arc<Grouped>>,
 }
 
 /// What came of a conditional update.
@@ -56,6 +59,7 @@ impl Store {
             client,
             tables,
             errands,
+            grouped: None,
         }
     }
 

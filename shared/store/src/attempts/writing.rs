@@ -10,13 +10,12 @@ use crate::Store;
 use crate::change::Change;
 use crate::deliveries::Delivery;
 use crate::errands::DeliveryRef;
+use crate::grouped::Changed;
 use crate::item::{Item, Key};
-use crate::table::{Updated, read};
+use crate::table::read;
 use crate::transaction::{Committed, Guard, Transaction};
 
 const GONE: &str = "its receiver answered 410 (Gone)";
-/// Deliveries that are written together: a transaction takes a hundred items, of 4 MB in all.
-const TOGETHER: usize = 25;
 
 impl Store {
     /// Writes what was made of a delivery over just that. None if it is not so any more: then
@@ -26,45 +25,16 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
         let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
-        let change = changed(&new);
-        let updated = self.update(&self.tables.deliveries, &key, change).await?;
-        written(new, updated)
+        let changed = self.change(&key, changed(&new)).await?;
+        written(new, changed)
     }
 
-    /// As [`Store::change_delivery`] of several, each another, in their order. Together where nobody
-    /// is in the way of one of them, else each by itself.
+    /// As [`Store::change_delivery`] of several, each another, in their order.
     pub async fn change_deliveries(
         &self,
         new: Vec<Delivery>,
     ) -> Vec<Result<Option<Delivery>, Error>> {
-        let mut all = Vec::new();
-        for some in new.chunks(TOGETHER) {
-            let together = match some {
-                [_] => Ok(Committed::No(Vec::new())),
-                _ => self.change_together(some).await,
-            };
-            match together {
-                Ok(Committed::Yes) => {
-                    all.extend(some.iter().map(|new| Ok(Some(next_revision(new.clone())))));
-                }
-                // After an error as well: what was written after all is found as it was wanted.
-                Ok(Committed::No(_)) | Err(_) => {
-                    let each = some.iter().map(|new| self.change_delivery(new.clone()));
-                    all.extend(join_all(each).await);
-                }
-            }
-        }
-        all
-    }
-
-    async fn change_together(&self, new: &[Delivery]) -> Result<Committed, Error> {
-        let mut transaction = Transaction::new();
-        for new in new {
-            let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
-            let (table, change) = (&self.tables.deliveries, changed(new));
-            transaction = transaction.update(Guard::Delivery, table, &key, change)?;
-        }
-        transaction.commit(self).await
+        join_all(new.into_iter().map(|new| self.change_delivery(new))).await
     }
 
     /// As [`Store::change_delivery`], of one whose receiver is gone: its webhook is disabled in
@@ -147,12 +117,12 @@ fn next_revision(mut new: Delivery) -> Delivery {
 
 /// What was written. A write whose reply was lost is refused when the SDK tries it again: then it
 /// is there, with the attempt's own id.
-fn written(new: Delivery, updated: Updated) -> Result<Option<Delivery>, Error> {
+fn written(new: Delivery, changed: Changed) -> Result<Option<Delivery>, Error> {
     let as_wanted = next_revision(new);
-    match updated {
-        Updated::New(_) => Ok(Some(as_wanted)),
-        Updated::Refused(None) => Ok(None),
-        Updated::Refused(Some(item)) => is_as_wanted(item, as_wanted),
+    match changed {
+        Changed::Yes => Ok(Some(as_wanted)),
+        Changed::Refused(None) => Ok(None),
+        Changed::Refused(Some(item)) => is_as_wanted(item, as_wanted),
     }
 }
 
