@@ -135,6 +135,14 @@ impl Room {
 }
 
 impl FreePlace {
+    /// The same, for what the organization does not stand in line for.
+    pub(crate) fn beside_the_line(self) -> FreePlace {
+        FreePlace {
+            in_line: None,
+            ..self
+        }
+    }
+
     /// The first shard with a free place, from one on that depends on who asks.
     fn near(near: &str, taken: &[(u32, i64)], max: MaxTasks) -> Option<FreePlace> {
         let known = |shard: u32| taken.iter().find(|(of, _)| *of == shard).map(|(_, by)| *by);

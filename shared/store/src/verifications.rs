@@ -168,6 +168,8 @@ impl Store {
                 tracing::warn!(org = %new.org_id, "{NO_ROOM}");
                 return Err(no_room(max));
             };
+            // Who stands in line has a run that waits, and goes on waiting.
+            let place = place.beside_the_line();
             let new = Verification {
                 place: number,
                 task_place: Some(place.shard),
