@@ -20,7 +20,7 @@ use crate::table::Updated;
 use crate::transaction::{Committed, Guard, Transaction};
 
 /// How long the first one waits for others.
-const JOINING: Duration = Duration::from_millis(1);
+const JOINING: Duration = Duration::from_millis(2);
 /// Changes that are made together: a transaction takes a hundred items, of 4 MB in all.
 const TOGETHER: usize = 50;
 

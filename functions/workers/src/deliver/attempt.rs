@@ -11,6 +11,7 @@ use awo_domain::{AttemptId, Error};
 use awo_store::attempts::{BEGIN_MS, End};
 use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
+use awo_store::lanes::Lane;
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Ready};
 
@@ -40,18 +41,21 @@ struct Noted {
     begun: Delivery,
 }
 
-/// Makes the attempts of deliveries that are due, and tells what becomes of their messages.
+/// Makes the attempts of deliveries that are due, in a lane, and tells what becomes of their
+/// messages. The lane is given back beside the last ends, which nobody has to wait for.
 pub(super) async fn make_all(
     state: &State,
     due: Vec<Attemptable>,
+    lane: Lane,
     began: Instant,
 ) -> Vec<(Message, Verdict)> {
     let mut due = VecDeque::from(due);
     // One alone, to see what the receiver is like.
-    let (mut told, mut together) = (Vec::new(), 1);
-    while !due.is_empty() && began.elapsed() < BEGINNING {
+    let (mut told, mut together, mut lane) = (Vec::new(), 1, Some(lane));
+    while !due.is_empty() && lane.is_some() && began.elapsed() < BEGINNING {
         let some = due.drain(..together.min(due.len())).collect();
-        let (made, took) = make(state, some, began).await;
+        let is_last = due.is_empty();
+        let (made, took) = make(state, some, (&mut lane, is_last), began).await;
         told.extend(made.told);
         due.extend(made.left);
         if made.is_gone {
@@ -59,12 +63,25 @@ pub(super) async fn make_all(
         }
         together = if took < QUICK { due.len() } else { 1 };
     }
+    leave(state, lane).await;
     told.extend(due.into_iter().map(|of| (of.message, Verdict::Soon)));
     told
 }
 
-/// Makes attempts together, and tells how long it took to send them.
-async fn make(state: &State, due: Vec<Attemptable>, began: Instant) -> (Made, Duration) {
+async fn leave(state: &State, lane: Option<Lane>) {
+    if let Some(lane) = lane {
+        state.store.leave_lane(lane).await;
+    }
+}
+
+/// Makes attempts together, gives the lane back behind the last ones unless some of them were not
+/// made, and tells how long it took to send them.
+async fn make(
+    state: &State,
+    due: Vec<Attemptable>,
+    (lane, are_last): (&mut Option<Lane>, bool),
+    began: Instant,
+) -> (Made, Duration) {
     let mut made = Made::default();
     // Before attempts are noted: a fault of this machine uses up none.
     let ready = match state.sender.ready().await {
@@ -90,7 +107,9 @@ async fn make(state: &State, due: Vec<Attemptable>, began: Instant) -> (Made, Du
         ends.push((Some(next), ended, noted.of));
     }
     let took = sending.elapsed();
-    note_ends(state, ends, &mut made).await;
+    let are_made = ends.iter().all(|(next, ..)| next.is_some());
+    let lane = lane.take_if(|_| are_last && are_made);
+    tokio::join!(note_ends(state, ends, &mut made), leave(state, lane));
     (made, took)
 }
 
@@ -119,27 +138,26 @@ async fn note(state: &State, due: Vec<Attemptable>, made: &mut Made) -> Vec<Note
 pub(super) async fn make_first(
     state: &State,
     (begun, webhook): (Delivery, &Webhook),
+    lane: Lane,
     (noted_at, began): (Instant, Instant),
 ) {
     let at = begun.at();
-    let verdict = match state.sender.ready().await {
-        Ok(ready) if !is_late(noted_at, began) => {
-            let (ended, next) = send(state, ready, webhook, &begun).await;
-            let written = match next {
-                Next::Gone => {
-                    let url = &webhook.content.url;
-                    state.store.end_gone(ended, url, state.clock.now()).await
-                }
-                _ => state.store.change_delivery(ended).await,
-            };
-            after(next, written)
+    let (ended, next) = match state.sender.ready().await {
+        Ok(ready) if !is_late(noted_at, began) => send(state, ready, webhook, &begun).await,
+        _ => {
+            let again = Next::Retry(begun.created_at);
+            (begun.taken_back(), again)
         }
-        _ => after(
-            Next::Retry(begun.created_at),
-            state.store.change_delivery(begun.taken_back()).await,
-        ),
     };
-    if verdict != Verdict::Done {
+    let write = async {
+        let url = &webhook.content.url;
+        match next {
+            Next::Gone => state.store.end_gone(ended, url, state.clock.now()).await,
+            _ => state.store.change_delivery(ended).await,
+        }
+    };
+    let (written, ()) = tokio::join!(write, state.store.leave_lane(lane));
+    if after(next, written) != Verdict::Done {
         state.store.note(Errand::Delivery(at));
     }
 }

@@ -145,6 +145,5 @@ async fn make(state: &State, first: First<'_>, times: (Instant, Instant)) {
         webhook,
         lane,
     } = first;
-    attempt::make_first(state, (delivery, webhook), times).await;
-    state.store.leave_lane(lane).await;
+    attempt::make_first(state, (delivery, webhook), lane, times).await;
 }

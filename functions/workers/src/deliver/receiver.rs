@@ -128,9 +128,7 @@ async fn attempt_all(
         let busy = due.into_iter().map(|of| (of.message, Verdict::Soon));
         return busy.collect();
     };
-    let told = attempt::make_all(state, due, began).await;
-    state.store.leave_lane(lane).await;
-    told
+    attempt::make_all(state, due, lane, began).await
 }
 
 /// One of these lanes to a receiver, if it is free.
