@@ -72,7 +72,8 @@ pub async fn taken(client: &Client, table: &str) -> BTreeMap<i64, i64> {
         .collect()
 }
 
-async fn query(
+/// All items of a partition.
+pub(crate) async fn query(
     client: &Client,
     table: &str,
     index: Option<&str>,

@@ -6,9 +6,9 @@ use awo_cloud::Cloud;
 use awo_domain::OrgId;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
-use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;
 
+use crate::deployment_rules;
 use crate::family_rules::is_suspended;
 
 /// The partitions of an organization, without those of single runs.
@@ -48,28 +48,13 @@ async fn query(
     org: &OrgId,
     partition: &str,
 ) -> Vec<(String, String, Value)> {
-    let pages = client
-        .query()
-        .table_name(table)
-        .key_condition_expression("pk = :pk")
-        .expression_attribute_values(":pk", AttributeValue::S(format!("{org}{partition}")))
-        .into_paginator()
-        .items()
-        .send()
-        .collect::<Result<Vec<_>, _>>()
-        .await
-        .expect("a query");
-    pages
-        .into_iter()
-        .map(|item| {
-            let value: Value = serde_dynamo::from_item(item).expect("an item");
-            (
-                partition.to_owned(),
-                value["sk"].as_str().unwrap_or_default().to_owned(),
-                value,
-            )
-        })
-        .collect()
+    let key = format!("{org}{partition}");
+    let items = deployment_rules::query(client, table, None, "pk", &key).await;
+    let found = items.into_iter().map(|value| {
+        let sk = value["sk"].as_str().unwrap_or_default().to_owned();
+        (partition.to_owned(), sk, value)
+    });
+    found.collect()
 }
 
 /// The items of an organization, by what stands before the sort key's partition.
@@ -113,7 +98,7 @@ impl Dump {
         for order in orders {
             items.extend(query(client, &work, org, &format!("#{order}#child")).await);
         }
-        let beside = Box::pin(crate::deployment_rules::broken(client, cloud, org)).await;
+        let beside = Box::pin(deployment_rules::broken(client, cloud, org)).await;
         Dump { items, beside }
     }
 

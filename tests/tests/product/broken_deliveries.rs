@@ -27,6 +27,8 @@ const MAX_CALLS: u32 = 40;
 const TOGETHER: usize = 4;
 /// Messages of one batch.
 const BATCH: usize = 10;
+/// Longest wait for what is sure to come.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Minutes after which every delivery is over: all delays, each with a lost message.
 const MINUTES: u32 = 200;
 
@@ -298,4 +300,28 @@ async fn breaks_off(world: &World) {
     world.faults.until_crash(batch).await;
     world.faults.disarm();
     world.lose_bells().await;
+}
+
+#[tokio::test]
+async fn changes_that_are_made_together_are_no_others_loss() {
+    let world = World::new().await;
+    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+    let store = world.store.clone().grouping();
+    let webhook = || WebhookId::new(now, world.cloud.mint.random(now));
+    let (one, other) = (webhook(), webhook());
+    let until = now.plus_ms(60_000);
+    let take = |webhook, holder| store.take_lane((&org, webhook), &[0], holder, (now, until));
+    // Nobody waits for who asked first and is gone.
+    {
+        let (mut gone, mut left) = (Box::pin(take(&one, "a")), Box::pin(take(&other, "b")));
+        assert!(futures::poll!(&mut gone).is_pending());
+        assert!(futures::poll!(&mut left).is_pending());
+        drop(gone);
+        let left = tokio::time::timeout(PATIENCE, left).await;
+        assert!(left.expect("nobody waits").unwrap().is_some());
+    }
+    // What is refused is refused alone.
+    let (refused, taken) = tokio::join!(take(&other, "c"), take(&one, "d"));
+    assert!(refused.unwrap().is_none(), "it is held");
+    assert!(taken.unwrap().is_some(), "it was free: who asked was gone");
 }
