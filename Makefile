@@ -72,11 +72,11 @@ $(CARGO_DENY):
 
 bench: programs ## Measure what a client waits for, what a delivery costs, and what idling costs
 	@cargo build --locked -p awo-tests --bins
-	@cargo build --locked --profile deploy-check -p awo-tests --bin measure-webhooks
+	@cargo build --locked --release -p awo-tests --bin measure-webhooks
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
 	@'$(BIN_DIR)/measure-reads'
-	@'$(TARGET_DIR)/deploy-check/measure-webhooks'
+	@'$(TARGET_DIR)/release/measure-webhooks'
 
 include infra/deploy.mk
 

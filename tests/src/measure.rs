@@ -9,20 +9,7 @@ const TICKS: f64 = 100.0;
 /// When there is no such process.
 #[must_use]
 pub fn cpu_seconds(pid: u32) -> f64 {
-    used(&format!("/proc/{pid}/stat"))
-}
-
-/// CPU that the calling thread has used so far, in seconds.
-///
-/// # Panics
-/// When the kernel does not tell.
-#[must_use]
-pub fn thread_cpu_seconds() -> f64 {
-    used("/proc/thread-self/stat")
-}
-
-fn used(file: &str) -> f64 {
-    let stat = std::fs::read_to_string(file).expect("a process");
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
     let (_, fields) = stat.rsplit_once(')').expect("a stat line");
     let ticks = |nth: usize| fields.split_whitespace().nth(nth)?.parse::<f64>().ok();
     let of = |nth| ticks(nth).expect("a number of ticks");

@@ -42,6 +42,8 @@ pub struct World {
     pub sound: Functions,
     /// Compute, without faults.
     pub compute: Compute,
+    /// The environment of the product's functions in this world.
+    pub settings: BTreeMap<String, String>,
     tables: aws_sdk_dynamodb::Client,
     queues: Queues,
     ecs: Ecs,
@@ -138,7 +140,8 @@ impl World {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
         settings.extend(own);
-        let environment = Environment::new(move |name| settings.get(name).cloned());
+        let known = settings.clone();
+        let environment = Environment::new(move |name| known.get(name).cloned());
         let faults = Faults::default();
         let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;
         let mut faulty = Cloud::new(environment, faults.client()).await;
@@ -151,6 +154,7 @@ impl World {
             sound: Functions::new(&cloud),
             store,
             compute: cloud.compute().expect("settings"),
+            settings,
             tables: crate::rules::client(&cloud),
             cloud,
             faults,
@@ -228,6 +232,15 @@ impl World {
     /// Hands the messages of the deliveries queue that are there to the deliverer, in one batch,
     /// and takes away those that it is done with. False if there was none.
     pub async fn deliver_errands(&self, functions: &Functions) -> bool {
+        let deliver = async |records: Vec<Value>| functions.deliver(&records).await;
+        self.hand_errands(deliver).await
+    }
+
+    /// As [`World::deliver_errands`], to any deliverer.
+    pub async fn hand_errands(
+        &self,
+        deliver: impl AsyncFnOnce(Vec<Value>) -> Result<Value, String>,
+    ) -> bool {
         let received = self.receive(ERRANDS).await;
         let record = |received: &Received| {
             json!({
@@ -240,7 +253,7 @@ impl World {
         if records.is_empty() {
             return false;
         }
-        let Ok(answer) = functions.deliver(&records).await else {
+        let Ok(answer) = deliver(records).await else {
             return true;
         };
         let stays = answer["batchItemFailures"].to_string();

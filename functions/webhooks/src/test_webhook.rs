@@ -11,7 +11,7 @@ use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::attempts::UNDER_WAY_MS;
-use awo_store::lanes::{LANES, Lane};
+use awo_store::lanes::{LANES, Lane, Wanted};
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
@@ -64,9 +64,13 @@ async fn lane(
     let holder = state.mint.random(now);
     let first = u32::try_from(holder % u128::from(LANES)).unwrap_or(0);
     let lanes: Vec<u32> = (0..LANES).map(|nth| (first + nth) % LANES).collect();
-    let holder = format!("{now}#{holder}");
-    let (to, until) = ((org, &webhook.id), now.plus_ms(UNDER_WAY_MS));
-    let lane = state.store.take_lane(to, &lanes, &holder, (now, until));
+    let wanted = Wanted {
+        holder: format!("{now}#{holder}"),
+        now,
+        until: now.plus_ms(UNDER_WAY_MS),
+    };
+    let to = (org, &webhook.id);
+    let lane = state.store.take_lane(to, &lanes, &wanted);
     lane.await?.ok_or(Error::TooManyAtOnce {
         what: "deliveries to this webhook",
         limit: LANES,

@@ -3,7 +3,7 @@
 //! One without an end is under way for [`UNDER_WAY_MS`] at most, and has failed then. Who has noted
 //! one and not made it may take it back, over exactly what was noted.
 
-mod writing;
+pub(crate) mod writing;
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, Next, Outcome, Schedule};

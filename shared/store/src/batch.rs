@@ -15,8 +15,8 @@ use crate::lanes::{self, LANES};
 use crate::table::{conflict_pause, failed, log, read};
 use crate::webhooks::{Webhook, WebhookItem};
 
-/// Deliveries of one call: with the lanes to their webhooks at most [`MAX_KEYS`].
-pub const MAX_TOGETHER: usize = MAX_KEYS / (1 + LANES as usize);
+/// Deliveries of one call: with their webhooks and the lanes to these at most [`MAX_KEYS`].
+pub const MAX_TOGETHER: usize = MAX_KEYS / (2 + LANES as usize);
 /// Most keys of one call, as DynamoDB takes them.
 pub(crate) const MAX_KEYS: usize = 100;
 /// How often what DynamoDB left of a batch is asked for again.
@@ -33,83 +33,99 @@ pub struct Addressed {
     pub free_lanes: Vec<u32>,
 }
 
+/// Items of a table, by their keys.
+pub(crate) type Items = HashMap<Key, Item>;
+
+/// Which items of a table are to be read: at least one.
+pub(crate) struct Wanted {
+    table: String,
+    /// Each once, as DynamoDB wants it.
+    keys: HashSet<Key>,
+}
+
+impl Wanted {
+    pub(crate) fn new(table: &str, keys: impl Iterator<Item = Key>) -> Wanted {
+        Wanted {
+            table: table.to_owned(),
+            keys: keys.collect(),
+        }
+    }
+}
+
 impl Store {
     /// These deliveries with their webhooks and the lanes that are free now, in the order asked for.
     ///
     /// # Errors
-    /// Internal, when there are more than [`MAX_TOGETHER`], or when DynamoDB fails.
+    /// Internal, when there are none or more than [`MAX_TOGETHER`], or when DynamoDB fails.
     pub async fn addressed(
         &self,
         of: &[DeliveryRef],
         now: Timestamp,
     ) -> Result<Vec<Addressed>, Error> {
-        if of.len() > MAX_TOGETHER {
-            return Err(Error::internal("too many deliveries for one call"));
+        if of.is_empty() || of.len() > MAX_TOGETHER {
+            return Err(Error::internal("no or too many deliveries for one call"));
         }
         let delivery = |at: &DeliveryRef| Key::delivery(&at.org_id, &at.webhook_id, &at.id);
         let webhook = |at: &DeliveryRef| Key::webhook(&at.org_id, &at.webhook_id);
         let lanes =
             |at: &'_ DeliveryRef| lanes::keys(&at.org_id, &at.webhook_id).collect::<Vec<_>>();
         let keys = of.iter().map(delivery).chain(of.iter().flat_map(lanes));
-        let deliveries = self.batch(&self.tables.deliveries, keys);
-        let webhooks = self.batch(&self.tables.settings, of.iter().map(webhook));
-        let (deliveries, webhooks) = tokio::try_join!(deliveries, webhooks)?;
-        let found = |items: &HashMap<Key, Item>, key: Key| items.get(&key).cloned();
+        let (settings, table) = (&self.tables.settings, &self.tables.deliveries);
+        let webhooks = Wanted::new(settings, of.iter().map(webhook));
+        let found = self.batch([webhooks, Wanted::new(table, keys)]).await?;
+        let [webhooks, deliveries] = [settings, table].map(|table| found.get(table));
+        let found = |items: Option<&Items>, key: Key| items?.get(&key).cloned();
         of.iter()
             .map(|at| {
-                let item = found(&webhooks, webhook(at)).map(read::<WebhookItem>);
+                let item = found(webhooks, webhook(at)).map(read::<WebhookItem>);
+                let to = (&at.org_id, &at.webhook_id);
                 Ok(Addressed {
-                    delivery: found(&deliveries, delivery(at)).map(read).transpose()?,
+                    delivery: found(deliveries, delivery(at)).map(read).transpose()?,
                     webhook: item.transpose()?.map(Webhook::from),
-                    free_lanes: lanes::free(&deliveries, (&at.org_id, &at.webhook_id), now),
+                    free_lanes: lanes::free(|lane| deliveries?.get(&lane), to, now),
                 })
             })
             .collect()
     }
 
-    /// Items of a table by their keys, at most [`MAX_KEYS`]; those that are there.
+    /// Items of tables by their keys, at most [`MAX_KEYS`]; those that are there, by their tables.
     pub(crate) async fn batch(
         &self,
-        table: &str,
-        keys: impl Iterator<Item = Key>,
-    ) -> Result<HashMap<Key, Item>, Error> {
-        let once: HashSet<Key> = keys.collect();
-        let mut wanted: Vec<Item> = once.iter().map(Key::to_item).collect();
-        let mut found = HashMap::new();
+        wanted: impl IntoIterator<Item = Wanted>,
+    ) -> Result<HashMap<String, Items>, Error> {
+        let mut wanted: HashMap<String, KeysAndAttributes> = wanted
+            .into_iter()
+            .map(|Wanted { table, keys }| {
+                let keys = KeysAndAttributes::builder()
+                    .set_keys(Some(keys.iter().map(Key::to_item).collect()))
+                    .consistent_read(true)
+                    .build();
+                Ok((table, keys.map_err(Error::internal)?))
+            })
+            .collect::<Result<_, Error>>()?;
+        let mut found: HashMap<String, Items> = HashMap::new();
         for attempt in 0..TRIES {
-            if wanted.is_empty() {
-                return Ok(found);
-            }
             let began = Instant::now();
-            let keys = KeysAndAttributes::builder()
-                .set_keys(Some(std::mem::take(&mut wanted)))
-                .consistent_read(true)
-                .build()
-                .map_err(Error::internal)?;
             let answer = self
                 .client
                 .batch_get_item()
-                .request_items(table, keys)
+                .set_request_items(Some(std::mem::take(&mut wanted)))
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
                 .map_err(|e| failed("BatchGetItem", &e))?;
             log("BatchGetItem", began, answer.consumed_capacity());
-            for item in answer.responses.into_iter().flatten().flat_map(|(_, i)| i) {
-                found.insert(key_of(&item), item);
+            for (table, items) in answer.responses.into_iter().flatten() {
+                let items = items.into_iter().map(|item| (key_of(&item), item));
+                found.entry(table).or_default().extend(items);
             }
-            let left = answer
-                .unprocessed_keys
-                .and_then(|mut left| left.remove(table));
-            if let Some(left) = left {
-                wanted = left.keys;
-                conflict_pause(attempt).await;
+            wanted = answer.unprocessed_keys.unwrap_or_default();
+            if wanted.is_empty() {
+                return Ok(found);
             }
+            conflict_pause(attempt).await;
         }
-        match wanted.is_empty() {
-            true => Ok(found),
-            false => Err(Error::internal("BatchGetItem: DynamoDB left items unread")),
-        }
+        Err(Error::internal("BatchGetItem: DynamoDB left items unread"))
     }
 }
 

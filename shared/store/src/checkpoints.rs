@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::batch::MAX_KEYS;
+use crate::batch::{MAX_KEYS, Wanted};
 use crate::change::Change;
 use crate::credits::{BalanceItem, LedgerEntry};
 use crate::item::{DUE_LEDGERS, Key, SCHEMA_VERSION, holds, ledger_entries, settlements};
@@ -374,10 +374,9 @@ impl Store {
         let runs: Vec<&String> = open.keys().collect();
         for runs in runs.chunks(MAX_KEYS) {
             let key = |run: &&String| Key::settlement_of(org, run);
-            let settled = self
-                .batch(&self.tables.ledger, runs.iter().map(key))
-                .await?;
-            for key in settled.keys() {
+            let settled = Wanted::new(&self.tables.ledger, runs.iter().map(key));
+            let settled = self.batch([settled]).await?;
+            for key in settled.values().flat_map(|items| items.keys()) {
                 still.remove(&key.sk);
             }
         }

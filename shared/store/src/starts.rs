@@ -266,7 +266,7 @@ impl NewRun<'_> {
             _ => 1,
         });
         let waits = self.order.status == WorkOrderStatus::Queued;
-        let Some(Refusal { guard, item }) = refusals.into_iter().next() else {
+        let Some(Refusal { guard, item, .. }) = refusals.into_iter().next() else {
             return Err(Error::internal("a start was refused without a reason"));
         };
         match (guard, request, place) {

@@ -60,6 +60,8 @@ pub(crate) enum Guard {
 /// A write whose condition did not hold, with the item as it is.
 #[derive(Debug)]
 pub(crate) struct Refusal {
+    /// Which of the transaction's writes it is, from 0.
+    pub nth: usize,
     pub guard: Guard,
     pub item: Option<Item>,
 }
@@ -81,7 +83,7 @@ impl Committed {
 }
 
 /// Writes to be committed together.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Transaction {
     writes: Vec<(Guard, TransactWriteItem)>,
     errands: Vec<Errand>,
@@ -188,54 +190,67 @@ impl Transaction {
     /// The SDK gives each try a request token and keeps it over its own retries, so that a try
     /// whose reply was lost is not refused for what it did itself.
     pub async fn commit(self, store: &Store) -> Result<Committed, Error> {
-        let (guards, items): (Vec<Guard>, Vec<TransactWriteItem>) = self.writes.into_iter().unzip();
         for attempt in 0..=CONFLICT_RETRIES {
-            let began = Instant::now();
-            let answer = store
-                .client
-                .transact_write_items()
-                .set_transact_items(Some(items.clone()))
-                .return_consumed_capacity(ReturnConsumedCapacity::Total)
-                .send()
-                .await;
-            let error = match answer {
-                Ok(done) => {
-                    log("TransactWriteItems", began, done.consumed_capacity());
-                    store.errands.note(self.errands);
-                    return Ok(Committed::Yes);
-                }
-                Err(error) => error,
-            };
-            log("TransactWriteItems (refused)", began, &[]);
-            let in_progress = error.code() == Some("TransactionInProgressException");
-            let canceled = match error.as_service_error() {
-                Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                    canceled.cancellation_reasons()
-                }
-                _ if in_progress => &[],
-                _ => return Err(failed("TransactWriteItems", &error)),
-            };
-            let refusals = refusals(&guards, canceled);
-            if !refusals.is_empty() {
-                return Ok(Committed::No(refusals));
-            }
-            if !in_progress && !canceled.iter().any(is_passing) {
-                return Err(failed("TransactWriteItems", &error));
+            if let Some(committed) = self.clone().try_to_commit(store).await? {
+                return Ok(committed);
             }
             conflict_pause(attempt).await;
         }
-        Err(Error::internal(
-            "TransactWriteItems: the items stayed in conflict with other transactions",
-        ))
+        Err(stayed_in_conflict())
     }
+
+    /// Commits; none if other transactions are in the way.
+    pub async fn try_to_commit(self, store: &Store) -> Result<Option<Committed>, Error> {
+        let (guards, items): (Vec<Guard>, Vec<TransactWriteItem>) = self.writes.into_iter().unzip();
+        let began = Instant::now();
+        let answer = store
+            .client
+            .transact_write_items()
+            .set_transact_items(Some(items))
+            .return_consumed_capacity(ReturnConsumedCapacity::Total)
+            .send()
+            .await;
+        let error = match answer {
+            Ok(done) => {
+                log("TransactWriteItems", began, done.consumed_capacity());
+                store.errands.note(self.errands);
+                return Ok(Some(Committed::Yes));
+            }
+            Err(error) => error,
+        };
+        log("TransactWriteItems (refused)", began, &[]);
+        let in_progress = error.code() == Some("TransactionInProgressException");
+        let canceled = match error.as_service_error() {
+            Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
+                canceled.cancellation_reasons()
+            }
+            _ if in_progress => &[],
+            _ => return Err(failed("TransactWriteItems", &error)),
+        };
+        let refusals = refusals(&guards, canceled);
+        if !refusals.is_empty() {
+            return Ok(Some(Committed::No(refusals)));
+        }
+        match in_progress || canceled.iter().any(is_passing) {
+            true => Ok(None),
+            false => Err(failed("TransactWriteItems", &error)),
+        }
+    }
+}
+
+/// What is said when no try came through.
+pub(crate) fn stayed_in_conflict() -> Error {
+    Error::internal("TransactWriteItems: the items stayed in conflict with other transactions")
 }
 
 fn refusals(guards: &[Guard], reasons: &[CancellationReason]) -> Vec<Refusal> {
     guards
         .iter()
         .zip(reasons)
-        .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
-        .map(|(guard, reason)| Refusal {
+        .enumerate()
+        .filter(|(_, (_, reason))| reason.code() == Some("ConditionalCheckFailed"))
+        .map(|(nth, (guard, reason))| Refusal {
+            nth,
             guard: *guard,
             item: reason.item.clone().filter(|item| !item.is_empty()),
         })

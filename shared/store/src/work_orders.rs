@@ -337,6 +337,7 @@ fn refused(
             Some(Refusal {
                 guard: Guard::Idempotency,
                 item,
+                ..
             }),
             Some(request),
         ) => first_answer(request, item).map(Created::Replayed),
@@ -344,6 +345,7 @@ fn refused(
             Some(Refusal {
                 guard: Guard::Parent,
                 item,
+                ..
             }),
             _,
         ) => Err(parent_refused(item, new.asked_by.as_ref())?),
@@ -360,6 +362,7 @@ fn refused(
             Some(Refusal {
                 guard: Guard::Balance,
                 item,
+                ..
             }),
             _,
         ) => Err(insufficient(new.hold, item)?),

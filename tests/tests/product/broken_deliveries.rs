@@ -12,6 +12,7 @@ use awo_domain::{WebhookId, webhook::schedule::MAX_ATTEMPTS};
 use awo_store::attempts::BEGIN_MS;
 use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
+use awo_store::lanes::Wanted;
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::faults::Fault;
 use awo_tests::receiver::{Answer, Receiver};
@@ -246,7 +247,8 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
     let told = told(&world, &receiver, 1).await;
-    breaks_off(&world).await;
+    // Two reads, the lane, the claim.
+    breaks_off(&world, 4).await;
     let receiver_heard = || receiver.heard().len();
     for minute in 0..MINUTES {
         let found = told.deliveries(&world).await;
@@ -256,7 +258,8 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
         assert!(minute + 1 < MINUTES, "{found:#?}");
         world.cloud.clock.advance(61_000);
         world.sound.sweep().await.unwrap();
-        breaks_off(&world).await;
+        // One read, the claim with the lane.
+        breaks_off(&world, 2).await;
     }
     let over = &told.deliveries(&world).await[0];
     assert_eq!(over.status, DeliveryStatus::Abandoned, "{over:#?}");
@@ -292,10 +295,9 @@ async fn of_a_batch_what_is_no_errand_comes_back_alone() {
     }
 }
 
-/// A batch whose deliverer breaks off before it notes an end: after two reads, the lane, and the
-/// claim.
-async fn breaks_off(world: &World) {
-    world.faults.arm(5, Fault::CrashBefore);
+/// A batch whose deliverer breaks off after so many calls, before it notes an end.
+async fn breaks_off(world: &World, calls: u32) {
+    world.faults.arm(calls + 1, Fault::CrashBefore);
     let batch = world.deliver_errands(&world.faulty);
     world.faults.until_crash(batch).await;
     world.faults.disarm();
@@ -309,8 +311,14 @@ async fn changes_that_are_made_together_are_no_others_loss() {
     let store = world.store.clone().grouping();
     let webhook = || WebhookId::new(now, world.cloud.mint.random(now));
     let (one, other) = (webhook(), webhook());
-    let until = now.plus_ms(60_000);
-    let take = |webhook, holder| store.take_lane((&org, webhook), &[0], holder, (now, until));
+    let take = async |webhook, holder: &str| {
+        let wanted = Wanted {
+            holder: holder.to_owned(),
+            now,
+            until: now.plus_ms(60_000),
+        };
+        store.take_lane((&org, webhook), &[0], &wanted).await
+    };
     // Nobody waits for who asked first and is gone.
     {
         let (mut gone, mut left) = (Box::pin(take(&one, "a")), Box::pin(take(&other, "b")));

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use awo_domain::webhook::schedule::Next;
 use awo_domain::webhook::signature::Message as Signed;
-use awo_domain::{AttemptId, Error};
+use awo_domain::{AttemptId, Error, Timestamp};
 use awo_store::attempts::{BEGIN_MS, End};
 use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
-use awo_store::lanes::Lane;
+use awo_store::lanes::{Begun, Lane};
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Ready};
 
-use super::receiver::{Attemptable, random};
+use super::receiver::{self, Attemptable, random};
 use super::{BEGINNING, Message, State, Verdict};
 
 /// How long after it was noted an attempt may begin.
@@ -41,31 +41,70 @@ struct Noted {
     begun: Delivery,
 }
 
+/// Attempts that were noted together.
+#[derive(Debug)]
+struct Series {
+    noted: Vec<Noted>,
+    /// Not after that.
+    noted_at: Instant,
+    /// True if nothing else is due.
+    are_last: bool,
+}
+
 /// Makes the attempts of deliveries that are due, in a lane, and tells what becomes of their
-/// messages. The lane is given back beside the last ends, which nobody has to wait for.
+/// messages. The lane is taken with the first attempt, and given back beside the last ends, which
+/// nobody has to wait for.
 pub(super) async fn make_all(
     state: &State,
     due: Vec<Attemptable>,
-    lane: Lane,
+    free_lanes: &[u32],
     began: Instant,
 ) -> Vec<(Message, Verdict)> {
+    if due.is_empty() {
+        return Vec::new();
+    }
+    // Before attempts are noted: a fault of this machine uses up none.
+    let ready = match state.sender.ready().await {
+        Ok(ready) => ready,
+        Err(error) => {
+            tracing::error!(?error, "nothing can be sent; the messages come back");
+            return all(due, Verdict::Back).collect();
+        }
+    };
     let mut due = VecDeque::from(due);
+    let (mut told, mut noted_at) = (Vec::new(), Instant::now());
+    let Some((lane, first)) = take_lane(state, &mut due, free_lanes, &mut told).await else {
+        return told;
+    };
     // One alone, to see what the receiver is like.
-    let (mut told, mut together, mut lane) = (Vec::new(), 1, Some(lane));
-    while !due.is_empty() && lane.is_some() && began.elapsed() < BEGINNING {
-        let some = due.drain(..together.min(due.len())).collect();
-        let is_last = due.is_empty();
-        let (made, took) = make(state, some, (&mut lane, is_last), began).await;
+    let (mut lane, mut noted) = (Some(lane), vec![first]);
+    loop {
+        let series = Series {
+            noted,
+            noted_at,
+            are_last: due.is_empty(),
+        };
+        let (made, took) = make(state, ready, series, &mut lane, began).await;
         told.extend(made.told);
         due.extend(made.left);
-        if made.is_gone {
+        if due.is_empty() || made.is_gone || lane.is_none() || began.elapsed() >= BEGINNING {
             break;
         }
-        together = if took < QUICK { due.len() } else { 1 };
+        let together = if took < QUICK { due.len() } else { 1 };
+        let some = due.drain(..together).collect();
+        noted_at = Instant::now();
+        noted = note(state, some, &mut told).await;
     }
     leave(state, lane).await;
-    told.extend(due.into_iter().map(|of| (of.message, Verdict::Soon)));
+    told.extend(all(due, Verdict::Soon));
     told
+}
+
+fn all(
+    of: impl IntoIterator<Item = Attemptable>,
+    verdict: Verdict,
+) -> impl Iterator<Item = (Message, Verdict)> {
+    of.into_iter().map(move |of| (of.message, verdict))
 }
 
 async fn leave(state: &State, lane: Option<Lane>) {
@@ -74,31 +113,52 @@ async fn leave(state: &State, lane: Option<Lane>) {
     }
 }
 
-/// Makes attempts together, gives the lane back behind the last ones unless some of them were not
-/// made, and tells how long it took to send them.
+/// Takes a lane with the first attempt that can be noted. None if there is none: then it is told
+/// what becomes of all messages.
+async fn take_lane(
+    state: &State,
+    due: &mut VecDeque<Attemptable>,
+    free_lanes: &[u32],
+    told: &mut Vec<(Message, Verdict)>,
+) -> Option<(Lane, Noted)> {
+    while let Some(of) = due.pop_front() {
+        let (wanted, lanes) = receiver::wanted(state, free_lanes);
+        let begun = begun(state, &of.delivery, wanted.now);
+        match state.store.begin_in_lane(begun, &lanes, &wanted).await {
+            Ok(Begun::InLane(lane, begun)) => return Some((lane, Noted { of, begun: *begun })),
+            Ok(Begun::Changed) => told.push((of.message, Verdict::Soon)),
+            Ok(Begun::Busy) => {
+                told.push((of.message, Verdict::Soon));
+                told.extend(all(due.drain(..), Verdict::Soon));
+            }
+            Err(error) => {
+                told.push((of.message, not_written(&error)));
+                told.extend(all(due.drain(..), Verdict::Back));
+            }
+        }
+    }
+    None
+}
+
+fn begun(state: &State, delivery: &Delivery, now: Timestamp) -> Delivery {
+    let id = AttemptId::new(now, state.mint.random(now));
+    delivery.clone().begun(id, now)
+}
+
+/// Makes attempts that are noted, gives the lane back behind the last ones unless some of them were
+/// not made, and tells how long it took to send them.
 async fn make(
     state: &State,
-    due: Vec<Attemptable>,
-    (lane, are_last): (&mut Option<Lane>, bool),
+    ready: &Ready,
+    series: Series,
+    lane: &mut Option<Lane>,
     began: Instant,
 ) -> (Made, Duration) {
     let mut made = Made::default();
-    // Before attempts are noted: a fault of this machine uses up none.
-    let ready = match state.sender.ready().await {
-        Ok(ready) => ready,
-        Err(error) => {
-            tracing::error!(?error, "nothing can be sent; the messages come back");
-            let back = due.into_iter().map(|of| (of.message, Verdict::Back));
-            made.told.extend(back);
-            return (made, Duration::MAX);
-        }
-    };
-    let noted_at = Instant::now();
     let mut ends = Vec::new();
-    let all = note(state, due, &mut made).await;
     let sending = Instant::now();
-    for noted in all {
-        if made.is_gone || is_late(noted_at, began) {
+    for noted in series.noted {
+        if made.is_gone || is_late(series.noted_at, began) {
             ends.push((None, noted.begun.taken_back(), noted.of));
             continue;
         }
@@ -108,27 +168,26 @@ async fn make(
     }
     let took = sending.elapsed();
     let are_made = ends.iter().all(|(next, ..)| next.is_some());
-    let lane = lane.take_if(|_| are_last && are_made);
+    let lane = lane.take_if(|_| series.are_last && are_made);
     tokio::join!(note_ends(state, ends, &mut made), leave(state, lane));
     (made, took)
 }
 
 /// Notes the attempts; of those that are told of another looks after the delivery.
-async fn note(state: &State, due: Vec<Attemptable>, made: &mut Made) -> Vec<Noted> {
+async fn note(
+    state: &State,
+    due: Vec<Attemptable>,
+    told: &mut Vec<(Message, Verdict)>,
+) -> Vec<Noted> {
     let now = state.clock.now();
-    let begun = |of: &Attemptable| {
-        let id = AttemptId::new(now, state.mint.random(now));
-        of.delivery.clone().begun(id, now)
-    };
-    let begun = state
-        .store
-        .change_deliveries(due.iter().map(begun).collect());
+    let begun = due.iter().map(|of| begun(state, &of.delivery, now));
+    let begun = state.store.change_deliveries(begun.collect());
     let mut noted = Vec::new();
     for (of, begun) in due.into_iter().zip(begun.await) {
         match begun {
             Ok(Some(begun)) => noted.push(Noted { of, begun }),
-            Ok(None) => made.told.push((of.message, Verdict::Soon)),
-            Err(error) => made.told.push((of.message, not_written(&error))),
+            Ok(None) => told.push((of.message, Verdict::Soon)),
+            Err(error) => told.push((of.message, not_written(&error))),
         }
     }
     noted

@@ -107,10 +107,15 @@ async fn fan_out_at_once<'a>(
         if !is_ready {
             return None;
         }
-        let to = (&event.org_id, &webhook.id);
         // One try: where it is held the delivery has a message like any other.
         let number = random(state, state.clock.now()) % u64::from(LANES);
-        receiver::lane(state, to, &[u32::try_from(number).ok()?]).await
+        let (wanted, lanes) = receiver::wanted(state, &[u32::try_from(number).ok()?]);
+        let to = (&event.org_id, &webhook.id);
+        let lane = state.store.take_lane(to, &lanes, &wanted).await;
+        lane.unwrap_or_else(|error| {
+            tracing::error!(webhook = %webhook.id, ?error, "no lane was taken");
+            None
+        })
     });
     let lanes = join_all(lanes).await;
     let now = state.clock.now();

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use awo_domain::{Error, OrgId, Timestamp, WebhookId};
+use awo_domain::{Error, Timestamp};
 use awo_store::attempts::{Standing, UNDER_WAY_MS};
 use awo_store::batch::Addressed;
 use awo_store::deliveries::Delivery;
-use awo_store::lanes::Lane;
+use awo_store::lanes::Wanted;
 use awo_store::webhooks::Webhook;
 
 use super::{BEGINNING, Job, Message, State, Verdict, attempt, postpone};
@@ -59,7 +59,7 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, began: Instant) -> Vec<
             }
         }
     }
-    told.extend(attempt_all(state, due, &free_lanes, began).await);
+    told.extend(attempt::make_all(state, due, &free_lanes, began).await);
     postpone::settle(state, told).await
 }
 
@@ -113,45 +113,21 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
     Ok(Settled::Is(verdict))
 }
 
-/// Makes the attempts, in a lane, and tells what becomes of the messages.
-async fn attempt_all(
-    state: &State,
-    due: Vec<Attemptable>,
-    free_lanes: &[u32],
-    began: Instant,
-) -> Vec<(Message, Verdict)> {
-    let Some(first) = due.first() else {
-        return Vec::new();
-    };
-    let to = (&first.delivery.org_id, &first.webhook.id);
-    let Some(lane) = lane(state, to, free_lanes).await else {
-        let busy = due.into_iter().map(|of| (of.message, Verdict::Soon));
-        return busy.collect();
-    };
-    attempt::make_all(state, due, lane, began).await
-}
-
-/// One of these lanes to a receiver, if it is free.
-pub(super) async fn lane(
-    state: &State,
-    (org, webhook): (&OrgId, &WebhookId),
-    lanes: &[u32],
-) -> Option<Lane> {
+/// How a lane is wanted now, and these lanes in the order to be tried.
+pub(super) fn wanted(state: &State, lanes: &[u32]) -> (Wanted, Vec<u32>) {
     let now = state.clock.now();
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
-    let until = now.plus_ms(beginning_ms + UNDER_WAY_MS);
     let holder = state.mint.random(now);
     let mut lanes = lanes.to_vec();
     // Not all begin at the same one.
     let first = holder.checked_rem(lanes.len() as u128).unwrap_or(0);
     lanes.rotate_left(usize::try_from(first).unwrap_or(0));
-    let holder = format!("{now}#{holder}");
-    let store = &state.store;
-    let lane = store.take_lane((org, webhook), &lanes, &holder, (now, until));
-    lane.await.unwrap_or_else(|error| {
-        tracing::error!(%webhook, ?error, "no lane was taken");
-        None
-    })
+    let wanted = Wanted {
+        holder: format!("{now}#{holder}"),
+        now,
+        until: now.plus_ms(beginning_ms + UNDER_WAY_MS),
+    };
+    (wanted, lanes)
 }
 
 /// Randomness for a jitter.

@@ -10,7 +10,6 @@ use crate::Store;
 use crate::change::Change;
 use crate::deliveries::Delivery;
 use crate::errands::DeliveryRef;
-use crate::grouped::Changed;
 use crate::item::{Item, Key};
 use crate::table::read;
 use crate::transaction::{Committed, Guard, Transaction};
@@ -24,9 +23,13 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
-        let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
-        let changed = self.change(&key, changed(&new)).await?;
-        written(new, changed)
+        match self.change(vec![change_of(&new)]).await? {
+            Committed::Yes => Ok(Some(next_revision(new))),
+            Committed::No(refusals) => {
+                let found = refusals.into_iter().find_map(|refusal| refusal.item);
+                Ok(is_as_wanted(found, &new)?.then(|| next_revision(new)))
+            }
+        }
     }
 
     /// As [`Store::change_delivery`] of several, each another, in their order.
@@ -110,26 +113,25 @@ fn changed(new: &Delivery) -> Change {
     }
 }
 
-fn next_revision(mut new: Delivery) -> Delivery {
+/// The change that makes a delivery what it is to be, of just what that was made from.
+pub(crate) fn change_of(new: &Delivery) -> (Key, Change) {
+    let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
+    (key, changed(new))
+}
+
+pub(crate) fn next_revision(mut new: Delivery) -> Delivery {
     new.revision += 1;
     new
 }
 
-/// What was written. A write whose reply was lost is refused when the SDK tries it again: then it
-/// is there, with the attempt's own id.
-fn written(new: Delivery, changed: Changed) -> Result<Option<Delivery>, Error> {
-    let as_wanted = next_revision(new);
-    match changed {
-        Changed::Yes => Ok(Some(as_wanted)),
-        Changed::Refused(None) => Ok(None),
-        Changed::Refused(Some(item)) => is_as_wanted(item, as_wanted),
-    }
-}
-
-fn is_as_wanted(item: Item, wanted: Delivery) -> Result<Option<Delivery>, Error> {
+/// True if an item in the way is what was wanted: a write whose reply was lost is refused when it
+/// is tried again, and is there, with the attempt's own id.
+pub(crate) fn is_as_wanted(item: Option<Item>, wanted: &Delivery) -> Result<bool, Error> {
+    let Some(item) = item else {
+        return Ok(false);
+    };
     let found: Delivery = read(item)?;
-    let is_same = found.revision == wanted.revision
+    Ok(found.revision == wanted.revision + 1
         && found.status == wanted.status
-        && found.attempts == wanted.attempts;
-    Ok(is_same.then_some(wanted))
+        && found.attempts == wanted.attempts)
 }

@@ -1,15 +1,16 @@
 //! `make bench`: what a delivery costs its sender, and how many a second there are, to a fast
 //! receiver in a process of its own; with the connections that a burst shares, and with a
-//! connection for each delivery. Then the same with the function that looks after deliveries, and
-//! how much longer healthy receivers wait beside one that hangs. Prints numbers; nothing here can
-//! fail a build. Built as `check-deploy` builds functions: as they are built by default for tests,
-//! most of the time would be that of code that nobody has optimised.
+//! connection for each delivery. Then the same with the function that looks after deliveries, in
+//! processes of its own as Lambda has them, and how much longer healthy receivers wait beside one
+//! that hangs. Prints numbers; nothing here can fail a build. Built as functions are released: as
+//! they are built for tests, most of the time would be that of code that nobody has optimised.
 
 #![expect(
     clippy::expect_used,
     reason = "a measurement that cannot go on says so and ends"
 )]
 
+mod process;
 mod whole;
 
 use std::convert::Infallible;
@@ -35,6 +36,7 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::PrivateKeyDer;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
 
 const DELIVERIES: u64 = 10_000;
@@ -45,12 +47,28 @@ const IN_FLIGHT: usize = 10;
 /// About what an event of a run has.
 const BODY: [u8; 700] = [b'x'; 700];
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() {
-    match std::env::args().nth(1) {
-        Some(file) => receive(Path::new(&file)).await,
-        None => measure().await,
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // As functions have it; what stands for AWS has more.
+    let one_thread = runtime(&mut Builder::new_current_thread());
+    match arguments.as_slice() {
+        ["receive", file] => one_thread.block_on(receive(Path::new(file))),
+        ["deliver"] => one_thread.block_on(process::answer_batches()),
+        _ => {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let ca_file = dir.path().join("ca.pem");
+            let receiver = Receiver::start(&ca_file);
+            let ca_file = ca_file.display().to_string();
+            one_thread.block_on(measure(&receiver, ca_file.clone()));
+            let threads = runtime(&mut Builder::new_multi_thread());
+            threads.block_on(whole::measure(receiver.port, &ca_file));
+        }
     }
+}
+
+fn runtime(builder: &mut Builder) -> Runtime {
+    builder.enable_all().build().expect("a runtime")
 }
 
 struct Receiver {
@@ -70,6 +88,7 @@ impl Receiver {
         let this = std::env::current_exe().expect("this program");
         let mut command = Command::new(this);
         let mut child = command
+            .arg("receive")
             .arg(ca_file)
             .stdout(Stdio::piped())
             .spawn()
@@ -84,12 +103,7 @@ impl Receiver {
     }
 }
 
-async fn measure() {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let ca_file = dir.path().join("ca.pem");
-    let receiver = Receiver::start(&ca_file);
-    let ca_file = ca_file.display().to_string();
-    let whole_way = ca_file.clone();
+async fn measure(receiver: &Receiver, ca_file: String) {
     let environment = Environment::new(move |name| match name {
         "AWO_WEBHOOK_CA_FILE" => Some(ca_file.clone()),
         "AWO_WEBHOOK_ALLOW_LOOPBACK" => Some("1".to_owned()),
@@ -106,7 +120,7 @@ async fn measure() {
     let goal = "goal 280 µs of CPU";
     run(
         ready,
-        &receiver,
+        receiver,
         "deliveries on shared connections",
         goal,
         DELIVERIES,
@@ -115,14 +129,13 @@ async fn measure() {
     .await;
     run(
         ready,
-        &receiver,
+        receiver,
         "deliveries on connections of their own",
         "no goal",
         CONNECTIONS,
         |nth| nth,
     )
     .await;
-    whole::measure(receiver.port, &whole_way).await;
 }
 
 /// Sends so many deliveries, each of the organization that its number gives.

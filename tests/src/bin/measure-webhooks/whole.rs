@@ -1,5 +1,5 @@
-//! The deliverer as Lambda would run it: its function alone has this program's first thread, so
-//! that its CPU can be told from that of the stand-ins, which have threads of their own.
+//! The deliverer as Lambda runs it: in processes of its own, each with one batch at a time. The
+//! queue's mapping and the stand-ins are this process.
 
 use std::time::{Duration, Instant};
 
@@ -10,19 +10,19 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, EventId, WebhookId};
 use awo_store::deliveries::{Delivery, Notice};
 use awo_store::webhooks::{Content, Webhook};
-use awo_tests::functions::Functions;
-use awo_tests::measure::{cpu_seconds, thread_cpu_seconds};
 use awo_tests::world::{Org, World};
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::runtime::Runtime;
 
+use crate::process::Process;
 use crate::{BODY, DELIVERIES, float};
 
+/// Deliveries before those that are measured.
+const WARM_UP: u64 = 2_000;
 /// Deliveries of which the calls to AWS are counted, which has its own price.
 const COUNTED: u64 = 500;
-/// Batches under way at once, as the queue's mapping has it.
+/// Processes of the deliverer, as many as batches that the queue's mapping has under way.
 const BATCHES: usize = 16;
 /// Events that are told beside a receiver that hangs, and how long there is between them.
 const EVENTS: usize = 100;
@@ -52,26 +52,36 @@ pub async fn measure(port: u16, ca_file: &str) {
     );
 }
 
-/// A world whose stand-ins have threads of their own.
-struct Apart {
+/// A world, and the processes of the deliverer in it.
+struct Deployed {
     world: World,
-    stand_ins: Runtime,
+    processes: Vec<Process>,
 }
 
-impl Apart {
-    async fn new(ca_file: &str) -> Apart {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let stand_ins = builder.worker_threads(2).enable_all().build();
-        let stand_ins = stand_ins.expect("threads");
+impl Deployed {
+    async fn new(ca_file: &str) -> Deployed {
         let own = [("AWO_WEBHOOK_CA_FILE", ca_file.to_owned())];
-        let world = stand_ins.spawn(async move { World::with(&own).await });
-        let world = world.await.expect("a world");
-        Apart { world, stand_ins }
+        let world = World::with(&own).await;
+        let processes = (0..BATCHES).map(|_| Process::start(&world.settings));
+        let processes = processes.collect();
+        Deployed { world, processes }
     }
 
-    fn end(self) {
-        drop(self.world);
-        self.stand_ins.shutdown_background();
+    /// Does something while messages are looked after.
+    async fn polled<T>(&self, work: impl Future<Output = T>) -> T {
+        let pollers = self
+            .processes
+            .iter()
+            .map(|process| poll(&self.world, process));
+        tokio::select! {
+            done = work => done,
+            _ = join_all(pollers) => unreachable!("they have no end"),
+        }
+    }
+
+    /// CPU that the deliverer has used so far, in seconds.
+    fn cpu_seconds(&self) -> f64 {
+        self.processes.iter().map(Process::cpu_seconds).sum()
     }
 }
 
@@ -116,20 +126,12 @@ async fn due(world: &World, port: u16, count: u64) {
 }
 
 /// Looks for messages as the mapping does, until it is dropped.
-async fn poll(world: &World, functions: &Functions) {
+async fn poll(world: &World, process: &Process) {
     loop {
-        if !world.deliver_errands(functions).await {
+        let deliver = async |records: Vec<Value>| Ok(process.deliver(&records).await);
+        if !world.hand_errands(deliver).await {
             tokio::time::sleep(IDLE).await;
         }
-    }
-}
-
-/// Does something while messages are looked after.
-async fn polled<T>(world: &World, functions: &Functions, work: impl Future<Output = T>) -> T {
-    let pollers = join_all((0..BATCHES).map(|_| poll(world, functions)));
-    tokio::select! {
-        done = work => done,
-        _ = pollers => unreachable!("they have no end"),
     }
 }
 
@@ -140,48 +142,34 @@ async fn all_over(world: &World) {
     }
 }
 
-/// The CPU of this thread that receiving and deleting the burst's messages takes, in seconds: the
-/// stand-in's queues are called here, as nobody has to in the cloud.
-async fn mapping(port: u16, ca_file: &str) -> f64 {
-    let apart = Apart::new(ca_file).await;
-    due(&apart.world, port, DELIVERIES).await;
-    let own = thread_cpu_seconds();
-    apart.world.lose_bells().await;
-    let took = thread_cpu_seconds() - own;
-    apart.end();
-    took
-}
-
 /// From deliveries that are due, and their messages, to deliveries that are over.
 async fn burst(port: u16, ca_file: &str) {
-    let mapping = mapping(port, ca_file).await;
-    let apart = Apart::new(ca_file).await;
-    let world = &apart.world;
+    let deployed = Deployed::new(ca_file).await;
+    let world = &deployed.world;
+    // Each process as it is after its first batches: with its roots, and connections to the receiver.
+    due(world, port, WARM_UP).await;
+    deployed.polled(all_over(world)).await;
     due(world, port, DELIVERIES).await;
-    let process = std::process::id();
-    let (began, all, own) = (Instant::now(), cpu_seconds(process), thread_cpu_seconds());
-    polled(world, &world.sound, all_over(world)).await;
+    let (began, before) = (Instant::now(), deployed.cpu_seconds());
+    deployed.polled(all_over(world)).await;
     let (took, count) = (began.elapsed().as_secs_f64(), float(DELIVERIES));
-    let each = |seconds: f64| seconds / count * 1e6;
-    let own = each(thread_cpu_seconds() - own - mapping);
-    let all = each(cpu_seconds(process) - all);
+    let used = deployed.cpu_seconds() - before;
     println!(
-        "{:<36} {:>6.0} a second   {own:>6.0} µs of CPU each   (goal 280 µs: function and sender; \
-         {:.0} µs with the stand-ins' {:.0} µs)",
+        "{:<36} {:>6.0} a second   {:>6.0} µs of CPU each   (goal 280 µs: function and sender)",
         "deliveries by deliver-webhooks",
         count / took,
-        all,
-        all - own,
+        used / count * 1e6,
     );
-    apart.end();
 }
 
 /// Calls to AWS of each delivery, those of the mapping not among them.
 async fn calls(port: u16, ca_file: &str) {
-    let apart = Apart::new(ca_file).await;
-    let world = &apart.world;
-    due(world, port, COUNTED).await;
-    polled(world, &world.faulty, all_over(world)).await;
+    let own = [("AWO_WEBHOOK_CA_FILE", ca_file.to_owned())];
+    let world = World::with(&own).await;
+    due(&world, port, COUNTED).await;
+    while world.errands_left() > 0 {
+        world.deliver_errands(&world.faulty).await;
+    }
     let seen = world.faults.seen();
     let of = |service: &str| {
         let calls = seen.iter().filter(|call| call.starts_with(service)).count();
@@ -193,13 +181,12 @@ async fn calls(port: u16, ca_file: &str) {
         of("DynamoDB"),
         of("AmazonSQS"),
     );
-    apart.end();
 }
 
 /// How long healthy receivers wait for each delivery, from the event to its end, in milliseconds.
 async fn healthy(port: u16, ca_file: &str, one_hangs: bool) -> Vec<f64> {
-    let apart = Apart::new(ca_file).await;
-    let world = &apart.world;
+    let deployed = Deployed::new(ca_file).await;
+    let world = &deployed.world;
     let org = world.org(1_000_000).await;
     // Takes connections, and says nothing.
     let deaf = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -225,9 +212,7 @@ async fn healthy(port: u16, ca_file: &str, one_hangs: bool) -> Vec<f64> {
         }
         took
     };
-    let took = polled(world, &world.sound, work).await;
-    apart.end();
-    took
+    deployed.polled(work).await
 }
 
 async fn all_delivered(world: &World, org: &Org, webhook: &WebhookId) -> Vec<f64> {
