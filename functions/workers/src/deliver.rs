@@ -22,6 +22,7 @@ use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::batch::Addressed;
 use awo_store::errands::{DeliveryRef, Errand};
+use awo_store::lanes::LANES;
 use awo_webhooks::Sender;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures::future::join_all;
@@ -43,6 +44,16 @@ pub struct State {
     sender: Sender,
     schedule: Schedule,
     hidden: Hidden,
+}
+
+/// A batch of messages that is handled.
+#[derive(Debug, Clone, Copy)]
+struct Batch {
+    began: Instant,
+    /// The lane that it takes first, to every receiver: of two batches with deliveries to the same
+    /// receivers most are in each other's way nowhere, and few everywhere, which costs no more than
+    /// once.
+    home: u32,
 }
 
 /// A message about a delivery.
@@ -100,7 +111,10 @@ pub async fn handle(
     state: Arc<State>,
     event: SqsEvent,
 ) -> Result<SqsBatchResponse, lambda_runtime::Error> {
+    let now = state.clock.now();
     let began = Instant::now();
+    let home = u32::try_from(receiver::random(&state, now) % u64::from(LANES))?;
+    let batch = Batch { began, home };
     let mut outboxes: BTreeMap<OrgId, Vec<Message>> = BTreeMap::new();
     let (mut deliveries, mut stay) = (Vec::new(), BTreeSet::new());
     for record in event.records {
@@ -118,7 +132,7 @@ pub async fn handle(
         .into_iter()
         .map(|(org, messages)| fan_out::look_into(&state, org, messages, began));
     let (of_outboxes, of_deliveries) =
-        tokio::join!(join_all(looked_into), look_after(&state, deliveries, began));
+        tokio::join!(join_all(looked_into), look_after(&state, deliveries, batch));
     stay.extend(of_outboxes.into_iter().flatten());
     stay.extend(of_deliveries);
     let mut response = SqsBatchResponse::default();
@@ -149,7 +163,7 @@ fn read(record: &SqsMessage) -> (Result<Errand, Error>, Message) {
 async fn look_after(
     state: &State,
     deliveries: Vec<(DeliveryRef, Message)>,
-    began: Instant,
+    batch: Batch,
 ) -> Vec<String> {
     if deliveries.is_empty() {
         return Vec::new();
@@ -170,6 +184,6 @@ async fn look_after(
     }
     let each = receivers
         .into_values()
-        .map(|jobs| receiver::serve(state, jobs, began));
+        .map(|jobs| receiver::serve(state, jobs, batch));
     join_all(each).await.into_iter().flatten().collect()
 }

@@ -72,20 +72,28 @@ impl Store {
         let keys = of.iter().map(delivery).chain(of.iter().flat_map(lanes));
         let (settings, table) = (&self.tables.settings, &self.tables.deliveries);
         let webhooks = Wanted::new(settings, of.iter().map(webhook));
-        let found = self.batch([webhooks, Wanted::new(table, keys)]).await?;
-        let [webhooks, deliveries] = [settings, table].map(|table| found.get(table));
-        let found = |items: Option<&Items>, key: Key| items?.get(&key).cloned();
-        of.iter()
-            .map(|at| {
-                let item = found(webhooks, webhook(at)).map(read::<WebhookItem>);
-                let to = (&at.org_id, &at.webhook_id);
-                Ok(Addressed {
-                    delivery: found(deliveries, delivery(at)).map(read).transpose()?,
-                    webhook: item.transpose()?.map(Webhook::from),
-                    free_lanes: lanes::free(|lane| deliveries?.get(&lane), to, now),
-                })
-            })
-            .collect()
+        let mut found = self.batch([webhooks, Wanted::new(table, keys)]).await?;
+        let [mut webhooks, mut deliveries] =
+            [settings, table].map(|table| found.remove(table).unwrap_or_default());
+        let mut found = Vec::with_capacity(of.len());
+        for (nth, at) in of.iter().enumerate() {
+            let to = (&at.org_id, &at.webhook_id);
+            let mut later = of.iter().skip(nth + 1);
+            let is_last = !later.clone().any(|other| other == at);
+            let is_last_to = !later.any(|other| (&other.org_id, &other.webhook_id) == to);
+            let item = taken(&mut webhooks, &webhook(at), is_last_to);
+            let free_lanes = lanes::free(|lane| deliveries.get(&lane), to, now);
+            let delivery = taken(&mut deliveries, &delivery(at), is_last).map(read);
+            found.push(Addressed {
+                delivery: delivery.transpose()?,
+                webhook: item
+                    .map(read::<WebhookItem>)
+                    .transpose()?
+                    .map(Webhook::from),
+                free_lanes,
+            });
+        }
+        Ok(found)
     }
 
     /// Items of tables by their keys, at most [`MAX_KEYS`]; those that are there, by their tables.
@@ -126,6 +134,14 @@ impl Store {
             conflict_pause(attempt).await;
         }
         Err(Error::internal("BatchGetItem: DynamoDB left items unread"))
+    }
+}
+
+/// An item that was found; it stays for others unless this is the last who wants it.
+fn taken(items: &mut Items, key: &Key, is_last: bool) -> Option<Item> {
+    match is_last {
+        true => items.remove(key),
+        false => items.get(key).cloned(),
     }
 }
 

@@ -25,19 +25,118 @@ const JOINING: Duration = Duration::from_millis(2);
 /// Changes that are made together: a transaction takes a hundred items, of 4 MB in all.
 const TOGETHER: usize = 50;
 
+/// What becomes of an item.
+#[derive(Debug)]
+pub(crate) enum Act {
+    Change(Change),
+    /// It is deleted if the condition of this holds.
+    Delete(Change),
+}
+
 /// Changes of items that happen together or not at all.
-pub(crate) type Changes = Vec<(Key, Change)>;
+#[derive(Debug)]
+pub(crate) struct Changes {
+    key: Key,
+    /// Where the first change is tried next when it alone is refused.
+    others: Vec<Key>,
+    first: Act,
+    second: Option<(Key, Act)>,
+}
+
+impl Changes {
+    /// One change.
+    pub(crate) fn new((key, first): (Key, Act)) -> Changes {
+        Changes {
+            key,
+            others: Vec::new(),
+            first,
+            second: None,
+        }
+    }
+
+    /// The same change of one of these items, the first where it is not refused; none without items.
+    pub(crate) fn of_one(keys: impl IntoIterator<Item = Key>, change: Change) -> Option<Changes> {
+        let mut keys = keys.into_iter();
+        let first = Changes::new((keys.next()?, Act::Change(change)));
+        Some(Changes {
+            others: keys.collect(),
+            ..first
+        })
+    }
+
+    /// The same with another one.
+    pub(crate) fn with(self, second: (Key, Act)) -> Changes {
+        Changes {
+            second: Some(second),
+            ..self
+        }
+    }
+}
+
+/// Changes as they are tried now.
+#[derive(Debug, Clone)]
+struct Tried {
+    changes: Arc<Changes>,
+    /// How many items the first one was tried with before.
+    nth: usize,
+}
+
+impl Tried {
+    fn key(&self) -> &Key {
+        let Changes { key, others, .. } = &*self.changes;
+        let other = self.nth.checked_sub(1).and_then(|nth| others.get(nth));
+        other.unwrap_or(key)
+    }
+
+    fn items(&self) -> impl Iterator<Item = (&Key, &Act)> {
+        let second = self.changes.second.as_ref();
+        std::iter::once((self.key(), &self.changes.first))
+            .chain(second.map(|(key, act)| (key, act)))
+    }
+
+    /// The same with the next item, if there is one, and this one is in somebody else's hands.
+    fn next(&self, refusals: &[Refusal]) -> Option<Tried> {
+        let [Refusal { nth: 0, item, .. }] = refusals else {
+            return None;
+        };
+        let is_ours = match (&self.changes.first, item) {
+            (Act::Change(change), Some(item)) => change.is_made_in(item),
+            _ => false,
+        };
+        let is_left = self.nth < self.changes.others.len();
+        (is_left && !is_ours).then(|| Tried {
+            changes: Arc::clone(&self.changes),
+            nth: self.nth + 1,
+        })
+    }
+
+    fn made(&self, committed: Committed) -> Made {
+        Made {
+            key: self.key().clone(),
+            committed,
+        }
+    }
+}
+
+/// What came of changes.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// The item that the first one was tried with last.
+    pub key: Key,
+    pub committed: Committed,
+}
 
 struct Asked {
-    changes: Arc<Changes>,
+    tried: Tried,
     /// Told what came of them.
-    answer: oneshot::Sender<Result<Committed, Error>>,
+    answer: oneshot::Sender<Result<Made, Error>>,
 }
 
 impl Asked {
-    fn tell(self, what: Result<Committed, Error>) {
+    fn tell(self, committed: Committed) {
+        let made = self.tried.made(committed);
         // Who is gone needs no answer.
-        let _gone = self.answer.send(what);
+        let _gone = self.answer.send(Ok(made));
     }
 }
 
@@ -84,14 +183,17 @@ impl Store {
 
     /// Changes deliveries and lanes if the conditions of all these changes hold. What was written
     /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
-    pub(crate) async fn change(&self, changes: Changes) -> Result<Committed, Error> {
-        let changes = Arc::new(changes);
+    pub(crate) async fn change(&self, changes: Changes) -> Result<Made, Error> {
+        let tried = Tried {
+            changes: Arc::new(changes),
+            nth: 0,
+        };
         let Some(grouped) = &self.grouped else {
-            return self.change_alone(&changes).await;
+            return self.change_alone(tried).await;
         };
         let (answer, told) = oneshot::channel();
         let asked = Asked {
-            changes: Arc::clone(&changes),
+            tried: tried.clone(),
             answer,
         };
         let is_first = {
@@ -109,7 +211,7 @@ impl Store {
         }
         match told.await {
             Ok(told) => told,
-            Err(_) => self.change_alone(&changes).await,
+            Err(_) => self.change_alone(tried).await,
         }
     }
 
@@ -123,14 +225,14 @@ impl Store {
 
     /// Makes the changes of those who fit into a transaction.
     async fn change_some(&self, mut some: Vec<Asked>) {
-        // It ends: each round but the last leaves out at least one.
+        // It ends: each round but the last leaves out one at least, or has one item less to try.
         while some.len() > 1 {
-            match self.commit_changes(some.iter().map(|of| &of.changes)).await {
+            match self.commit_changes(some.iter().map(|of| &of.tried)).await {
                 Ok(Committed::Yes) => {
-                    some.into_iter().for_each(|of| of.tell(Ok(Committed::Yes)));
+                    some.into_iter().for_each(|of| of.tell(Committed::Yes));
                     return;
                 }
-                Ok(Committed::No(refusals)) => some = tell_refused(some, refusals),
+                Ok(Committed::No(refusals)) => some = still_tried(some, refusals),
                 // What was written after all is found as it was wanted.
                 Err(error) => {
                     tracing::warn!(?error, "changes are made one by one");
@@ -138,19 +240,34 @@ impl Store {
                 }
             }
         }
-        let each = some.into_iter().map(|of| async move {
-            let made = self.change_alone(&of.changes).await;
-            of.tell(made);
+        let each = some.into_iter().map(|Asked { tried, answer }| async move {
+            let made = self.change_alone(tried).await;
+            // Who is gone needs no answer.
+            let _gone = answer.send(made);
         });
         join_all(each).await;
     }
 
-    async fn change_alone(&self, changes: &Arc<Changes>) -> Result<Committed, Error> {
-        let [(key, change)] = changes.as_slice() else {
-            return self.commit_changes(std::iter::once(changes)).await;
-        };
-        let table = &self.tables.deliveries;
-        Ok(match self.update(table, key, change.clone()).await? {
+    async fn change_alone(&self, mut tried: Tried) -> Result<Made, Error> {
+        loop {
+            let committed = match (&tried.changes.first, &tried.changes.second) {
+                (Act::Change(change), None) => self.change_item(tried.key(), change).await?,
+                _ => self.commit_changes(std::iter::once(&tried)).await?,
+            };
+            let next = match &committed {
+                Committed::Yes => None,
+                Committed::No(refusals) => tried.next(refusals),
+            };
+            match next {
+                Some(next) => tried = next,
+                None => return Ok(tried.made(committed)),
+            }
+        }
+    }
+
+    async fn change_item(&self, key: &Key, change: &Change) -> Result<Committed, Error> {
+        let updated = self.update(&self.tables.deliveries, key, change).await?;
+        Ok(match updated {
             Updated::New(_) => Committed::Yes,
             Updated::Refused(item) => Committed::No(vec![Refusal {
                 nth: 0,
@@ -162,13 +279,16 @@ impl Store {
 
     async fn commit_changes(
         &self,
-        all: impl Iterator<Item = &Arc<Changes>> + Clone,
+        all: impl Iterator<Item = &Tried> + Clone,
     ) -> Result<Committed, Error> {
         for attempt in 0..=CONFLICT_RETRIES {
             let mut transaction = Transaction::new();
-            for (key, change) in all.clone().flat_map(|changes| changes.iter()) {
-                let table = &self.tables.deliveries;
-                transaction = transaction.update(Guard::Delivery, table, key, change.clone())?;
+            for (key, act) in all.clone().flat_map(Tried::items) {
+                let (guard, table) = (Guard::Delivery, &self.tables.deliveries);
+                transaction = match act {
+                    Act::Change(change) => transaction.update(guard, table, key, change)?,
+                    Act::Delete(when) => transaction.delete(guard, table, key, when)?,
+                };
             }
             if let Some(committed) = transaction.try_to_commit(self).await? {
                 return Ok(committed);
@@ -183,18 +303,18 @@ impl Store {
 fn first_group(all: &[Asked]) -> usize {
     let mut items = 0;
     let fits = all.iter().take_while(|of| {
-        items += of.changes.len();
+        items += of.tried.items().count();
         items <= TOGETHER
     });
     fits.count().max(1)
 }
 
-/// Tells those of whose changes one was refused, and keeps the others.
-fn tell_refused(all: Vec<Asked>, refusals: Vec<Refusal>) -> Vec<Asked> {
+/// Tells those of whose changes one was refused for good, and keeps the others.
+fn still_tried(all: Vec<Asked>, refusals: Vec<Refusal>) -> Vec<Asked> {
     let mut refusals = refusals.into_iter().peekable();
     let (mut left, mut begin) = (Vec::new(), 0);
-    for of in all {
-        let end = begin + of.changes.len();
+    for mut of in all {
+        let end = begin + of.tried.items().count();
         let mut own = Vec::new();
         while let Some(refusal) = refusals.next_if(|refusal| refusal.nth < end) {
             own.push(Refusal {
@@ -203,9 +323,13 @@ fn tell_refused(all: Vec<Asked>, refusals: Vec<Refusal>) -> Vec<Asked> {
             });
         }
         begin = end;
-        match own.is_empty() {
-            true => left.push(of),
-            false => of.tell(Ok(Committed::No(own))),
+        if let Some(next) = of.tried.next(&own) {
+            of.tried = next;
+            left.push(of);
+        } else if own.is_empty() {
+            left.push(of);
+        } else {
+            of.tell(Committed::No(own));
         }
     }
     left

@@ -1,8 +1,8 @@
 //! Lanes to a receiver: who sends to it holds one of [`LANES`], and sends one delivery at a time in
 //! it, so that no receiver has more under way than that, however many processes send.
 //!
-//! A lane is taken by a conditional write. One that was not given back is free again by its own
-//! expiry, which every taker checks; nothing waits for TTL.
+//! A lane is taken by a conditional write, and given back by its deletion. One that was not given
+//! back is free again by its own expiry, which every taker checks; nothing waits for TTL.
 
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 
@@ -10,6 +10,7 @@ use crate::Store;
 use crate::attempts::writing::{change_of, is_as_wanted, next_revision};
 use crate::change::Change;
 use crate::deliveries::Delivery;
+use crate::grouped::{Act, Changes, Made};
 use crate::item::{Item, Key, SCHEMA_VERSION};
 use crate::transaction::{Committed, Refusal};
 
@@ -79,17 +80,16 @@ impl Store {
         lanes: &[u32],
         wanted: &Wanted,
     ) -> Result<Option<Lane>, Error> {
-        for number in lanes.iter().take(LANES as usize) {
-            let key = Key::lane(org, webhook, *number);
-            let refusals = match self.change(vec![(key.clone(), taken(wanted))]).await? {
-                Committed::Yes => return Ok(Some(lane(key, wanted))),
-                Committed::No(refusals) => refusals,
-            };
-            if is_held_by(wanted, refusals.first()) {
-                return Ok(Some(lane(key, wanted)));
-            }
-        }
-        Ok(None)
+        let taken = taken(wanted);
+        let Some(changes) = Changes::of_one(keys_of(org, webhook, lanes), taken.clone()) else {
+            return Ok(None);
+        };
+        let Made { key, committed } = self.change(changes).await?;
+        let is_ours = match committed {
+            Committed::Yes => true,
+            Committed::No(refusals) => is_made(&taken, refusals.first()),
+        };
+        Ok(is_ours.then(|| lane(key, wanted)))
     }
 
     /// Takes one of these lanes to a delivery's receiver, the first that is free, and notes in the
@@ -103,38 +103,39 @@ impl Store {
         lanes: &[u32],
         wanted: &Wanted,
     ) -> Result<Begun, Error> {
-        for number in lanes.iter().take(LANES as usize) {
-            let key = Key::lane(&begun.org_id, &begun.webhook_id, *number);
-            let changes = vec![(key.clone(), taken(wanted)), change_of(&begun)];
-            let held =
-                |key| Begun::InLane(lane(key, wanted), Box::new(next_revision(begun.clone())));
-            let refusals = match self.change(changes).await? {
-                Committed::Yes => return Ok(held(key)),
-                Committed::No(refusals) => refusals,
-            };
-            let is_ours = is_held_by(wanted, refusals.iter().find(|of| of.nth == 0));
-            let of_delivery = refusals.into_iter().find(|of| of.nth == 1);
-            if let Some(refusal) = of_delivery {
-                let is_written = is_ours && is_as_wanted(refusal.item, &begun)?;
-                return Ok(match is_written {
-                    true => held(key),
-                    false => Begun::Changed,
-                });
-            }
-        }
-        Ok(Begun::Busy)
+        let (org, webhook) = (&begun.org_id, &begun.webhook_id);
+        let taken = taken(wanted);
+        let Some(changes) = Changes::of_one(keys_of(org, webhook, lanes), taken.clone()) else {
+            return Ok(Begun::Busy);
+        };
+        let Made { key, committed } = self.change(changes.with(change_of(&begun))).await?;
+        let lane = lane(key, wanted);
+        let Committed::No(refusals) = committed else {
+            return Ok(Begun::InLane(lane, Box::new(next_revision(begun))));
+        };
+        let is_ours = is_made(&taken, refusals.iter().find(|of| of.nth == 0));
+        let Some(of_delivery) = refusals.into_iter().find(|of| of.nth == 1) else {
+            return Ok(Begun::Busy);
+        };
+        Ok(match is_ours && is_as_wanted(of_delivery.item, &begun)? {
+            true => Begun::InLane(lane, Box::new(next_revision(begun))),
+            false => Begun::Changed,
+        })
     }
 
     /// Gives a lane back. If that fails, it is free again when it expires.
     pub async fn leave_lane(&self, lane: Lane) {
-        let change = Change::new()
-            .remove("holder")
-            .remove("expiresAtMs")
-            .when("holder", &lane.holder);
-        if let Err(error) = self.change(vec![(lane.key.clone(), change)]).await {
+        let ours = Act::Delete(Change::new().when("holder", &lane.holder));
+        let left = self.change(Changes::new((lane.key.clone(), ours)));
+        if let Err(error) = left.await {
             tracing::warn!(?error, lane = ?lane.key, "a lane was not given back");
         }
     }
+}
+
+fn keys_of(org: &OrgId, webhook: &WebhookId, lanes: &[u32]) -> impl Iterator<Item = Key> {
+    let lanes = lanes.iter().take(LANES as usize);
+    lanes.map(move |number| Key::lane(org, webhook, *number))
 }
 
 fn taken(wanted: &Wanted) -> Change {
@@ -154,7 +155,7 @@ fn lane(key: Key, wanted: &Wanted) -> Lane {
 
 /// True if the lane in the way is ours: a write whose reply was lost is refused when it is tried
 /// again.
-fn is_held_by(wanted: &Wanted, refusal: Option<&Refusal>) -> bool {
-    let holder = refusal.and_then(|refusal| refusal.item.as_ref()?.get("holder")?.as_s().ok());
-    holder == Some(&wanted.holder)
+fn is_made(taken: &Change, refusal: Option<&Refusal>) -> bool {
+    let item = refusal.and_then(|refusal| refusal.item.as_ref());
+    item.is_some_and(|item| taken.is_made_in(item))
 }

@@ -1,5 +1,6 @@
 //! The calls to DynamoDB. Each logs its round trip and the capacity it consumed, at debug level.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,20 +90,20 @@ impl Store {
         &self,
         table: &str,
         key: &Key,
-        change: Change,
+        change: impl Borrow<Change>,
     ) -> Result<Updated, Error> {
-        let parts = change.into_parts();
         for attempt in 0..=CONFLICT_RETRIES {
+            let parts = change.borrow().parts();
             let began = Instant::now();
             let answer = self
                 .client
                 .update_item()
                 .table_name(table)
                 .set_key(Some(key.to_item()))
-                .update_expression(parts.update.clone())
-                .set_condition_expression(parts.condition.clone())
-                .set_expression_attribute_names(Some(parts.names.clone()))
-                .set_expression_attribute_values(parts.values.clone())
+                .update_expression(parts.update)
+                .set_condition_expression(parts.condition)
+                .set_expression_attribute_names(Some(parts.names))
+                .set_expression_attribute_values(parts.values)
                 .return_values(ReturnValue::AllNew)
                 .return_values_on_condition_check_failure(
                     ReturnValuesOnConditionCheckFailure::AllOld,

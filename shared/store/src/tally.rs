@@ -90,29 +90,29 @@ impl Change {
         to: WorkOrderStatus,
     ) -> Change {
         let left = match from {
-            Some(from) => self.add(&work_orders_in(from), -1),
+            Some(from) => self.add(work_orders_in(from), -1),
             None => self,
         };
-        left.add(&work_orders_in(to), 1)
+        left.add(work_orders_in(to), 1)
     }
 
     /// A run moved from one status to another, or came to be.
     pub(crate) fn count_run(self, from: Option<RunStatus>, to: RunStatus) -> Change {
         let left = match from {
-            Some(from) => self.add(&runs_in(from), -1),
+            Some(from) => self.add(runs_in(from), -1),
             None => self,
         };
-        left.add(&runs_in(to), 1)
+        left.add(runs_in(to), 1)
     }
 
     /// A work order of this status is no more.
     pub(crate) fn uncount_work_order(self, status: WorkOrderStatus) -> Change {
-        self.add(&work_orders_in(status), -1)
+        self.add(work_orders_in(status), -1)
     }
 
     /// A run of this status is no more.
     pub(crate) fn uncount_run(self, status: RunStatus) -> Change {
-        self.add(&runs_in(status), -1)
+        self.add(runs_in(status), -1)
     }
 
     /// An entry came, if there is room; somebody will ring, and if the bell is lost the sweep does.

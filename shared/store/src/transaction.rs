@@ -1,5 +1,6 @@
 //! Several conditional writes that happen together or not at all.
 
+use std::borrow::Borrow;
 use std::time::Instant;
 
 use awo_domain::Error;
@@ -123,7 +124,7 @@ impl Transaction {
         let mut attributes: Item = serde_dynamo::to_item(item)
             .map_err(|e| Error::internal(format!("an item does not write: {e}")))?;
         attributes.extend(key.to_item());
-        let parts = when.into_parts();
+        let parts = when.parts();
         let put = Put::builder()
             .table_name(table)
             .set_item(Some(attributes))
@@ -144,9 +145,9 @@ impl Transaction {
         guard: Guard,
         table: &str,
         key: &Key,
-        change: Change,
+        change: impl Borrow<Change>,
     ) -> Result<Transaction, Error> {
-        let parts = change.into_parts();
+        let parts = change.borrow().parts();
         let update = Update::builder()
             .table_name(table)
             .set_key(Some(key.to_item()))
@@ -168,9 +169,9 @@ impl Transaction {
         guard: Guard,
         table: &str,
         key: &Key,
-        when: Change,
+        when: impl Borrow<Change>,
     ) -> Result<Transaction, Error> {
-        let parts = when.into_parts();
+        let parts = when.borrow().parts();
         let delete = Delete::builder()
             .table_name(table)
             .set_key(Some(key.to_item()))

@@ -5,15 +5,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use awo_domain::WebhookId;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::schedule::MAX_ATTEMPTS;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_domain::{AttemptId, DeliveryId, EventId, WebhookId};
 use awo_store::attempts::BEGIN_MS;
-use awo_store::deliveries::{Delivery, Notice};
+use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
-use awo_store::lanes::{Begun, Wanted};
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::faults::Fault;
 use awo_tests::receiver::{Answer, Receiver};
@@ -29,8 +28,6 @@ const MAX_CALLS: u32 = 40;
 const TOGETHER: usize = 4;
 /// Messages of one batch.
 const BATCH: usize = 10;
-/// Longest wait for what is sure to come.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// Minutes after which every delivery is over: all delays, each with a lost message.
 const MINUTES: u32 = 200;
 
@@ -303,82 +300,4 @@ async fn breaks_off(world: &World, calls: u32) {
     world.faults.until_crash(batch).await;
     world.faults.disarm();
     world.lose_bells().await;
-}
-
-#[tokio::test]
-async fn changes_that_are_made_together_are_no_others_loss() {
-    let world = World::new().await;
-    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
-    let store = world.store.clone().grouping();
-    let webhook = || WebhookId::new(now, world.cloud.mint.random(now));
-    let (one, other) = (webhook(), webhook());
-    let take = async |webhook, holder: &str| {
-        let wanted = Wanted {
-            holder: holder.to_owned(),
-            now,
-            until: now.plus_ms(60_000),
-        };
-        store.take_lane((&org, webhook), &[0], &wanted).await
-    };
-    // Nobody waits for who asked first and is gone.
-    {
-        let (mut gone, mut left) = (Box::pin(take(&one, "a")), Box::pin(take(&other, "b")));
-        assert!(futures::poll!(&mut gone).is_pending());
-        assert!(futures::poll!(&mut left).is_pending());
-        drop(gone);
-        let left = tokio::time::timeout(PATIENCE, left).await;
-        assert!(left.expect("nobody waits").unwrap().is_some());
-    }
-    // What is refused is refused alone.
-    let (refused, taken) = tokio::join!(take(&other, "c"), take(&one, "d"));
-    assert!(refused.unwrap().is_none(), "it is held");
-    assert!(taken.unwrap().is_some(), "it was free: who asked was gone");
-}
-
-#[tokio::test]
-async fn a_lane_is_taken_with_the_attempt_in_it_or_neither_is() {
-    let world = World::new().await;
-    let alone = world.store.clone();
-    for store in [alone.clone(), alone.clone().grouping()] {
-        let (cloud, org) = (&world.cloud, world.org(1).await.id);
-        let now = cloud.clock.now();
-        let webhook = WebhookId::new(now, cloud.mint.random(now));
-        let notice = Notice {
-            event_id: EventId::new(now, 1),
-            event_type: EventType::RunCreated,
-            run_id: None,
-            body: "{}".to_owned(),
-        };
-        let due = Delivery::new(DeliveryId::new(now, 1), &org, &webhook, notice, now);
-        alone.create_delivery(&due, None).await.unwrap();
-        let wanted = |holder: &str| Wanted {
-            holder: holder.to_owned(),
-            now,
-            until: now.plus_ms(60_000),
-        };
-        let to = (&org, &webhook);
-        let taken = alone.take_lane(to, &[0], &wanted("other")).await.unwrap();
-        assert!(taken.is_some());
-        let begin = async |lanes: &[u32], holder: &str| {
-            let id = AttemptId::new(now, cloud.mint.random(now));
-            let begun = due.clone().begun(id, now);
-            store.begin_in_lane(begun, lanes, &wanted(holder)).await
-        };
-        // Its lane is held: the attempt is not noted.
-        let busy = begin(&[0], "a").await.unwrap();
-        assert!(matches!(busy, Begun::Busy), "{busy:?}");
-        let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
-        assert_eq!(found.as_ref(), Some(&due));
-        // Of two who make the same attempt beside each other, one has the lane and the attempt.
-        let (one, other) = tokio::join!(begin(&[0, 1], "b"), begin(&[2], "c"));
-        let (one, other) = (one.unwrap(), other.unwrap());
-        let has = |begun: &Begun| matches!(begun, Begun::InLane(..));
-        assert!(has(&one) != has(&other), "{one:?} {other:?}");
-        let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
-        assert_eq!(found.expect("a delivery").attempts.len(), 1);
-        // And the other has not taken its lane.
-        let lane = if has(&one) { 2 } else { 1 };
-        let free = alone.take_lane(to, &[lane], &wanted("d")).await.unwrap();
-        assert!(free.is_some(), "lane {lane}");
-    }
 }

@@ -24,6 +24,7 @@ mod http_api;
 mod http_lists;
 mod image;
 mod kills;
+mod lanes;
 mod ledger_checks;
 mod live_events;
 mod logs;

@@ -16,7 +16,7 @@ use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Ready};
 
 use super::receiver::{self, Attemptable, random};
-use super::{BEGINNING, Message, State, Verdict};
+use super::{BEGINNING, Batch, Message, State, Verdict};
 
 /// How long after it was noted an attempt may begin.
 const BEGIN: Duration = Duration::from_millis(BEGIN_MS.unsigned_abs());
@@ -58,7 +58,7 @@ pub(super) async fn make_all(
     state: &State,
     due: Vec<Attemptable>,
     free_lanes: &[u32],
-    began: Instant,
+    Batch { began, home }: Batch,
 ) -> Vec<(Message, Verdict)> {
     if due.is_empty() {
         return Vec::new();
@@ -73,7 +73,8 @@ pub(super) async fn make_all(
     };
     let mut due = VecDeque::from(due);
     let (mut told, mut noted_at) = (Vec::new(), Instant::now());
-    let Some((lane, first)) = take_lane(state, &mut due, free_lanes, &mut told).await else {
+    let lanes = in_order(free_lanes, home);
+    let Some((lane, first)) = take_lane(state, &mut due, &lanes, &mut told).await else {
         return told;
     };
     // One alone, to see what the receiver is like.
@@ -113,18 +114,24 @@ async fn leave(state: &State, lane: Option<Lane>) {
     }
 }
 
+/// These lanes from this one on, round to those before it.
+fn in_order(lanes: &[u32], first: u32) -> Vec<u32> {
+    let (before, after): (Vec<u32>, Vec<u32>) = lanes.iter().partition(|lane| **lane < first);
+    [after, before].concat()
+}
+
 /// Takes a lane with the first attempt that can be noted. None if there is none: then it is told
 /// what becomes of all messages.
 async fn take_lane(
     state: &State,
     due: &mut VecDeque<Attemptable>,
-    free_lanes: &[u32],
+    lanes: &[u32],
     told: &mut Vec<(Message, Verdict)>,
 ) -> Option<(Lane, Noted)> {
     while let Some(of) = due.pop_front() {
-        let (wanted, lanes) = receiver::wanted(state, free_lanes);
+        let wanted = receiver::wanted(state);
         let begun = begun(state, &of.delivery, wanted.now);
-        match state.store.begin_in_lane(begun, &lanes, &wanted).await {
+        match state.store.begin_in_lane(begun, lanes, &wanted).await {
             Ok(Begun::InLane(lane, begun)) => return Some((lane, Noted { of, begun: *begun })),
             Ok(Begun::Changed) => told.push((of.message, Verdict::Soon)),
             Ok(Begun::Busy) => {

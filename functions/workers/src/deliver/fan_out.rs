@@ -103,13 +103,14 @@ async fn fan_out_at_once<'a>(
         tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
     }
     let is_ready = ready.is_ok();
+    // To every receiver the same: who meets another that does this meets it in one transaction.
+    let number = random(state, state.clock.now()) % u64::from(LANES);
     let lanes = to.iter().map(|webhook| async move {
         if !is_ready {
             return None;
         }
         // One try: where it is held the delivery has a message like any other.
-        let number = random(state, state.clock.now()) % u64::from(LANES);
-        let (wanted, lanes) = receiver::wanted(state, &[u32::try_from(number).ok()?]);
+        let (wanted, lanes) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
         let to = (&event.org_id, &webhook.id);
         let lane = state.store.take_lane(to, &lanes, &wanted).await;
         lane.unwrap_or_else(|error| {

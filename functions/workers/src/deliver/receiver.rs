@@ -3,7 +3,6 @@
 //! hangs holds a few processes and not all.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use awo_domain::{Error, Timestamp};
 use awo_store::attempts::{Standing, UNDER_WAY_MS};
@@ -12,7 +11,7 @@ use awo_store::deliveries::Delivery;
 use awo_store::lanes::Wanted;
 use awo_store::webhooks::Webhook;
 
-use super::{BEGINNING, Job, Message, State, Verdict, attempt, postpone};
+use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
 
 const DELETED: &str = "the webhook was deleted";
 const DISABLED: &str = "the webhook was disabled";
@@ -32,7 +31,7 @@ enum Settled {
 }
 
 /// Serves the deliveries to one receiver, and tells which messages stay.
-pub(super) async fn serve(state: &State, jobs: Vec<Job>, began: Instant) -> Vec<String> {
+pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
     let (mut due, mut told, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut free_lanes = Vec::new();
     for Job { message, at, found } in jobs {
@@ -59,7 +58,7 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, began: Instant) -> Vec<
             }
         }
     }
-    told.extend(attempt::make_all(state, due, &free_lanes, began).await);
+    told.extend(attempt::make_all(state, due, &free_lanes, batch).await);
     postpone::settle(state, told).await
 }
 
@@ -113,21 +112,16 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
     Ok(Settled::Is(verdict))
 }
 
-/// How a lane is wanted now, and these lanes in the order to be tried.
-pub(super) fn wanted(state: &State, lanes: &[u32]) -> (Wanted, Vec<u32>) {
+/// How a lane is wanted now.
+pub(super) fn wanted(state: &State) -> Wanted {
     let now = state.clock.now();
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
     let holder = state.mint.random(now);
-    let mut lanes = lanes.to_vec();
-    // Not all begin at the same one.
-    let first = holder.checked_rem(lanes.len() as u128).unwrap_or(0);
-    lanes.rotate_left(usize::try_from(first).unwrap_or(0));
-    let wanted = Wanted {
+    Wanted {
         holder: format!("{now}#{holder}"),
         now,
         until: now.plus_ms(beginning_ms + UNDER_WAY_MS),
-    };
-    (wanted, lanes)
+    }
 }
 
 /// Randomness for a jitter.

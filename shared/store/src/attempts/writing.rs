@@ -10,6 +10,7 @@ use crate::Store;
 use crate::change::Change;
 use crate::deliveries::Delivery;
 use crate::errands::DeliveryRef;
+use crate::grouped::{Act, Changes};
 use crate::item::{Item, Key};
 use crate::table::read;
 use crate::transaction::{Committed, Guard, Transaction};
@@ -23,7 +24,7 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn change_delivery(&self, new: Delivery) -> Result<Option<Delivery>, Error> {
-        match self.change(vec![change_of(&new)]).await? {
+        match self.change(Changes::new(change_of(&new))).await?.committed {
             Committed::Yes => Ok(Some(next_revision(new))),
             Committed::No(refusals) => {
                 let found = refusals.into_iter().find_map(|refusal| refusal.item);
@@ -114,9 +115,9 @@ fn changed(new: &Delivery) -> Change {
 }
 
 /// The change that makes a delivery what it is to be, of just what that was made from.
-pub(crate) fn change_of(new: &Delivery) -> (Key, Change) {
+pub(crate) fn change_of(new: &Delivery) -> (Key, Act) {
     let key = Key::delivery(&new.org_id, &new.webhook_id, &new.id);
-    (key, changed(new))
+    (key, Act::Change(changed(new)))
 }
 
 pub(crate) fn next_revision(mut new: Delivery) -> Delivery {

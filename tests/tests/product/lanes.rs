@@ -1,0 +1,154 @@
+//! Lanes to receivers, and the changes of deliveries and lanes that are made together.
+
+use std::time::Duration;
+
+use awo_domain::webhook::EventType;
+use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
+use awo_store::Store;
+use awo_store::deliveries::{Delivery, Notice};
+use awo_store::lanes::{Begun, Wanted};
+use awo_tests::everything::everything_of;
+use awo_tests::rules;
+use awo_tests::world::World;
+
+/// Longest wait for what is sure to come.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a lane is held.
+const HELD_MS: i64 = 60_000;
+
+fn wanted(holder: &str, now: Timestamp) -> Wanted {
+    Wanted {
+        holder: holder.to_owned(),
+        now,
+        until: now.plus_ms(HELD_MS),
+    }
+}
+
+fn new_webhook(world: &World, now: Timestamp) -> WebhookId {
+    WebhookId::new(now, world.cloud.mint.random(now))
+}
+
+/// A delivery that is due.
+async fn due(store: &Store, org: &OrgId, webhook: &WebhookId, now: Timestamp) -> Delivery {
+    let notice = Notice {
+        event_id: EventId::new(now, 1),
+        event_type: EventType::RunCreated,
+        run_id: None,
+        body: "{}".to_owned(),
+    };
+    let due = Delivery::new(DeliveryId::new(now, 1), org, webhook, notice, now);
+    store.create_delivery(&due, None).await.unwrap();
+    due
+}
+
+fn has(begun: &Begun) -> bool {
+    matches!(begun, Begun::InLane(..))
+}
+
+#[tokio::test]
+async fn changes_that_are_made_together_are_no_others_loss() {
+    let world = World::new().await;
+    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+    let store = world.store.clone().grouping();
+    let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
+    let take = async |webhook, holder: &str| {
+        let wanted = wanted(holder, now);
+        store.take_lane((&org, webhook), &[0], &wanted).await
+    };
+    // Nobody waits for who asked first and is gone.
+    {
+        let (mut gone, mut left) = (Box::pin(take(&one, "a")), Box::pin(take(&other, "b")));
+        assert!(futures::poll!(&mut gone).is_pending());
+        assert!(futures::poll!(&mut left).is_pending());
+        drop(gone);
+        let left = tokio::time::timeout(PATIENCE, left).await;
+        assert!(left.expect("nobody waits").unwrap().is_some());
+    }
+    // What is refused is refused alone.
+    let (refused, taken) = tokio::join!(take(&other, "c"), take(&one, "d"));
+    assert!(refused.unwrap().is_none(), "it is held");
+    assert!(taken.unwrap().is_some(), "it was free: who asked was gone");
+}
+
+#[tokio::test]
+async fn a_lane_is_taken_with_the_attempt_in_it_or_neither_is() {
+    let world = World::new().await;
+    let alone = world.store.clone();
+    for store in [alone.clone(), alone.clone().grouping()] {
+        let (cloud, org) = (&world.cloud, world.org(1).await.id);
+        let now = cloud.clock.now();
+        let webhook = new_webhook(&world, now);
+        let due = due(&alone, &org, &webhook, now).await;
+        let wanted = |holder: &str| wanted(holder, now);
+        let to = (&org, &webhook);
+        let taken = alone.take_lane(to, &[0], &wanted("other")).await.unwrap();
+        assert!(taken.is_some());
+        let begin = async |lanes: &[u32], holder: &str| {
+            let id = AttemptId::new(now, cloud.mint.random(now));
+            let begun = due.clone().begun(id, now);
+            store.begin_in_lane(begun, lanes, &wanted(holder)).await
+        };
+        // Its lane is held: the attempt is not noted.
+        let busy = begin(&[0], "a").await.unwrap();
+        assert!(matches!(busy, Begun::Busy), "{busy:?}");
+        let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(&due));
+        // Of two who make the same attempt beside each other, one has the lane and the attempt.
+        let (one, other) = tokio::join!(begin(&[0, 1], "b"), begin(&[2], "c"));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert!(has(&one) != has(&other), "{one:?} {other:?}");
+        let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
+        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+        // And the other has not taken its lane.
+        let lane = if has(&one) { 2 } else { 1 };
+        let free = alone.take_lane(to, &[lane], &wanted("d")).await.unwrap();
+        assert!(free.is_some(), "lane {lane}");
+    }
+}
+
+#[tokio::test]
+async fn who_finds_a_lane_held_takes_the_next_and_what_is_made_beside_it_is_made_once() {
+    let world = World::new().await;
+    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+    let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
+    let alone = &world.store;
+    let held = alone.take_lane((&org, &one), &[0], &wanted("a", now)).await;
+    assert!(held.unwrap().is_some());
+    let store = alone.clone().grouping();
+    let begin = async |webhook: &WebhookId, lanes: &[u32], holder: &str| {
+        let due = due(alone, &org, webhook, now).await;
+        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let wanted = wanted(holder, now);
+        store.begin_in_lane(begun, lanes, &wanted).await.unwrap()
+    };
+    let (begun, beside) = tokio::join!(begin(&one, &[0, 1], "b"), begin(&other, &[0], "c"));
+    assert!(has(&begun) && has(&beside), "{begun:?} {beside:?}");
+    for (webhook, lanes) in [(&one, [0, 1].as_slice()), (&other, &[0])] {
+        let wanted = wanted("d", now);
+        let taken = alone.take_lane((&org, webhook), lanes, &wanted).await;
+        assert!(taken.unwrap().is_none(), "{lanes:?} are held");
+        let id = DeliveryId::new(now, 1);
+        let found = alone.delivery(&org, webhook, &id).await.unwrap();
+        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_lane_that_is_given_back_is_gone_and_one_that_expired_is_its_new_holders() {
+    let world = World::new().await;
+    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+    let (webhook, store) = (new_webhook(&world, now), &world.store);
+    let take = async |holder: &str, now: Timestamp| {
+        let wanted = wanted(holder, now);
+        store.take_lane((&org, &webhook), &[0], &wanted).await
+    };
+    let lane = take("a", now).await.unwrap().expect("it is free");
+    let later = now.plus_ms(HELD_MS);
+    let taken_over = take("b", later).await.unwrap().expect("it has expired");
+    store.leave_lane(lane).await;
+    assert!(take("c", later).await.unwrap().is_none(), "it is held");
+    store.leave_lane(taken_over).await;
+    let all = everything_of(&rules::client(&world.cloud), &org).await;
+    let left: Vec<_> = all.iter().filter(|item| item.contains("#lane")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
