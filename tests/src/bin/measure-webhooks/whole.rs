@@ -22,8 +22,10 @@ use crate::{BODY, DELIVERIES, float};
 const WARM_UP: u64 = 2_000;
 /// Deliveries of which the calls to AWS are counted, which has its own price.
 const COUNTED: u64 = 500;
-/// Processes of the deliverer, as many as batches that the queue's mapping has under way.
-const BATCHES: usize = 16;
+/// Processes of the deliverer: as many batches as a mapping of Lambda has under way when messages
+/// begin to come, and as it has with more of them; it adds some each second.
+const AT_FIRST: usize = 5;
+const LATER: usize = 16;
 /// Events that are told beside a receiver that hangs, and how long there is between them.
 const EVENTS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(50);
@@ -37,7 +39,8 @@ const ROUNDS: usize = 3;
 const IDLE: Duration = Duration::from_millis(2);
 
 pub async fn measure(port: u16, ca_file: &str) {
-    burst(port, ca_file).await;
+    burst(port, ca_file, AT_FIRST).await;
+    burst(port, ca_file, LATER).await;
     calls(port, ca_file).await;
     let (mut alone, mut beside) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -59,10 +62,10 @@ struct Deployed {
 }
 
 impl Deployed {
-    async fn new(ca_file: &str) -> Deployed {
+    async fn new(ca_file: &str, processes: usize) -> Deployed {
         let own = [("AWO_WEBHOOK_CA_FILE", ca_file.to_owned())];
         let world = World::with(&own).await;
-        let processes = (0..BATCHES).map(|_| Process::start(&world.settings));
+        let processes = (0..processes).map(|_| Process::start(&world.settings));
         let processes = processes.collect();
         Deployed { world, processes }
     }
@@ -143,8 +146,8 @@ async fn all_over(world: &World) {
 }
 
 /// From deliveries that are due, and their messages, to deliveries that are over.
-async fn burst(port: u16, ca_file: &str) {
-    let deployed = Deployed::new(ca_file).await;
+async fn burst(port: u16, ca_file: &str, processes: usize) {
+    let deployed = Deployed::new(ca_file, processes).await;
     let world = &deployed.world;
     // Each process as it is after its first batches: with its roots, and connections to the receiver.
     due(world, port, WARM_UP).await;
@@ -156,7 +159,7 @@ async fn burst(port: u16, ca_file: &str) {
     let used = deployed.cpu_seconds() - before;
     println!(
         "{:<36} {:>6.0} a second   {:>6.0} µs of CPU each   (goal 280 µs: function and sender)",
-        "deliveries by deliver-webhooks",
+        format!("deliveries by {processes} deliver-webhooks"),
         count / took,
         used / count * 1e6,
     );
@@ -185,7 +188,7 @@ async fn calls(port: u16, ca_file: &str) {
 
 /// How long healthy receivers wait for each delivery, from the event to its end, in milliseconds.
 async fn healthy(port: u16, ca_file: &str, one_hangs: bool) -> Vec<f64> {
-    let deployed = Deployed::new(ca_file).await;
+    let deployed = Deployed::new(ca_file, LATER).await;
     let world = &deployed.world;
     let org = world.org(1_000_000).await;
     // Takes connections, and says nothing.
