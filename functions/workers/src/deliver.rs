@@ -50,9 +50,8 @@ pub struct State {
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     began: Instant,
-    /// The lane that it takes first, to every receiver: of two batches with deliveries to the same
-    /// receivers most are in each other's way nowhere, and few everywhere, which costs no more than
-    /// once.
+    /// The lane that it tries first to every receiver. Two batches to the same receivers then meet at
+    /// all of them or at none, and to meet costs one call, at however many.
     home: u32,
 }
 
