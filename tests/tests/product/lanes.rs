@@ -134,6 +134,28 @@ async fn who_finds_a_lane_held_takes_the_next_and_what_is_made_beside_it_is_made
 }
 
 #[tokio::test]
+async fn an_attempt_that_is_noted_again_since_its_reply_was_lost_has_one_lane() {
+    let world = World::new().await;
+    let alone = world.store.clone();
+    for store in [alone.clone(), alone.clone().grouping()] {
+        let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+        let webhook = new_webhook(&world, now);
+        let due = due(&alone, &org, &webhook, now).await;
+        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let begin = async || {
+            let wanted = wanted("a", now);
+            let begun = store.begin_in_lane(begun.clone(), &[0, 1], &wanted);
+            begun.await.unwrap()
+        };
+        let (first, again) = (begin().await, begin().await);
+        assert!(has(&first) && has(&again), "{first:?} {again:?}");
+        let other = wanted("b", now);
+        let left = alone.take_lane((&org, &webhook), &[1], &other).await;
+        assert!(left.unwrap().is_some(), "one lane was taken");
+    }
+}
+
+#[tokio::test]
 async fn a_lane_that_is_given_back_is_gone_and_one_that_expired_is_its_new_holders() {
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());

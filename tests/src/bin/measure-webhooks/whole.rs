@@ -22,8 +22,8 @@ use crate::{BODY, DELIVERIES, float};
 const WARM_UP: u64 = 2_000;
 /// Deliveries of which the calls to AWS are counted, which has its own price.
 const COUNTED: u64 = 500;
-/// Processes of the deliverer: as many batches as a mapping of Lambda has under way when messages
-/// begin to come, and as it has with more of them; it adds some each second.
+/// Processes of the deliverer: as many batches as Lambda has under way for a queue when messages
+/// begin to come, and some more, as it has when they go on coming: it adds up to 300 a minute.
 const AT_FIRST: usize = 5;
 const LATER: usize = 16;
 /// Events that are told beside a receiver that hangs, and how long there is between them.
