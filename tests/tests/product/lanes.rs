@@ -134,7 +134,7 @@ async fn who_finds_a_lane_held_takes_the_next_and_what_is_made_beside_it_is_made
 }
 
 #[tokio::test]
-async fn an_attempt_that_is_noted_again_since_its_reply_was_lost_has_one_lane() {
+async fn a_lane_that_is_taken_again_since_the_reply_was_lost_is_one_lane() {
     let world = World::new().await;
     let alone = world.store.clone();
     for store in [alone.clone(), alone.clone().grouping()] {
@@ -149,9 +149,16 @@ async fn an_attempt_that_is_noted_again_since_its_reply_was_lost_has_one_lane() 
         };
         let (first, again) = (begin().await, begin().await);
         assert!(has(&first) && has(&again), "{first:?} {again:?}");
-        let other = wanted("b", now);
-        let left = alone.take_lane((&org, &webhook), &[1], &other).await;
-        assert!(left.unwrap().is_some(), "one lane was taken");
+        // The same without an attempt.
+        let (to, ours, other) = ((&org, &webhook), wanted("b", now), wanted("c", now));
+        for _ in 0..2 {
+            let taken = store.take_lane(to, &[2, 3], &ours).await;
+            assert!(taken.unwrap().is_some());
+        }
+        for left in [1, 3] {
+            let free = alone.take_lane(to, &[left], &other).await;
+            assert!(free.unwrap().is_some(), "lane {left} was taken, too");
+        }
     }
 }
 
