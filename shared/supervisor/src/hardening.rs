@@ -39,6 +39,26 @@ pub fn forget_variable(name: &CStr) {
     }
 }
 
+/// Gives every signal its default effect again. A shell that starts a program in the background
+/// makes it ignore SIGINT and SIGQUIT, `nohup` SIGHUP, and ignored signals stay ignored through
+/// `exec`: without this, a cancel's SIGINT would never reach an agent of such a service, and the
+/// supervisor itself would read none of them, since ignored signals are discarded.
+///
+/// Async-signal-safe: it may run between fork and exec.
+pub(crate) fn default_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // The standard library ignores this one here, and gives its default to what it starts.
+        if signal == libc::SIGPIPE {
+            continue;
+        }
+        // SAFETY: the call takes two integers and installs no code of ours. The kernel refuses it
+        // for signals whose effect cannot be changed, which is as it should be.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
 /// Marks every descriptor beyond the standard streams close-on-exec, so that the command
 /// inherits nothing, whatever our own parent forgot to close.
 pub(crate) fn inherit_nothing() {

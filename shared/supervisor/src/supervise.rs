@@ -83,6 +83,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
 
 /// Signals become readable instead of deadly, orphans become ours.
 fn prepare() -> io::Result<SignalFd> {
+    hardening::default_signals();
     let mut mask = SigSet::empty();
     for signal in [
         Signal::SIGCHLD,
@@ -118,7 +119,8 @@ fn start(order: &Order) -> io::Result<Pid> {
     // async-signal-safe, allocates nothing and takes no lock.
     unsafe {
         command.pre_exec(move || {
-            // The signals that we read from a descriptor would stay blocked in the command.
+            // What this process ignores or reads from a descriptor, the command gets as by default.
+            hardening::default_signals();
             SigSet::empty().thread_set_mask()?;
             nix::unistd::setsid()?;
             nix::sys::prctl::set_no_new_privs()?;

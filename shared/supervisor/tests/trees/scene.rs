@@ -22,6 +22,11 @@ pub struct Supervised {
 
 impl Supervised {
     pub fn start(script: &str, extra: &[&str]) -> Supervised {
+        Supervised::start_with("", script, extra)
+    }
+
+    /// As [`Supervised::start`], by a shell that has done something before.
+    pub fn start_with(before: &str, script: &str, extra: &[&str]) -> Supervised {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mark = format!("{MARK}=m{}-{number}-", std::process::id());
@@ -29,7 +34,9 @@ impl Supervised {
         // The child gets the write end under its present number; other tests' children may
         // inherit it too, which is why `finish` reads a line and not up to the end.
         fcntl(&writer, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_supervise-command"))
+        let child = Command::new("sh")
+            .args(["-c", &format!("{before}\nexec \"$0\" \"$@\"")])
+            .arg(env!("CARGO_BIN_EXE_supervise-command"))
             .args(["--report-fd", &writer.as_raw_fd().to_string()])
             .args(extra)
             .args(["--", "sh", "-c", script])

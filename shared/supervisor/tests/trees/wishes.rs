@@ -42,6 +42,22 @@ fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
     assert_eq!(supervised.finish(), (forced(signaled(INT)), Vec::new()));
 }
 
+/// As a service is that a script started with `nohup … &`.
+#[test]
+fn a_supervisor_that_inherits_ignored_signals_still_reads_them_and_its_command_gets_them() {
+    let ignoring = "trap '' INT HUP QUIT TERM USR1";
+    let script = "echo ready; while :; do sleep 0.01; done";
+    let mut supervised = Supervised::start_with(ignoring, script, &[]);
+    supervised.ready();
+    supervised.wish("int\n");
+    assert_eq!(supervised.finish(), (signaled(INT), Vec::new()));
+
+    let mut supervised = Supervised::start_with(ignoring, script, &[]);
+    supervised.ready();
+    kill(supervised.child.id(), "TERM");
+    assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
+}
+
 #[test]
 fn kill_needs_no_grace() {
     let script = "trap '' TERM; setsid sh -c 'sleep 300; :' & echo ready; wait; sleep 300";
