@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::compute::Compute;
@@ -49,6 +50,34 @@ pub struct World {
     ecs: Ecs,
     shutdown: Shutdown,
     _logs: tempfile::TempDir,
+}
+
+/// A world for stories that follow each other. It is replaced after some of them: each sweep looks
+/// at the ledgers and queues of every organization that earlier stories have left behind.
+#[derive(Default)]
+pub struct Stage {
+    world: Option<Arc<World>>,
+    stories: u32,
+}
+
+/// Stories in one world.
+const STORIES: u32 = 12;
+
+impl Stage {
+    /// The world of the next story.
+    pub async fn world(&mut self) -> Arc<World> {
+        let current = self.world.take().filter(|_| self.stories < STORIES);
+        let world = match current {
+            Some(world) => world,
+            None => {
+                self.stories = 0;
+                Arc::new(World::new().await)
+            }
+        };
+        self.stories += 1;
+        self.world = Some(Arc::clone(&world));
+        world
+    }
 }
 
 /// An organization with a key.
@@ -320,6 +349,15 @@ impl World {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         panic!("{task_arn} does not stop");
+    }
+
+    /// Says that no task lives, as it must be once every run is over.
+    ///
+    /// # Panics
+    /// When one does.
+    pub fn nothing_lives(&self) {
+        let living = self.living_tasks();
+        assert_eq!(living, 0, "a task of a run that is over lives on");
     }
 
     /// The living tasks.

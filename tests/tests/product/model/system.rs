@@ -1,5 +1,6 @@
 //! The real thing that the model is compared with: functions, tables, queue and tasks.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
@@ -9,7 +10,7 @@ use awo_execution::launcher::Launcher;
 use awo_store::runs::{Run, RunFilter};
 use awo_store::work_orders::WorkOrderFilter;
 use awo_tests::faults::Fault;
-use awo_tests::world::{Org, World};
+use awo_tests::world::{Org, Stage, World};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -28,10 +29,10 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 
 thread_local! {
     /// One of a thread's own: what goes wrong in a world goes wrong for all who are in it.
-    static WORLD: Arc<World> = Arc::new(RUNTIME.block_on(World::new()));
+    static STAGE: RefCell<Stage> = RefCell::default();
 }
 
-/// One organization of its own in a world that all sequences of a thread share.
+/// One organization of its own in a world that some sequences of a thread share.
 pub struct System {
     pub(super) world: Arc<World>,
     pub(super) org: Org,
@@ -47,7 +48,7 @@ pub struct System {
 
 impl System {
     pub fn new() -> System {
-        let world = WORLD.with(Arc::clone);
+        let world = STAGE.with_borrow_mut(|stage| RUNTIME.block_on(stage.world()));
         let org = RUNTIME.block_on(async {
             let org = world.org(100_000).await;
             let (slots, queue) = (MAX_CONCURRENT as u32, MAX_QUEUE as u32);
