@@ -34,7 +34,7 @@ impl CountedDoor {
             settings.insert((*name).to_owned(), (*value).to_owned());
         }
         let environment = Environment::new(move |name| settings.get(name).cloned());
-        let mut cloud = Cloud::new(environment, calls.client()).await;
+        let mut cloud = Cloud::new(environment, calls.client(service.service.http.clone())).await;
         cloud.clock = service.service.cloud.clock.clone();
         let (registry, shutdown) = (Registry::new(), Shutdown::new());
         register(&registry, &cloud).expect("settings");

@@ -101,10 +101,9 @@ impl Faults {
         }
     }
 
-    /// A client that goes over the network but for the planned fault.
+    /// A client that goes as `inner` does but for the planned fault.
     #[must_use]
-    pub fn client(&self) -> SharedHttpClient {
-        let inner = aws_smithy_http_client::Builder::new().build_http();
+    pub fn client(&self, inner: SharedHttpClient) -> SharedHttpClient {
         SharedHttpClient::new(FaultyClient {
             inner,
             faults: self.clone(),

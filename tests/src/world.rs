@@ -172,8 +172,9 @@ impl World {
         let known = settings.clone();
         let environment = Environment::new(move |name| known.get(name).cloned());
         let faults = Faults::default();
-        let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;
-        let mut faulty = Cloud::new(environment, faults.client()).await;
+        let http = awo_local::http_client([&dynamodb, &sqs, &ecs_server, &secrets]);
+        let cloud = Cloud::new(environment.clone(), http.clone()).await;
+        let mut faulty = Cloud::new(environment, faults.client(http)).await;
         faulty.clock = cloud.clock.clone();
         faulty.mint = cloud.mint.clone();
         let store = cloud.store().expect("settings");

@@ -9,12 +9,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use crate::access::AccessKey;
 use crate::calls;
-use crate::serve::{self, Answer, Limits, Server};
+use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
 /// Connections at once to one stand-in. Every SDK client pools a few, long polls hold one
@@ -98,7 +97,7 @@ where
 }
 
 async fn admit(
-    request: Request<Incoming>,
+    request: Request<RequestBody>,
     dialect: Dialect,
     key: &AccessKey,
 ) -> Result<(String, Bytes), Refusal> {

@@ -1,6 +1,6 @@
 //! DynamoDB: the embedded engine behind our own endpoint. Invariants: it answers only callers
-//! that know the access key; the database file is its owner's alone; engine calls run on
-//! threads that may block, so that a slow disk stalls no other stand-in.
+//! that know the access key; the database file is its owner's alone; engine calls that meet a
+//! disk run on threads that may block, so that a slow one stalls no other stand-in.
 //!
 //! The engine has an HTTP server of its own, which admits any key; so its typed operations
 //! are called here instead.
@@ -51,10 +51,14 @@ pub fn start(
     shutdown: Shutdown,
 ) -> io::Result<Server> {
     let database = open(storage)?;
+    let in_memory = matches!(storage, Storage::Memory);
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
         let database = database.clone();
         async move {
+            if in_memory {
+                return dispatch(&database, &operation, &body);
+            }
             tokio::task::spawn_blocking(move || dispatch(&database, &operation, &body))
                 .await
                 .unwrap_or_else(|error| {

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -21,7 +20,7 @@ use tokio::net::TcpListener;
 use crate::access::AccessKey;
 use crate::arn;
 use crate::calls;
-use crate::serve::{self, Answer, Limits, Server};
+use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
 const PATH: &str = "/2015-02-01/access-points";
@@ -158,7 +157,11 @@ impl Efs {
         Ok(json!({ "AccessPoints": points }))
     }
 
-    async fn answer(&self, request: Request<Incoming>, key: &AccessKey) -> Result<Value, Refusal> {
+    async fn answer(
+        &self,
+        request: Request<RequestBody>,
+        key: &AccessKey,
+    ) -> Result<Value, Refusal> {
         if !key.admits(request.headers().get(http::header::AUTHORIZATION)) {
             let message = json!({ "Message": "The security token is invalid." });
             return Err((

@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use crate::clock;
@@ -20,7 +19,7 @@ pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
 use crate::gateway::event::Call;
 pub use crate::gateway::routes::GatewayRoute;
 use crate::gateway::routes::Routes;
-use crate::serve::{self, Answer, Limits, Server};
+use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
 mod answer;
@@ -135,7 +134,7 @@ pub fn start(
 }
 
 impl Gateway {
-    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Answer {
+    async fn answer(&self, request: Request<RequestBody>, peer: SocketAddr) -> Answer {
         let request_id = uuid::Uuid::new_v4();
         let bytes = request_id.as_bytes();
         // The real one is 15 characters and a padding sign; the shape is all that matters.
@@ -175,7 +174,7 @@ impl Gateway {
 
     async fn integrate(
         &self,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         call: &Call<'_>,
     ) -> Result<Answer, GatewayResponse> {
         let (mut head, body) = request.into_parts();
@@ -269,7 +268,7 @@ fn head_bytes(head: &http::request::Parts) -> usize {
     head.method.as_str().len() + path + headers
 }
 
-async fn read(mut body: Incoming) -> Result<Bytes, GatewayResponse> {
+async fn read(mut body: RequestBody) -> Result<Bytes, GatewayResponse> {
     let mut bytes = Vec::new();
     let mut size = 0_usize;
     while let Some(frame) = body.frame().await {

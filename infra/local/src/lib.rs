@@ -17,6 +17,7 @@ pub mod efs;
 pub mod function;
 pub mod functions;
 pub mod gateway;
+mod in_process;
 pub mod invoke_later;
 pub mod mapping;
 mod runner_environment;
@@ -28,5 +29,6 @@ pub mod shutdown;
 pub mod sqs;
 
 pub use arn::{ACCOUNT, REGION};
+pub use in_process::http_client;
 pub use serve::Server;
 pub use service::{Options, Service, StartError};

@@ -5,10 +5,11 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -31,9 +32,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A body that may end in an error, which cuts the connection: the only way to tell an HTTP
 /// client that a stream broke off after its head was sent.
-pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, BoxError>;
 
 pub(crate) type Answer = Response<AnswerBody>;
+
+/// A request's body, from a socket or from this process.
+pub(crate) type RequestBody = UnsyncBoxBody<Bytes, io::Error>;
+
+pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What answers a request of a client.
+type Handler = dyn Fn(Request<RequestBody>, SocketAddr) -> BoxFuture<'static, Answer> + Send + Sync;
 
 /// What one server takes from its clients.
 #[derive(Clone, Copy, Debug)]
@@ -50,21 +59,55 @@ pub(crate) struct Limits {
 /// A running server.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
+    inside: Inside,
     task: JoinHandle<()>,
+}
+
+/// A server as clients of its own process reach it, without a socket. It keeps the server's handler
+/// no longer than the server does: what a handler holds may hold such a client itself.
+#[derive(Clone)]
+pub(crate) struct Inside {
+    address: SocketAddr,
+    shutdown: Shutdown,
+    handler: Weak<Handler>,
+}
+
+impl std::fmt::Debug for Inside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Inside").field(&self.address).finish()
+    }
+}
+
+impl Inside {
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers as over a socket; nothing once the shutdown has begun.
+    pub async fn answer(&self, request: Request<RequestBody>) -> Option<Answer> {
+        if self.shutdown.has_begun() {
+            return None;
+        }
+        let handler = self.handler.upgrade()?;
+        Some(handler(request, self.address).await)
+    }
 }
 
 impl Server {
     /// Where it listens; with port 0 asked for, the port that was given.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.inside.address
+    }
+
+    pub(crate) fn inside(&self) -> Inside {
+        self.inside.clone()
     }
 
     /// The URL to configure as the endpoint.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.inside.address)
     }
 
     /// Resolves when the shutdown is complete: no connection is left.
@@ -92,7 +135,7 @@ pub(crate) fn serve<H, F>(
     handler: H,
 ) -> io::Result<Server>
 where
-    H: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
+    H: Fn(Request<RequestBody>, SocketAddr) -> F + Send + Sync + 'static,
     F: Future<Output = Answer> + Send + 'static,
 {
     let address = listener.local_addr()?;
@@ -102,15 +145,17 @@ where
             format!("the local cloud listens on loopback only, not on {address}"),
         ));
     }
+    let handler: Arc<Handler> = Arc::new(move |request, peer| Box::pin(handler(request, peer)));
+    let inside = Inside {
+        address,
+        shutdown: shutdown.clone(),
+        handler: Arc::downgrade(&handler),
+    };
     let task = tokio::spawn(accept(listener, limits, shutdown, handler));
-    Ok(Server { address, task })
+    Ok(Server { inside, task })
 }
 
-async fn accept<H, F>(listener: TcpListener, limits: Limits, shutdown: Shutdown, handler: H)
-where
-    H: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
-{
+async fn accept(listener: TcpListener, limits: Limits, shutdown: Shutdown, handler: Arc<Handler>) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     loop {
@@ -125,7 +170,8 @@ where
         while connections.try_join_next().is_some() {}
         match accepted {
             (Ok(place), Ok((stream, peer))) => {
-                let connection = converse(stream, peer, limits, shutdown.clone(), handler.clone());
+                let connection =
+                    converse(stream, peer, limits, shutdown.clone(), Arc::clone(&handler));
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -142,20 +188,20 @@ where
     while connections.join_next().await.is_some() {}
 }
 
-async fn converse<H, F>(
+async fn converse(
     stream: TcpStream,
     peer: SocketAddr,
     limits: Limits,
     shutdown: Shutdown,
-    handler: H,
-) where
-    H: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
-{
+    handler: Arc<Handler>,
+) {
     // Small answers must not wait for an acknowledgement; without it they are only slower.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let answer = handler(request, peer);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answer = handler(
+            request.map(|body| body.map_err(io::Error::other).boxed_unsync()),
+            peer,
+        );
         async move { Ok::<_, std::convert::Infallible>(answer.await) }
     });
     let connection = http1::Builder::new()

@@ -13,11 +13,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use awo_cloud::{Cloud, Environment, SetupError, http_client};
+use awo_cloud::{Cloud, Environment, SetupError};
 use awo_domain::Error;
 use awo_store::Store;
 use awo_store::sweep::Due;
 use awo_store::tally::DOORBELL_MS;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -28,6 +29,7 @@ use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::GatewaySettings;
+use crate::in_process::http_client;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
@@ -66,6 +68,8 @@ pub struct Service {
     pub base_url: String,
     /// The product's view of the stand-ins.
     pub cloud: Cloud,
+    /// The product's way to the stand-ins.
+    pub http: SharedHttpClient,
     /// The cluster.
     pub ecs: Ecs,
     /// Settings with which another process reaches the stand-ins.
@@ -135,7 +139,8 @@ impl Service {
         let registry = Registry::new();
         let stand_ins = StandIns::start(&options, &base_url, &registry, &ending).await?;
         let settings = settings(&options, &stand_ins);
-        let cloud = Cloud::new(environment(&settings), http_client()).await;
+        let http = http_client(&stand_ins.servers);
+        let cloud = Cloud::new(environment(&settings), http.clone()).await;
         let store = cloud.store()?;
         store
             .create_missing_tables()
@@ -169,6 +174,7 @@ impl Service {
         Ok(Service {
             base_url,
             cloud,
+            http,
             ecs: stand_ins.ecs,
             settings,
             ending,

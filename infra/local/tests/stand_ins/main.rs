@@ -15,6 +15,7 @@ mod ecs_stop;
 mod gateway;
 mod gateway_limits;
 mod gateway_stream;
+mod in_process;
 mod later;
 mod mapping;
 mod schedule;
