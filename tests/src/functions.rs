@@ -175,9 +175,14 @@ impl Functions {
 
     /// One message of the run queue.
     pub async fn bell(&self, body: &str) -> Result<Value, String> {
-        let event =
-            json!({ "Records": [{ "messageId": "m", "body": body, "eventSource": "aws:sqs" }] });
-        (self.dispatch)(event, context()).await
+        self.bells(&[body.to_owned()]).await
+    }
+
+    /// A batch of messages of the run queue; their ids are their numbers from 0.
+    pub async fn bells(&self, bodies: &[String]) -> Result<Value, String> {
+        let record = |(nth, body): (usize, &String)| json!({ "messageId": nth.to_string(), "body": body, "eventSource": "aws:sqs" });
+        let records: Vec<Value> = bodies.iter().enumerate().map(record).collect();
+        (self.dispatch)(json!({ "Records": records }), context()).await
     }
 
     /// A batch of messages of the deliveries queue.

@@ -306,8 +306,8 @@ impl World {
         self.queues.receive(queue, receive).await.expect("messages")
     }
 
-    /// Takes messages off the run queue; none if it is empty.
-    async fn take_bells(&self) -> Vec<String> {
+    /// Takes a batch of messages off the run queue; none if it is empty.
+    pub async fn take_bells(&self) -> Vec<String> {
         let received = self.receive(QUEUE).await;
         received
             .into_iter()

@@ -3,6 +3,7 @@
 //! of its own, and the answer is kept before anything that was opened in vain is taken back: a
 //! request that is repeated, after whatever crash, comes to the same end.
 
+use awo_cloud::queue::Doorbell;
 use awo_domain::control::{Children, ChildrenAnswer};
 use awo_domain::profile::Profile;
 use awo_domain::source::Branch;
@@ -124,7 +125,8 @@ impl Asking<'_> {
             self.take_back(child).await?;
         }
         if !kept.answer.opened.is_empty() {
-            self.state.queue.ring_or_leave_to_sweep(self.org()).await;
+            let bell = Doorbell::of(self.org());
+            self.state.queue.ring_or_leave_to_sweep(&bell).await;
         }
         Ok(kept.answer)
     }

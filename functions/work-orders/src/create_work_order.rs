@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::queue::RunQueue;
+use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::Error;
 use awo_domain::profile::Profile;
@@ -57,7 +57,8 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         .await?
     {
         Created::New => {
-            state.queue.ring_or_leave_to_sweep(call.org()).await;
+            let bell = Doorbell::of(call.org());
+            state.queue.ring_or_leave_to_sweep(&bell).await;
             Ok(answer)
         }
         Created::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),

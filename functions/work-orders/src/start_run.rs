@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use awo_cloud::queue::Doorbell;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
 use awo_domain::queue::Waiting;
@@ -148,7 +149,10 @@ impl State {
             (Started::New, Place::Slot { lease, .. }) => {
                 dispatcher.start_or_leave_to_sweep(lease, call.now).await;
             }
-            (Started::New, Place::Queue) => dispatcher.queue.ring_or_leave_to_sweep(org).await,
+            (Started::New, Place::Queue) => {
+                let bell = Doorbell::of(org);
+                dispatcher.queue.ring_or_leave_to_sweep(&bell).await;
+            }
         }
         Ok(Some(answer))
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, Gone, TaskState};
 use awo_cloud::errands::ErrandQueue;
-use awo_cloud::queue::RunQueue;
+use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
@@ -140,7 +140,7 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
 }
 
 async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(), Error> {
-    state.queue.ring(org).await?;
+    state.queue.ring(&Doorbell::of(org)).await?;
     state.store.postpone_doorbell(org, now).await
 }
 

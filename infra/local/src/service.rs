@@ -13,6 +13,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use awo_cloud::queue::Doorbell;
 use awo_cloud::{Cloud, Environment, SetupError};
 use awo_domain::Error;
 use awo_store::Store;
@@ -305,7 +306,7 @@ async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     let due = store.due(by_the_last_bell, RUNG_AGAIN).await;
     for due in due.map_err(StartError::Tables)? {
         if let Due::Queue(org) = due {
-            queue.ring_or_leave_to_sweep(&org).await;
+            queue.ring_or_leave_to_sweep(&Doorbell::of(&org)).await;
         }
     }
     Ok(())

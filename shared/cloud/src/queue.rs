@@ -6,12 +6,36 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use serde::{Deserialize, Serialize};
 
-/// A doorbell message.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A doorbell message: a wake-up of the dispatcher.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Doorbell {
     /// Whose queue.
     pub org_id: OrgId,
+    /// True if the deployment may have capacity again: what the organization does not use is
+    /// offered to the others that wait for it.
+    #[serde(default)]
+    pub capacity: bool,
+}
+
+impl Doorbell {
+    /// A wake-up because something may wait, or may have its slot.
+    #[must_use]
+    pub fn of(org: &OrgId) -> Doorbell {
+        Doorbell {
+            org_id: org.clone(),
+            capacity: false,
+        }
+    }
+
+    /// A wake-up because the deployment may have capacity for the organization, or through it.
+    #[must_use]
+    pub fn for_capacity(org: &OrgId) -> Doorbell {
+        Doorbell {
+            capacity: true,
+            ..Doorbell::of(org)
+        }
+    }
 }
 
 /// The run queue.
@@ -28,15 +52,12 @@ impl RunQueue {
         RunQueue { client, url }
     }
 
-    /// Rings for an organization.
+    /// Sends a wake-up.
     ///
     /// # Errors
     /// Internal, when SQS fails.
-    pub async fn ring(&self, org: &OrgId) -> Result<(), Error> {
-        let body = serde_json::to_string(&Doorbell {
-            org_id: org.clone(),
-        })
-        .map_err(Error::internal)?;
+    pub async fn ring(&self, bell: &Doorbell) -> Result<(), Error> {
+        let body = serde_json::to_string(bell).map_err(Error::internal)?;
         let sent = self
             .client
             .send_message()
@@ -48,9 +69,10 @@ impl RunQueue {
             .map_err(|e| Error::internal(format!("SendMessage: {}", DisplayErrorContext(&e))))
     }
 
-    /// Rings, and is content if that fails: the sweep rings again.
-    pub async fn ring_or_leave_to_sweep(&self, org: &OrgId) {
-        if let Err(error) = self.ring(org).await {
+    /// Sends a wake-up, and is content if that fails: the sweep sends another.
+    pub async fn ring_or_leave_to_sweep(&self, bell: &Doorbell) {
+        if let Err(error) = self.ring(bell).await {
+            let org = &bell.org_id;
             tracing::warn!(%org, ?error, "the doorbell was not rung; the sweep will");
         }
     }

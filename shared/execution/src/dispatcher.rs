@@ -4,7 +4,7 @@
 //! without a task is asked for again.
 
 use awo_cloud::compute::Compute;
-use awo_cloud::queue::RunQueue;
+use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
@@ -22,6 +22,16 @@ const MAX_DISPATCHES: u32 = 25;
 
 /// Most organizations that one bell lets hear of places that are free.
 const MAX_RUNG: usize = 10;
+
+/// How a look at a queue ended.
+enum Filled {
+    /// No slot is free, or nothing waits for one.
+    AsFarAsItGoes,
+    /// An entry and its slot wait for capacity of the deployment.
+    NoCapacity,
+    /// It gave as many slots away as one look gives.
+    ThereMayBeMore,
+}
 
 /// Gives slots away.
 #[derive(Debug, Clone)]
@@ -56,13 +66,19 @@ impl Dispatcher {
 
     /// Gives free slots to waiting entries until one of both runs out.
     ///
+    /// Costs one read of the tally where there is nothing to give.
+    ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn fill_slots(&self, org: &OrgId) -> Result<(), Error> {
-        if self.fill(org, None).await? {
-            return Ok(());
+    pub async fn fill_slots(&self, bell: &Doorbell) -> Result<(), Error> {
+        match self.fill(&bell.org_id, None).await? {
+            Filled::AsFarAsItGoes if bell.capacity => {
+                // Boxed: the calls below are deep, and the compiler lays out futures whole.
+                Box::pin(self.let_others_go(&bell.org_id)).await
+            }
+            Filled::AsFarAsItGoes | Filled::NoCapacity => Ok(()),
+            Filled::ThereMayBeMore => self.queue.ring(bell).await,
         }
-        self.queue.ring(org).await
     }
 
     /// Gives free slots to the entries that come before this one. The entry itself, whether it
@@ -74,32 +90,44 @@ impl Dispatcher {
         self.fill(org, Some(last)).await.map(|_| ())
     }
 
-    /// False if there may be more to give away.
-    async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<bool, Error> {
+    async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<Filled, Error> {
+        let mut entries = Vec::new();
         for _ in 0..MAX_DISPATCHES {
-            let queue = self.store.queue(org).await?;
-            let now = self.clock.now();
-            let Some(entry) = next(&queue, self.limits, last) else {
-                if last.is_none() {
-                    // Boxed: the calls below are deep, and the compiler lays out futures whole.
-                    Box::pin(self.let_others_go(org, now)).await?;
-                }
-                return Ok(true);
+            let tally = self.store.tally(org).await?;
+            if tally.waiting <= 0 || tally.free_slots(self.limits) <= 0 {
+                return Ok(Filled::AsFarAsItGoes);
+            }
+            // What is left of an earlier reading is the queue as long as it has as many entries.
+            // The dispatch is conditional on the entry and on who was served last.
+            if i64::try_from(entries.len()) != Ok(tally.waiting) {
+                entries = self.store.entries(org).await?;
+            }
+            let queue = QueueState { tally, entries };
+            let Some(nth) = next(&queue, last) else {
+                return Ok(Filled::AsFarAsItGoes);
             };
+            let entry = &queue.entries[nth];
+            let now = self.clock.now();
             let Some(place) = Box::pin(self.place(org, &entry.run_id, now)).await? else {
-                // Its bell rings again, and who stands in line is served in turn.
-                return Ok(true);
+                // The sweep wakes the organization again, and capacity goes in turn.
+                return Ok(Filled::NoCapacity);
             };
             let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
             let dispatched = self
                 .store
                 .dispatch(&queue, entry, (&lease, &place), self.limits, now);
-            if dispatched.await? == Dispatched::Yes {
+            let dispatched = dispatched.await?;
+            if dispatched == Dispatched::Yes {
                 tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 self.start(&lease, now).await?;
             }
+            entries = queue.entries;
+            match dispatched {
+                Dispatched::Yes => drop(entries.remove(nth)),
+                Dispatched::Lost => entries.clear(),
+            }
         }
-        Ok(false)
+        Ok(Filled::ThereMayBeMore)
     }
 
     /// A place for the task of a run, if the deployment has room for it and it is the
@@ -125,11 +153,13 @@ impl Dispatcher {
 
     /// Nothing of an organization is to be dispatched now: it does not stand in line any more, and
     /// a place that it may have given back is for others.
-    async fn let_others_go(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
-        let near = org.as_str();
-        let room = self.store.room(org, near, self.max_tasks, now).await?;
+    async fn let_others_go(&self, org: &OrgId) -> Result<(), Error> {
+        let (near, now) = (org.as_str(), self.clock.now());
+        let mut room = self.store.room(org, near, self.max_tasks, now).await?;
         if room.in_line {
             self.store.leave_line(org).await?;
+            // What was for it is for the next one.
+            room = self.store.room(org, near, self.max_tasks, now).await?;
         }
         self.ring_for(&room.others).await;
         Ok(())
@@ -137,7 +167,8 @@ impl Dispatcher {
 
     async fn ring_for(&self, others: &[OrgId]) {
         for org in others.iter().take(MAX_RUNG) {
-            self.queue.ring_or_leave_to_sweep(org).await;
+            let bell = Doorbell::for_capacity(org);
+            self.queue.ring_or_leave_to_sweep(&bell).await;
         }
     }
 
@@ -154,19 +185,13 @@ impl Dispatcher {
     }
 }
 
-/// The entry whose turn it is, if there is a slot for it and it comes before `last`.
-fn next<'a>(
-    queue: &'a QueueState,
-    limits: QueueLimits,
-    last: Option<&Waiting>,
-) -> Option<&'a EntryItem> {
-    if queue.tally.free_slots(limits) <= 0 {
-        return None;
-    }
+/// Which entry's turn it is, if it comes before `last`.
+fn next(queue: &QueueState, last: Option<&Waiting>) -> Option<usize> {
     let first = first_in_turn(queue, last)?;
-    let is_first = |entry: &&EntryItem| entry.work_order_id == first;
     let is_last = last.is_some_and(|last| last.work_order_id == first);
-    queue.entries.iter().find(is_first).filter(|_| !is_last)
+    let mut entries = queue.entries.iter();
+    let nth = entries.position(|entry| entry.work_order_id == first);
+    nth.filter(|_| !is_last)
 }
 
 /// The work order whose turn it is; `with` takes part, whether it waits already or not.

@@ -2,7 +2,7 @@
 //! and its slot comes back when its compute is known to be gone, not before.
 
 use awo_cloud::compute::Gone;
-use awo_cloud::queue::RunQueue;
+use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::Wish;
 use awo_domain::ledger::Rates;
@@ -64,7 +64,8 @@ impl Endings {
             };
             let charge = self.charge(&run, &run.usage, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
-                self.queue.ring_or_leave_to_sweep(&lease.org_id).await;
+                let bell = Doorbell::for_capacity(&lease.org_id);
+                self.queue.ring_or_leave_to_sweep(&bell).await;
                 if run.is_suspended() {
                     self.awaken_or_leave_to_sweep(&lease.org_id, &run.work_order_id, now)
                         .await;

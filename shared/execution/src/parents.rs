@@ -2,6 +2,7 @@
 //! parent back, looks whether the parent can go on; the sweep looks as well, so that losing a look
 //! does no harm, and every move is conditional, so that looking twice does none.
 
+use awo_cloud::queue::Doorbell;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::work_order::{MAX_DEPTH, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
@@ -99,7 +100,8 @@ impl Endings {
         let Some(why) = family.why_failed() else {
             let entered = self.store.reenter(org, &order, &run, now).await?;
             if entered {
-                self.queue.ring_or_leave_to_sweep(org).await;
+                let bell = Doorbell::of(org);
+                self.queue.ring_or_leave_to_sweep(&bell).await;
             }
             return Ok(match entered {
                 true => Looked::Well,

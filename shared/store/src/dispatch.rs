@@ -127,12 +127,17 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn queue(&self, org: &OrgId) -> Result<QueueState, Error> {
+        let (tally, entries) = tokio::try_join!(self.tally(org), self.entries(org))?;
+        Ok(QueueState { tally, entries })
+    }
+
+    /// The waiting entries, oldest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn entries(&self, org: &OrgId) -> Result<Vec<EntryItem>, Error> {
         let entries = Slice::of_partition(&self.tables.work, queue(org)).limit(MAX_QUEUE_SIZE);
-        let (tally, entries) = tokio::try_join!(self.tally(org), self.slice(entries))?;
-        Ok(QueueState {
-            tally,
-            entries: entries.items,
-        })
+        Ok(self.slice(entries).await?.items)
     }
 
     /// Gives an entry a slot and its task a place: lease, place, entry, run, work order, tally and

@@ -53,5 +53,6 @@ mod transactions;
 mod usage;
 mod variables;
 mod verification;
+mod wake_ups;
 mod webhooks;
 mod whole_runs;

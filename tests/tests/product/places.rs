@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use awo_cloud::queue::Doorbell;
 use awo_domain::manual::Request;
 use awo_domain::{Error, OrgId, VerificationId};
 use awo_execution::dispatcher::Dispatcher;
@@ -184,7 +185,7 @@ async fn a_smaller_cap_lets_nobody_begin_until_there_are_fewer_tasks_than_that()
         end_one(&world, holder).await;
         world.lose_bells().await;
         for org in [one, other] {
-            smaller.fill_slots(&org.id).await.unwrap();
+            smaller.fill_slots(&Doorbell::of(&org.id)).await.unwrap();
         }
         begun.push(world.living_tasks());
     }
