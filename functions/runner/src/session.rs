@@ -211,7 +211,8 @@ impl Session<'_> {
     /// The run came to its own end. If somebody wants to stop it now, the service says who was
     /// first.
     async fn ended(&self, outcome: Outcome, progress: &Progress, mut bell: Doorbell) -> ExitCode {
-        tracing::info!(?outcome, "the run ended");
+        // The code alone: messages end with what the agent wrote, and this log is the operator's.
+        tracing::info!(outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
         let ending = progress.ending(outcome);
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,

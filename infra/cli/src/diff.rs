@@ -46,7 +46,7 @@ pub async fn run(
         return Ok(());
     }
     // Into a file or a program it goes as it is: it is a patch.
-    let shown = match output.paint.is_on() {
+    let shown = match output.terminal {
         true => painted(&diff.diff, output.paint),
         false => diff.diff.clone(),
     };

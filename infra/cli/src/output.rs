@@ -10,6 +10,8 @@ use crate::paint::Paint;
 pub struct Output {
     /// True if it is for programs.
     pub json: bool,
+    /// True if a terminal shows it, with or without colours: nothing may steer it then.
+    pub terminal: bool,
     /// Its colours.
     pub paint: Paint,
 }
@@ -17,9 +19,11 @@ pub struct Output {
 impl Output {
     /// The process's own.
     pub fn new(json: bool) -> Output {
+        let terminal = std::io::stdout().is_terminal();
         Output {
             json,
-            paint: Paint::of_terminal(std::io::stdout().is_terminal()),
+            terminal,
+            paint: Paint::of_terminal(terminal),
         }
     }
 

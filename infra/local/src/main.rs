@@ -12,6 +12,7 @@ use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, TransactionId};
 use awo_local::{Options, Service};
+use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -37,8 +38,28 @@ struct FirstKey {
     api_key: String,
 }
 
+/// The whole service on this machine, in the foreground, on http://127.0.0.1:8787.
+///
+/// It takes no arguments: the environment has its settings. On its first start it makes an
+/// organization with a key, and prints the key.
+#[derive(Debug, Parser)]
+#[command(name = "awo-local", version, after_help = SETTINGS)]
+struct Arguments {}
+
+const SETTINGS: &str = "\
+Settings, all of them optional:
+  AWO_PORT                        port on loopback [8787]; 0 takes any free one
+  AWO_DATA_DIR                    where everything is stored [.local]
+  AWO_WORKSPACE_ROOT              where runs have their workspaces [<AWO_DATA_DIR>/workspaces]
+  AWO_READY_FILE                  a file to write {\"baseUrl\",\"apiKey\",\"orgId\",\"pid\"} to once it serves
+  AWO_MAX_CONCURRENT              runs of an organization at once [5]
+  AWO_MAX_QUEUE_SIZE              work orders that may wait in an organization's queue [100]
+  AWO_REQUESTS_PER_MINUTE         requests of a key in a minute [600]
+  AWO_ALLOW_FILE_REPOSITORIES     0 refuses file:// repositories [1]";
+
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
+    let Arguments {} = Arguments::parse();
     awo_cloud::telemetry::start();
     match run().await {
         Ok(()) => std::process::ExitCode::SUCCESS,
@@ -150,19 +171,25 @@ async fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
     Ok(file)
 }
 
-/// Writes a file whole or not at all, for the owner only.
+/// Writes a file whole or not at all, for the owner only. Others may write to its directory: the
+/// draft is a new file under a name that nobody can foresee, and a link that stands at `path` is
+/// replaced, not followed.
 fn write_private(path: &Path, content: &serde_json::Value) -> Result<(), Failure> {
-    let draft = path.with_extension("draft");
+    let draft = path.with_extension(format!("{}.draft", uuid::Uuid::new_v4().simple()));
     let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .truncate(true)
+        .create_new(true)
         .write(true)
         .mode(0o600)
         .open(&draft)?;
-    file.write_all(content.to_string().as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&draft, path)?;
-    Ok(())
+    let written = file
+        .write_all(content.to_string().as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        // What is left of a draft holds a key.
+        let _ = std::fs::remove_file(&draft);
+    }
+    Ok(written?)
 }
 
 /// The organization of the first start, with its key and credits. Each step can be done again,

@@ -327,6 +327,28 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// What it is, without anything that an agent wrote.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Outcome::Succeeded { .. } => "succeeded",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Waiting { .. } => "waiting",
+            Outcome::Stopped { .. } => "stopped",
+        }
+    }
+
+    /// Why the run failed, if it did.
+    #[must_use]
+    pub fn error_code(&self) -> Option<RunErrorCode> {
+        match self {
+            Outcome::Failed { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
 /// The last report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -27,6 +27,7 @@ mod kills;
 mod lanes;
 mod ledger_checks;
 mod live_events;
+mod local_program;
 mod logs;
 mod loose_ends;
 mod methods;

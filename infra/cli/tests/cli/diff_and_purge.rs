@@ -1,8 +1,10 @@
 //! What a run has changed, and what is deleted for good.
 
+use std::io::Read;
+
 use serde_json::{Value, json};
 
-use crate::call::at;
+use crate::call::{KEY, at, command};
 use crate::double::{Double, Reply, Seen};
 
 const WO: &str = "wo_01k0000000000000000000000a";
@@ -35,6 +37,30 @@ async fn a_diff_is_a_patch_where_nobody_looks_and_says_what_was_cut() {
     assert!(called.err.contains("of 5000 bytes"), "{called:?}");
     let called = at(&double.url, &["diff", RUN, "--json"]).await;
     assert_eq!(called.json()["diff"], DIFF);
+}
+
+#[tokio::test]
+async fn a_diff_on_a_terminal_steers_nothing_with_colours_or_without() {
+    let double = Double::start(|_: &Seen, _| Reply::of(200, diff(false))).await;
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb"), ("TERM", "xterm")] {
+        let terminal = nix::pty::openpty(None, None).unwrap();
+        let mut called = command(["diff", RUN]);
+        called
+            .env("AWO_URL", &double.url)
+            .env("AWO_API_KEY", KEY)
+            .env(name, value)
+            .stdout(terminal.slave);
+        let mut child = called.spawn().unwrap();
+        // The command holds the terminal's other end too: without it the reading would not end.
+        drop(called);
+        assert!(child.wait().await.unwrap().success());
+        let mut shown = Vec::new();
+        // A terminal whose programs are gone ends in an error.
+        drop(std::fs::File::from(terminal.master).read_to_end(&mut shown));
+        let shown = String::from_utf8(shown).unwrap();
+        assert!(shown.contains("+b"), "{name}={value}: {shown:?}");
+        assert!(!shown.contains("\u{1b}[2J"), "{name}={value}: {shown:?}");
+    }
 }
 
 #[tokio::test]

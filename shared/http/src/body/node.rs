@@ -1,4 +1,6 @@
-//! JSON as it was sent: read whole, with duplicate keys noted and deep nesting refused.
+//! JSON as it was sent: read whole, with duplicate keys noted, deep nesting and long names refused.
+//! What a body costs is bounded by its own size: paths are made for faults alone, of which
+//! [`MAX_FAULTS`] are kept, and duplicates are found by sorting.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,6 +10,14 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::MAX_DEPTH;
+
+/// Most faults of one body that its sender is told.
+const MAX_FAULTS: usize = 100;
+/// Longest path and longest message of a fault, in characters.
+const MAX_PATH: usize = 256;
+const MAX_MESSAGE: usize = 512;
+/// Longest name of a field, in bytes.
+const MAX_NAME: usize = 1_024;
 
 pub(super) type Faults = Rc<RefCell<Vec<Fault>>>;
 
@@ -61,30 +71,84 @@ impl Node {
     }
 }
 
+/// Notes a fault. Beyond [`MAX_FAULTS`] the last one says only that there are more.
 pub(super) fn fault(faults: &Faults, path: &str, message: impl Into<String>) {
-    faults.borrow_mut().push(Fault {
-        path: path.to_owned(),
-        message: message.into(),
-    });
+    let mut faults = faults.borrow_mut();
+    let fault = match faults.len() {
+        MAX_FAULTS.. => return,
+        known if known + 1 == MAX_FAULTS => Fault {
+            path: String::new(),
+            message: format!("has {MAX_FAULTS} faults or more, of which these were found first"),
+        },
+        _ => Fault {
+            path: cut(path, MAX_PATH),
+            message: cut(&message.into(), MAX_MESSAGE),
+        },
+    };
+    faults.push(fault);
+}
+
+/// At most so many characters of a text; a text that was cut ends in an ellipsis.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
+    }
 }
 
 pub(super) fn child(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
+/// Where the reader is: nothing is written down until a fault asks for it.
+#[derive(Clone, Copy)]
+pub(super) enum Path<'a> {
+    Root,
+    Member(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl Path<'_> {
+    /// As a JSON pointer, of which no more is made than a fault shows.
+    fn pointer(&self) -> String {
+        let (above, last) = match self {
+            Path::Root => return String::new(),
+            Path::Member(above, name) => (above.pointer(), child("", name)),
+            Path::Item(above, nth) => (above.pointer(), format!("/{nth}")),
+        };
+        cut(&(above + &last), MAX_PATH)
+    }
+}
+
 /// Reads a node, noting duplicate keys; deeper than [`MAX_DEPTH`] is an error.
 pub(super) struct Reading<'a> {
-    pub(super) path: String,
+    pub(super) at: Path<'a>,
     pub(super) depth: usize,
     pub(super) faults: &'a Faults,
 }
 
 impl Reading<'_> {
-    fn inner(&self, name: &str) -> Reading<'_> {
+    fn inner<'a>(&'a self, at: Path<'a>) -> Reading<'a> {
         Reading {
-            path: child(&self.path, name),
+            at,
             depth: self.depth + 1,
             faults: self.faults,
+        }
+    }
+
+    /// Notes each name that an object has more than once.
+    fn note_duplicates(&self, object: &[(String, Node)]) {
+        let mut names: Vec<&str> = object.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        let mut twice: Vec<&str> = names
+            .windows(2)
+            .filter(|pair| pair[0] == pair[1])
+            .map(|pair| pair[0])
+            .collect();
+        twice.dedup();
+        for name in twice.into_iter().take(MAX_FAULTS) {
+            let path = Path::Member(&self.at, name).pointer();
+            fault(self.faults, &path, "is given twice");
         }
     }
 }
@@ -131,7 +195,9 @@ impl<'de> Visitor<'de> for Reading<'_> {
     }
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(self.inner(&list.len().to_string()))? {
+        while let Some(item) =
+            items.next_element_seed(self.inner(Path::Item(&self.at, list.len())))?
+        {
             list.push(item);
         }
         Ok(Node::List(list))
@@ -139,12 +205,15 @@ impl<'de> Visitor<'de> for Reading<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Node, A::Error> {
         let mut object: Vec<(String, Node)> = Vec::new();
         while let Some(name) = members.next_key::<String>()? {
-            let node = members.next_value_seed(self.inner(&name))?;
-            if object.iter().any(|(known, _)| *known == name) {
-                fault(self.faults, &child(&self.path, &name), "is given twice");
+            if name.len() > MAX_NAME {
+                return Err(serde::de::Error::custom(format!(
+                    "a field's name has more than {MAX_NAME} bytes"
+                )));
             }
+            let node = members.next_value_seed(self.inner(Path::Member(&self.at, &name)))?;
             object.push((name, node));
         }
+        self.note_duplicates(&object);
         Ok(Node::Object(object))
     }
 }
