@@ -52,6 +52,7 @@ struct Plan {
     calls: u32,
     fault: Option<(u32, Fault)>,
     seen: Vec<String>,
+    refused: u32,
     under_way: u32,
     rounds: u32,
 }
@@ -84,6 +85,12 @@ impl Faults {
     #[must_use]
     pub fn seen(&self) -> Vec<String> {
         self.lock().seen.clone()
+    }
+
+    /// How many of the calls since the plan was made were answered with a refusal.
+    #[must_use]
+    pub fn refused(&self) -> u32 {
+        self.lock().refused
     }
 
     /// How many round trips the calls since the plan was made came to: those that were made while
@@ -172,6 +179,8 @@ impl FaultyConnector {
         let faults = self.faults.clone();
         let answer = self.come(request, fault).await;
         let mut plan = faults.lock();
+        let is_refused = |answer: &HttpResponse| answer.status().is_client_error();
+        plan.refused += u32::from(answer.as_ref().is_ok_and(is_refused));
         plan.under_way = plan.under_way.saturating_sub(1);
         answer
     }

@@ -26,6 +26,7 @@ pub mod repository;
 pub mod rules;
 pub mod seed;
 pub mod service;
+pub mod subscriber_rules;
 pub mod world;
 
 mod usage_rules;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::deployment_rules;
 use crate::family_rules::is_suspended;
+use crate::subscriber_rules;
 
 /// The partitions of an organization, without those of single runs.
 const PARTITIONS: [(&str, &[&str]); 2] = [
@@ -98,7 +99,8 @@ impl Dump {
         for order in orders {
             items.extend(query(client, &work, org, &format!("#{order}#child")).await);
         }
-        let beside = Box::pin(deployment_rules::broken(client, cloud, org)).await;
+        let mut beside = Box::pin(deployment_rules::broken(client, cloud, org)).await;
+        beside.extend(Box::pin(subscriber_rules::broken(client, cloud, org)).await);
         Dump { items, beside }
     }
 

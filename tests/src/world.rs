@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use awo_cloud::compute::Compute;
 use awo_cloud::{Cloud, Environment};
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
-use awo_domain::{OrgId, TransactionId};
+use awo_domain::webhook::EventType;
+use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::target::WebhookUrl;
+use awo_domain::{OrgId, TransactionId, WebhookId};
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
@@ -19,6 +23,7 @@ use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_local::{REGION, function::Registry};
 use awo_store::Store;
+use awo_store::webhooks::{Content, Webhook};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -49,6 +54,7 @@ pub struct World {
     queues: Queues,
     ecs: Ecs,
     shutdown: Shutdown,
+    orgs: AtomicUsize,
     _logs: tempfile::TempDir,
 }
 
@@ -191,12 +197,46 @@ impl World {
             queues,
             ecs,
             shutdown,
+            orgs: AtomicUsize::new(0),
             _logs: logs,
         }
     }
 
-    /// A new organization with a key and credits.
+    /// A new organization with a key and credits. Every other one has a webhook, which is
+    /// disabled: its events enter the outbox, and nobody is sent any.
     pub async fn org(&self, credits: i64) -> Org {
+        let org = self.org_without_webhooks(credits).await;
+        if self.orgs.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+            self.add_webhook(&org).await;
+        }
+        org
+    }
+
+    /// Gives an organization a webhook that is disabled.
+    pub async fn add_webhook(&self, org: &Org) -> WebhookId {
+        let webhook = self.disabled_webhook();
+        let made = self.store.create_webhook(&org.id, &webhook, None).await;
+        made.expect("a webhook");
+        webhook.id
+    }
+
+    /// A webhook that nobody has, and that is told of nothing.
+    #[must_use]
+    pub fn disabled_webhook(&self) -> Webhook {
+        let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
+        let url = "https://receiver.example/events";
+        let content = Content {
+            url: WebhookUrl::parse(url, Reach::Public).expect("a URL"),
+            events: EventType::ALL.to_vec(),
+            description: None,
+        };
+        let id = WebhookId::new(now, mint.random(now));
+        let webhook = Webhook::new(id, content.clone(), mint.webhook_secret(), now);
+        webhook.updated(content, Some(false), now)
+    }
+
+    /// A new organization with a key and credits.
+    pub async fn org_without_webhooks(&self, credits: i64) -> Org {
         let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
         let id = OrgId::new(now, mint.random(now));
         self.store

@@ -162,7 +162,8 @@ impl Store {
         let tally = Change::new()
             .entry_left()
             .slot_taken(&waiting.tenant, state.tally.last_served.as_deref(), limits)
-            .count_work_order(Some(from), to);
+            .count_work_order(Some(from), to)
+            .when_webhooks(!state.tally.no_webhooks);
         let tally = match taking.run {
             (from, to) if from == to => tally,
             (from, to) => tally.count_run(Some(from), to),
@@ -179,7 +180,7 @@ impl Store {
                 Guard::Lease,
                 work,
                 &Key::lease(org, &entry.run_id),
-                &lease.at(place),
+                &lease.at(place, &state.tally),
             )?
             .take_place(self, place)?
             .delete(

@@ -15,7 +15,7 @@ use crate::Store;
 use crate::cascades::Stopping;
 use crate::change::Change;
 use crate::item::{Key, runs_with};
-use crate::lease::STOPPING_MS;
+use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
 use crate::runs::{PricedUsage, Run};
 use crate::settlement::Charge;
@@ -43,10 +43,10 @@ pub struct Ending {
 
 /// Who ends a run: the condition on its lease.
 pub(crate) enum Ender<'a> {
-    /// The runner, by its token and the highest event number it knows to be kept.
+    /// The runner, by its token and the lease as it was read.
     Runner {
         token_hash: &'a str,
-        reported: u64,
+        lease: &'a Lease,
         now_reported: u64,
     },
     /// The service, whoever holds the lease.
@@ -293,11 +293,12 @@ impl Ender<'_> {
             Ender::Service => change,
             Ender::Runner {
                 token_hash,
-                reported,
+                lease,
                 now_reported,
             } => change
                 .set("reported", now_reported)
-                .when("reported", reported)
+                .when("reported", lease.reported)
+                .when_webhooks(!lease.no_webhooks)
                 .when("tokenHash", token_hash),
             // What the client wants reaches the runner in the answer to its next report.
             Ender::Client { unclaimed, .. } => {

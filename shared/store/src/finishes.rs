@@ -132,11 +132,17 @@ impl Store {
         })?;
         let ender = Ender::Runner {
             token_hash: &said.by.token_hash,
-            reported: said.lease.reported,
+            lease: said.lease,
             now_reported: said.progress.reported,
         };
         let (stored, now) = (said.stored, said.now);
-        let told = self.tell_all(Transaction::new(), org, stored, said.progress, now)?;
+        let told = self.tell_all(
+            Transaction::of_lease(said.lease),
+            org,
+            stored,
+            said.progress,
+            now,
+        )?;
         let (transaction, ended) = match &finish {
             Finish::Ends(ending) => {
                 let end = End {

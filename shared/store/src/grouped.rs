@@ -7,6 +7,7 @@
 //! Who asks first waits a moment for the others and makes the changes of all. If it is dropped
 //! meanwhile, each of the others makes its own.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -103,8 +104,12 @@ impl Tried {
             (Act::Change(change), Some(item)) => change.is_made_in(item),
             _ => false,
         };
-        let is_left = self.nth < self.changes.others.len();
-        (is_left && !is_ours).then(|| Tried {
+        self.elsewhere().filter(|_| !is_ours)
+    }
+
+    /// The same with the next item, if there is one.
+    fn elsewhere(&self) -> Option<Tried> {
+        (self.nth < self.changes.others.len()).then(|| Tried {
             changes: Arc::clone(&self.changes),
             nth: self.nth + 1,
         })
@@ -216,28 +221,26 @@ impl Store {
     }
 
     async fn change_all(&self, mut all: Vec<Asked>) {
+        // It ends: each round is done with one at least, or has one item less to try.
         while !all.is_empty() {
-            let rest = all.split_off(first_group(&all));
-            let some = std::mem::replace(&mut all, rest);
-            self.change_some(some).await;
+            let (some, rest) = apart(all);
+            all = self.change_some(some).await;
+            all.extend(rest);
         }
     }
 
-    /// Makes the changes of those who fit into a transaction.
-    async fn change_some(&self, mut some: Vec<Asked>) {
-        // It ends: each round but the last leaves out one at least, or has one item less to try.
-        while some.len() > 1 {
+    /// Makes changes of different items in one transaction. Answers those that are still to be
+    /// made, without the ones that were refused.
+    async fn change_some(&self, some: Vec<Asked>) -> Vec<Asked> {
+        if some.len() > 1 {
             match self.commit_changes(some.iter().map(|of| &of.tried)).await {
                 Ok(Committed::Yes) => {
                     some.into_iter().for_each(|of| of.tell(Committed::Yes));
-                    return;
+                    return Vec::new();
                 }
-                Ok(Committed::No(refusals)) => some = still_tried(some, refusals),
+                Ok(Committed::No(refusals)) => return still_tried(some, refusals),
                 // What was written after all is found as it was wanted.
-                Err(error) => {
-                    tracing::warn!(?error, "changes are made one by one");
-                    break;
-                }
+                Err(error) => tracing::warn!(?error, "changes are made one by one"),
             }
         }
         let each = some.into_iter().map(|Asked { tried, answer }| async move {
@@ -246,6 +249,7 @@ impl Store {
             let _gone = answer.send(made);
         });
         join_all(each).await;
+        Vec::new()
     }
 
     async fn change_alone(&self, mut tried: Tried) -> Result<Made, Error> {
@@ -299,14 +303,29 @@ impl Store {
     }
 }
 
-/// How many of them, from the first, fit into a transaction.
-fn first_group(all: &[Asked]) -> usize {
-    let mut items = 0;
-    let fits = all.iter().take_while(|of| {
-        items += of.tried.items().count();
-        items <= TOGETHER
-    });
-    fits.count().max(1)
+/// Those that one transaction can make: it takes so many items, and each of them once. One whose
+/// first change may be of another item is tried with the next that nobody else of them changes; what
+/// finds none comes after them.
+fn apart(all: Vec<Asked>) -> (Vec<Asked>, Vec<Asked>) {
+    let mut items: HashSet<Key> = HashSet::new();
+    let (mut some, mut rest) = (Vec::new(), Vec::new());
+    for mut of in all {
+        let is_free = |tried: &Tried| !tried.items().any(|(key, _)| items.contains(key));
+        let mut tries = std::iter::successors(Some(of.tried.clone()), Tried::elsewhere);
+        let found = tries.find(is_free).filter(|tried| {
+            let too_many = items.len() + tried.items().count() > TOGETHER;
+            some.is_empty() || !too_many
+        });
+        match found {
+            Some(tried) => {
+                items.extend(tried.items().map(|(key, _)| key.clone()));
+                of.tried = tried;
+                some.push(of);
+            }
+            None => rest.push(of),
+        }
+    }
+    (some, rest)
 }
 
 /// Tells those of whose changes one was refused for good, and keeps the others.

@@ -16,6 +16,7 @@ use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
 use crate::places::FreePlace;
 use crate::table::{Updated, read};
+use crate::tally::Tally;
 use crate::transaction::{Committed, Guard, Transaction};
 
 /// How long a task may take from its request to its first word.
@@ -75,6 +76,9 @@ pub struct Lease {
     /// The runner's highest event number that is kept.
     #[serde(default)]
     pub reported: u64,
+    /// True if its organization had no webhooks when the lease was made, and has had none since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_webhooks: bool,
     /// Index of due items.
     pub due_shard: String,
     /// When the sweep looks at it, Unix milliseconds.
@@ -125,16 +129,18 @@ impl Lease {
             leased_at: now,
             closed_at: None,
             reported: 0,
+            no_webhooks: false,
             due_shard: due_shard(run.as_str()),
             due_at: now.plus_ms(UNASKED_MS).epoch_ms(),
             v: SCHEMA_VERSION,
         }
     }
 
-    /// As it is once it has this place.
-    pub(crate) fn at(&self, place: &FreePlace) -> Lease {
+    /// As it is once it has this place, in an organization with this tally.
+    pub(crate) fn at(&self, place: &FreePlace, tally: &Tally) -> Lease {
         Lease {
             place: Some(place.shard),
+            no_webhooks: tally.no_webhooks,
             ..self.clone()
         }
     }

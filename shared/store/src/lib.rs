@@ -18,7 +18,7 @@
 //! | work | `<org>#waiting` | work order id | work order whose children have not ended |
 //! | work | `<org>#cascade` | work order id | stop that children are still to hear of |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
-//! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants |
+//! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants, whether there are webhooks |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
@@ -103,6 +103,7 @@ mod change;
 mod grouped;
 mod item;
 mod moves;
+mod subscribers;
 mod table;
 mod transaction;
 

@@ -79,6 +79,12 @@ impl Store {
                 &Key::checkpoint(org),
                 &Checkpoint::begin(org, now),
             )?
+            .update(
+                Guard::Tally,
+                &self.tables.work,
+                &Key::tally(org),
+                Change::new().set("v", SCHEMA_VERSION).no_webhooks(),
+            )?
             .commit(self)
             .await?;
         Ok(())

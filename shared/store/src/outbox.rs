@@ -76,10 +76,9 @@ pub struct ToTell {
 }
 
 impl Transaction {
-    /// Puts an event into the outbox, if it is one that webhooks are told of.
+    /// Puts an event into the outbox, if it is one that webhooks are told of and there are any.
     pub(crate) fn tell_webhooks(
         self,
-        store: &Store,
         subject: &Subject<'_>,
         event: &TimelineEvent,
     ) -> Result<Transaction, Error> {
@@ -88,7 +87,7 @@ impl Transaction {
         };
         let (org, run) = (subject.org, subject.run_id);
         let event_id = event_id(run, event.sequence, event.timestamp);
-        let item = OutboxEvent {
+        Ok(self.event(OutboxEvent {
             org_id: org.clone(),
             run_id: run.clone(),
             sequence: event.sequence,
@@ -98,14 +97,7 @@ impl Transaction {
             due_shard: due_shard(run.as_str()),
             due_at: event.timestamp.plus_ms(ERRAND_MS).epoch_ms(),
             v: SCHEMA_VERSION,
-        };
-        let key = Key::outbox(org, run, event.sequence);
-        self.errand(Errand::Outbox(org.clone())).put(
-            Guard::Outbox,
-            &store.tables.deliveries,
-            &key,
-            &item,
-        )
+        }))
     }
 }
 

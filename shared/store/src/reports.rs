@@ -153,14 +153,15 @@ impl Store {
             let change = held(&by.token_hash)
                 .set("reported", progress.reported)
                 .when("reported", lease.reported)
-                .when_option("wish", lease.wish);
+                .when_option("wish", lease.wish)
+                .when_webhooks(!lease.no_webhooks);
             // Once a client wants the run to stop, the deadline of that counts.
             let change = match lease.wish {
                 None => change.set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms()),
                 Some(_) => change,
             };
             let work = &self.tables.work;
-            let mut transaction = Transaction::new()
+            let mut transaction = Transaction::of_lease(&lease)
                 .update(Guard::Lease, work, &Key::lease(&by.org, &by.run_id), change)?
                 .update(
                     Guard::Run,

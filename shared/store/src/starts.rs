@@ -191,6 +191,7 @@ impl NewRun<'_> {
             Place::Slot { queue, .. } => {
                 let last_served = queue.tally.last_served.as_deref();
                 let taken = counted.slot_taken(self.order.tenant(), last_served, limits);
+                let taken = taken.when_webhooks(!queue.tally.no_webhooks);
                 if waits { taken.entry_left() } else { taken }
             }
         })
@@ -230,7 +231,11 @@ impl NewRun<'_> {
                 let item = queue_entry(self.order, &self.run_id, self.now);
                 transaction.put(Guard::Entry, work, &entry, &item)
             }
-            Place::Slot { lease, place, .. } => {
+            Place::Slot {
+                lease,
+                place,
+                queue,
+            } => {
                 let transaction = if waits {
                     transaction.delete(Guard::Entry, work, &entry, old)?
                 } else {
@@ -238,7 +243,7 @@ impl NewRun<'_> {
                 };
                 let key = Key::lease(self.org, &self.run_id);
                 transaction
-                    .put(Guard::Lease, work, &key, &lease.at(place))?
+                    .put(Guard::Lease, work, &key, &lease.at(place, &queue.tally))?
                     .take_place(store, place)?
                     .tell(
                         store,

@@ -16,6 +16,7 @@ use crate::change::Change;
 use crate::errands::Errands;
 use crate::grouped::Grouped;
 use crate::item::{Item, Key};
+use crate::subscribers::Subscribers;
 
 /// How often a write is tried again that met another transaction on the same item.
 pub(crate) const CONFLICT_RETRIES: u32 = 12;
@@ -41,6 +42,7 @@ pub struct Store {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
     pub(crate) errands: Errands,
+    pub(crate) subscribers: Subscribers,
     pub(crate) grouped: Option<Arc<Grouped>>,
 }
 
@@ -60,6 +62,7 @@ impl Store {
             client,
             tables,
             errands,
+            subscribers: Subscribers::default(),
             grouped: None,
         }
     }

@@ -40,6 +40,9 @@ pub struct Tally {
     pub max_queue_size: Option<u32>,
     /// The tenant that was served last.
     pub last_served: Option<String>,
+    /// True if the organization has no webhooks; false if it has, or may have.
+    #[serde(default)]
+    pub no_webhooks: bool,
     #[serde(flatten)]
     counts: HashMap<String, serde_json::Value>,
 }
@@ -172,9 +175,9 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn tally(&self, org: &OrgId) -> Result<Tally, Error> {
-        Ok(self
-            .get(&self.tables.work, &Key::tally(org))
-            .await?
-            .unwrap_or_default())
+        let tally: Option<Tally> = self.get(&self.tables.work, &Key::tally(org)).await?;
+        let tally = tally.unwrap_or_default();
+        self.subscribers.note(org, !tally.no_webhooks);
+        Ok(tally)
     }
 }

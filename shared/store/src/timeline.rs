@@ -61,7 +61,7 @@ impl Transaction {
         let event = subject.event(sequence, what, now);
         let key = Key::event(subject.org, subject.run_id, sequence);
         self.put(Guard::Event, &store.tables.work, &key, &event)?
-            .tell_webhooks(store, subject, &event)
+            .tell_webhooks(subject, &event)
     }
 }
 

@@ -16,7 +16,14 @@ use crate::change::Change;
 use crate::errands::Errand;
 use crate::item::Item;
 use crate::item::Key;
+use crate::lease::Lease;
+use crate::outbox::OutboxEvent;
+use crate::subscribers;
 use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
+
+/// How often a transaction is tried that finds the organization with its first webhook, or without
+/// its last one.
+const WEBHOOK_TRIES: u32 = 4;
 
 /// Which of a transaction's writes it was that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +95,12 @@ impl Committed {
 pub(crate) struct Transaction {
     writes: Vec<(Guard, TransactWriteItem)>,
     errands: Vec<Errand>,
+    /// Events for webhooks, which are written if the organization has any.
+    outbox: Vec<OutboxEvent>,
+    /// Whether it has, where a condition of these writes is on that already.
+    has_webhooks: Option<bool>,
+    /// The change of the tally, which can have that condition, and which of the writes it is.
+    tally: Option<(usize, Key, Change)>,
 }
 
 impl Transaction {
@@ -95,9 +108,23 @@ impl Transaction {
         Transaction::default()
     }
 
+    /// One with a condition on the mark of a lease ([`Change::when_webhooks`]), as it was read.
+    pub fn of_lease(lease: &Lease) -> Transaction {
+        Transaction {
+            has_webhooks: Some(!lease.no_webhooks),
+            ..Transaction::default()
+        }
+    }
+
     /// Notes an errand once this is committed.
     pub fn errand(mut self, errand: Errand) -> Transaction {
         self.errands.push(errand);
+        self
+    }
+
+    /// Puts an event into the outbox, if the organization has webhooks.
+    pub fn event(mut self, event: OutboxEvent) -> Transaction {
+        self.outbox.push(event);
         self
     }
 
@@ -147,19 +174,11 @@ impl Transaction {
         key: &Key,
         change: impl Borrow<Change>,
     ) -> Result<Transaction, Error> {
-        let parts = change.borrow().parts();
-        let update = Update::builder()
-            .table_name(table)
-            .set_key(Some(key.to_item()))
-            .update_expression(parts.update)
-            .set_condition_expression(parts.condition)
-            .set_expression_attribute_names(Some(parts.names))
-            .set_expression_attribute_values(parts.values)
-            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-            .build()
-            .map_err(Error::internal)?;
-        self.writes
-            .push((guard, TransactWriteItem::builder().update(update).build()));
+        let change = change.borrow();
+        if guard == Guard::Tally {
+            self.tally = Some((self.writes.len(), key.clone(), change.clone()));
+        }
+        self.writes.push((guard, update(table, key, change)?));
         Ok(self)
     }
 
@@ -191,6 +210,57 @@ impl Transaction {
     /// The SDK gives each try a request token and keeps it over its own retries, so that a try
     /// whose reply was lost is not refused for what it did itself.
     pub async fn commit(self, store: &Store) -> Result<Committed, Error> {
+        let Some(org) = self.outbox.first().map(|event| event.org_id.clone()) else {
+            return self.commit_writes(store).await;
+        };
+        let (has_webhooks, tally) = match (self.has_webhooks, &self.tally) {
+            (Some(known), _) => (known, None),
+            (None, Some((nth, ..))) => (store.subscribers.include(&org), Some(*nth)),
+            (None, None) => (true, None),
+        };
+        let mut has_webhooks = has_webhooks;
+        for _ in 0..WEBHOOK_TRIES {
+            let writes = self.clone().with_events(store, has_webhooks)?;
+            let committed = writes.commit_writes(store).await?;
+            let of_tally = match &committed {
+                Committed::Yes => return Ok(committed),
+                Committed::No(refusals) => refusals.iter().find(|of| Some(of.nth) == tally),
+            };
+            match of_tally.map(subscribers::has_webhooks) {
+                Some(really) if really != has_webhooks => {
+                    store.subscribers.note(&org, really);
+                    has_webhooks = really;
+                }
+                _ => return Ok(committed),
+            }
+        }
+        Err(Error::internal(
+            "the organization's first webhook came and went all the time",
+        ))
+    }
+
+    /// With its events in the outbox or without, and conditional on that being right.
+    fn with_events(mut self, store: &Store, has_webhooks: bool) -> Result<Transaction, Error> {
+        let events = std::mem::take(&mut self.outbox);
+        if let (None, Some((nth, key, change))) = (self.has_webhooks, self.tally.take()) {
+            let change = change.when_webhooks(has_webhooks);
+            self.writes[nth].1 = update(&store.tables.work, &key, &change)?;
+        }
+        if has_webhooks {
+            for event in events {
+                let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
+                self = self.errand(Errand::Outbox(event.org_id.clone())).put(
+                    Guard::Outbox,
+                    &store.tables.deliveries,
+                    &key,
+                    &event,
+                )?;
+            }
+        }
+        Ok(self)
+    }
+
+    async fn commit_writes(self, store: &Store) -> Result<Committed, Error> {
         for attempt in 0..=CONFLICT_RETRIES {
             if let Some(committed) = self.clone().try_to_commit(store).await? {
                 return Ok(committed);
@@ -242,6 +312,22 @@ impl Transaction {
 /// What is said when no try came through.
 pub(crate) fn stayed_in_conflict() -> Error {
     Error::internal("TransactWriteItems: the items stayed in conflict with other transactions")
+}
+
+/// A change of an item as a part of a transaction.
+fn update(table: &str, key: &Key, change: &Change) -> Result<TransactWriteItem, Error> {
+    let parts = change.parts();
+    let update = Update::builder()
+        .table_name(table)
+        .set_key(Some(key.to_item()))
+        .update_expression(parts.update)
+        .set_condition_expression(parts.condition)
+        .set_expression_attribute_names(Some(parts.names))
+        .set_expression_attribute_values(parts.values)
+        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+        .build()
+        .map_err(Error::internal)?;
+    Ok(TransactWriteItem::builder().update(update).build())
 }
 
 fn refusals(guards: &[Guard], reasons: &[CancellationReason]) -> Vec<Refusal> {

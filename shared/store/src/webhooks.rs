@@ -9,13 +9,18 @@ use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
 use awo_domain::{Error, OrgId, Resource, Timestamp, WebhookId};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Deserialize;
+
+mod stored;
+
+pub(crate) use stored::WebhookItem;
 
 use crate::Store;
 use crate::change::Change;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, Kept, first_answer};
-use crate::item::{Key, SCHEMA_VERSION, webhooks};
+use crate::item::{Key, webhooks};
 use crate::list::Slice;
+use crate::subscribers::Announced;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
 /// What a client says of a webhook.
@@ -110,104 +115,12 @@ impl Webhook {
     }
 }
 
-/// A secret on its way to the table and back: the only place that writes one out.
-#[derive(Clone)]
-struct StoredSecret(Secret);
+/// How often a create or a deletion is tried that meets another one.
+const TRIES: u32 = 8;
 
-impl Serialize for StoredSecret {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&self.0.reveal())
-    }
-}
-
-impl<'de> Deserialize<'de> for StoredSecret {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<StoredSecret, D::Error> {
-        let text = String::deserialize(from)?;
-        let secret = Secret::parse(&text);
-        // Not what was found: it goes to a log.
-        let wrong = || serde::de::Error::custom("a stored secret does not read");
-        secret.map(StoredSecret).ok_or_else(wrong)
-    }
-}
-
-/// A webhook as it is stored.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct WebhookItem {
-    id: WebhookId,
-    url: WebhookUrl,
-    events: Vec<EventType>,
-    enabled: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    description: Option<String>,
-    created_at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    updated_at: Option<Timestamp>,
-    secret: StoredSecret,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous_secret: Option<StoredSecret>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous_secret_expires_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    disabled_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    disabled_reason: Option<String>,
-    /// How often it was written.
-    revision: u32,
-    v: u32,
-}
-
-impl WebhookItem {
-    /// The webhook with this revision.
-    fn of(webhook: &Webhook, revision: u32) -> WebhookItem {
-        let previous = webhook.secrets.previous.clone();
-        let (previous_secret, previous_secret_expires_at) = previous.unzip();
-        let Content {
-            url,
-            events,
-            description,
-        } = webhook.content.clone();
-        WebhookItem {
-            id: webhook.id.clone(),
-            url,
-            events,
-            enabled: webhook.enabled,
-            description,
-            created_at: webhook.created_at,
-            updated_at: webhook.updated_at,
-            secret: StoredSecret(webhook.secrets.current.clone()),
-            previous_secret: previous_secret.map(StoredSecret),
-            previous_secret_expires_at,
-            disabled_at: webhook.disabled_at,
-            disabled_reason: webhook.disabled_reason.clone(),
-            revision,
-            v: SCHEMA_VERSION,
-        }
-    }
-}
-
-impl From<WebhookItem> for Webhook {
-    fn from(item: WebhookItem) -> Webhook {
-        let previous = item.previous_secret.map(|secret| secret.0);
-        Webhook {
-            id: item.id,
-            content: Content {
-                url: item.url,
-                events: item.events,
-                description: item.description,
-            },
-            enabled: item.enabled,
-            created_at: item.created_at,
-            updated_at: item.updated_at,
-            secrets: Secrets {
-                current: item.secret.0,
-                previous: previous.zip(item.previous_secret_expires_at),
-            },
-            disabled_at: item.disabled_at,
-            disabled_reason: item.disabled_reason,
-            revision: item.revision,
-        }
-    }
+#[derive(Deserialize)]
+struct Count {
+    count: i64,
 }
 
 /// What came of a create.
@@ -241,16 +154,6 @@ impl Store {
             .limit(MAX_WEBHOOKS);
         let items: Vec<WebhookItem> = self.slice(slice).await?.items;
         Ok(items.into_iter().map(Webhook::from).collect())
-    }
-
-    /// Those that are told of events: one query.
-    ///
-    /// # Errors
-    /// Internal, when DynamoDB fails.
-    pub async fn enabled_webhooks(&self, org: &OrgId) -> Result<Vec<Webhook>, Error> {
-        let mut webhooks = self.webhooks(org).await?;
-        webhooks.retain(|webhook| webhook.enabled);
-        Ok(webhooks)
     }
 
     /// A webhook of this organization.
@@ -288,6 +191,26 @@ impl Store {
         webhook: &Webhook,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<WebhookCreated, Error> {
+        for _ in 0..TRIES {
+            let announced = self.announce_webhooks(org).await?;
+            let created = self.write_webhook(org, webhook, &announced, idempotent.clone());
+            if let Some(created) = created.await? {
+                // Again, for what was dispatched as the tally's mark was removed.
+                self.announce_to_runs(org).await?;
+                return Ok(created);
+            }
+        }
+        Err(Error::internal("the last webhook was deleted all the time"))
+    }
+
+    /// None if the organization had no webhooks meanwhile: then it is to be announced again.
+    async fn write_webhook(
+        &self,
+        org: &OrgId,
+        webhook: &Webhook,
+        announced: &Announced,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<Option<WebhookCreated>, Error> {
         let settings = &self.tables.settings;
         let count = Change::new()
             .add("count", 1)
@@ -296,18 +219,26 @@ impl Store {
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
         let mut transaction = Transaction::new()
             .put(Guard::Webhook, settings, &key, &item)?
-            .update(Guard::WebhookCount, settings, &count_key, count)?;
+            .update(Guard::WebhookCount, settings, &count_key, count)?
+            .update(
+                Guard::Tally,
+                &self.tables.work,
+                &Key::tally(org),
+                announced.still(),
+            )?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             let (kept, now) = (Kept::WithWebhooks, webhook.created_at);
             transaction = transaction.remember_in(kept, self, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
-            Committed::Yes => return Ok(WebhookCreated::New),
+            Committed::Yes => return Ok(Some(WebhookCreated::New)),
             Committed::No(refusals) => refusals,
         };
+        let is_full = refusals.iter().any(|of| of.guard == Guard::WebhookCount);
         match replay(request, refusals) {
-            Some(first) => first.map(WebhookCreated::Replayed),
+            Some(first) => first.map(WebhookCreated::Replayed).map(Some),
+            None if !is_full => Ok(None),
             None => Err(Error::Conflict(format!(
                 "your organization has {MAX_WEBHOOKS} webhooks, which is the most: delete one first"
             ))),
@@ -352,26 +283,29 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], or internal.
     pub async fn delete_webhook(&self, org: &OrgId, id: &WebhookId) -> Result<(), Error> {
-        let settings = &self.tables.settings;
-        let deleted = Transaction::new()
-            .delete(
-                Guard::Webhook,
-                settings,
-                &Key::webhook(org, id),
-                Change::new().when_present("pk"),
-            )?
-            .update(
-                Guard::WebhookCount,
-                settings,
-                &Key::webhook_count(org),
-                Change::new().add("count", -1),
-            )?
-            .commit(self)
-            .await?;
-        match deleted {
-            Committed::Yes => Ok(()),
-            Committed::No(_) => Err(Error::NotFound(Resource::Webhook)),
+        let (settings, count_key) = (&self.tables.settings, Key::webhook_count(org));
+        for _ in 0..TRIES {
+            let found: Option<Count> = self.get(settings, &count_key).await?;
+            let count = found.map_or(0, |found| found.count);
+            let one_less = Change::new().add("count", -1).when("count", count);
+            let there = Change::new().when_present("pk");
+            let mut transaction = Transaction::new()
+                .delete(Guard::Webhook, settings, &Key::webhook(org, id), there)?
+                .update(Guard::WebhookCount, settings, &count_key, one_less)?;
+            if count <= 1 {
+                let (work, tally) = (&self.tables.work, Key::tally(org));
+                let none = Change::new().no_webhooks();
+                transaction = transaction.update(Guard::Tally, work, &tally, none)?;
+            }
+            match transaction.commit(self).await? {
+                Committed::Yes => return Ok(()),
+                Committed::No(refusals) if refusals.iter().any(|of| of.guard == Guard::Webhook) => {
+                    return Err(Error::NotFound(Resource::Webhook));
+                }
+                Committed::No(_) => {}
+            }
         }
+        Err(Error::internal("the number of webhooks kept changing"))
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use awo_cloud::{Cloud, Environment};
 use awo_domain::webhook::EventType;
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::deliveries::{Delivery, Notice};
 use awo_store::lanes::{Begun, Wanted};
 use awo_tests::everything::everything_of;
+use awo_tests::faults::Faults;
 use awo_tests::rules;
 use awo_tests::world::World;
 
@@ -68,6 +70,40 @@ async fn changes_that_are_made_together_are_no_others_loss() {
     let (refused, taken) = tokio::join!(take(&other, "c"), take(&one, "d"));
     assert!(refused.unwrap().is_none(), "it is held");
     assert!(taken.unwrap().is_some(), "it was free: who asked was gone");
+}
+
+#[tokio::test]
+async fn several_who_want_a_lane_to_the_same_receiver_at_once_get_one_each_in_one_transaction() {
+    let world = World::new().await;
+    let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
+    let settings = world.settings.clone();
+    let environment = Environment::new(move |name| settings.get(name).cloned());
+    let faults = Faults::default();
+    let cloud = Cloud::new(environment, faults.client()).await;
+    let store = cloud.store().unwrap().grouping();
+    let webhook = new_webhook(&world, now);
+    let take = async |holder: &str| {
+        let wanted = wanted(holder, now);
+        let taken = store.take_lane((&org, &webhook), &[0, 1, 2, 3], &wanted);
+        taken.await.unwrap()
+    };
+    faults.disarm();
+    let taken = tokio::join!(take("a"), take("b"), take("c"), take("d"));
+    let (Some(a), Some(b), Some(c), Some(d)) = taken else {
+        panic!("{taken:?}");
+    };
+    assert_eq!((faults.seen().len(), faults.refused()), (1, 0));
+    // One gives its lane back as two others want one: the lane is for one of them.
+    faults.disarm();
+    let (_, e, f) = tokio::join!(store.leave_lane(c), take("e"), take("f"));
+    let held = [Some(a), Some(b), Some(d), e, f];
+    let held: Vec<_> = held
+        .into_iter()
+        .flatten()
+        .map(|lane| format!("{lane:?}"))
+        .collect();
+    let different: std::collections::BTreeSet<_> = held.iter().collect();
+    assert!(held.len() <= 4 && different.len() == held.len(), "{held:?}");
 }
 
 #[tokio::test]

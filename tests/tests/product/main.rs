@@ -48,6 +48,7 @@ mod shares;
 mod stopped_runners;
 mod stops;
 mod story;
+mod subscribers;
 mod template;
 mod templates;
 mod transactions;

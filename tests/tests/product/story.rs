@@ -85,9 +85,14 @@ fn finish(outcome: &Value) -> Value {
 
 impl<'a> Story<'a> {
     pub async fn new(world: &'a World) -> Story<'a> {
+        Story::of(world, world.org(1_000).await)
+    }
+
+    /// One of this organization.
+    pub fn of(world: &'a World, org: Org) -> Story<'a> {
         Story {
             world,
-            org: world.org(1_000).await,
+            org,
             nonce: String::new(),
             first_answers: [None, None],
             task: None,

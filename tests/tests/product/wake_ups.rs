@@ -10,7 +10,7 @@ const SLOTS: u32 = 3;
 
 /// An organization with so many slots, and so many work orders whose wake-ups have not come.
 async fn org(world: &World, slots: u32, orders: usize) -> Org {
-    let org = world.org(1_000).await;
+    let org = world.org_without_webhooks(1_000).await;
     let limits = world.store.set_limits(&org.id, Some(slots), None).await;
     limits.expect("limits");
     create(world, &org, orders).await;

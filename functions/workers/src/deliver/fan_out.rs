@@ -43,7 +43,9 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
     let Some((first, others)) = events.items.split_first() else {
         return Ok(());
     };
-    let webhooks = store.enabled_webhooks(org).await?;
+    let mut webhooks = store.webhooks(org).await?;
+    let has_none = webhooks.is_empty();
+    webhooks.retain(|webhook| webhook.enabled);
     let noted_at = Instant::now();
     let noted = fan_out_at_once(state, first, &webhooks).await;
     let (firsts, mut failed) = match noted {
@@ -65,6 +67,9 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
         .into_iter()
         .map(|first| make(state, first, (noted_at, began)));
     join_all(made).await;
+    if has_none {
+        store.note_no_webhooks(org).await?;
+    }
     failed.map_or(Ok(()), Err)
 }
 
