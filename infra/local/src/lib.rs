@@ -18,6 +18,7 @@ pub mod function;
 pub mod functions;
 pub mod gateway;
 pub mod invoke_later;
+pub mod locks;
 pub mod mapping;
 mod runner_environment;
 pub mod schedule;
