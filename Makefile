@@ -76,6 +76,7 @@ bench: programs ## Measure what a client waits for, what a delivery costs, and w
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
 	@'$(BIN_DIR)/measure-reads'
+	@'$(BIN_DIR)/measure-rivals'
 	@'$(TARGET_DIR)/release/measure-webhooks'
 
 include infra/deploy.mk

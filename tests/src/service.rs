@@ -68,6 +68,7 @@ impl TestService {
             workspace_root: workspaces,
             log_dir: logs,
             sweep_period: Duration::from_secs(60),
+            item_locks: Duration::ZERO,
             settings: all,
         };
         let service = Service::start(options).await.expect("the service starts");

@@ -19,6 +19,7 @@ use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
 use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
+use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_local::{REGION, function::Registry};
@@ -114,6 +115,15 @@ impl World {
 
     /// A new world, with these settings over its own.
     pub async fn with(own: &[(&'static str, String)]) -> World {
+        World::made(own, Locks::default()).await
+    }
+
+    /// A new world whose database locks the items of a transaction for so long, as the cloud's does.
+    pub async fn unkind(own: &[(&'static str, String)], hold: Duration) -> World {
+        World::made(own, Locks::held_for(hold)).await
+    }
+
+    async fn made(own: &[(&'static str, String)], locks: Locks) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
         let logs = tempfile::tempdir().expect("a temporary directory");
         let dynamodb = dynamodb::start(
@@ -122,6 +132,7 @@ impl World {
             Duration::from_secs(600),
             key.clone(),
             shutdown.clone(),
+            locks,
         )
         .expect("DynamoDB");
         let queues = Queues::new(shutdown.clone());
@@ -200,6 +211,16 @@ impl World {
             orgs: AtomicUsize::new(0),
             _logs: logs,
         }
+    }
+
+    /// The product's functions in a process of their own, over the client that may go wrong.
+    pub async fn process(&self) -> Functions {
+        let settings = self.settings.clone();
+        let environment = Environment::new(move |name| settings.get(name).cloned());
+        let mut cloud = Cloud::new(environment, self.faults.client()).await;
+        cloud.clock = self.cloud.clock.clone();
+        cloud.mint = self.cloud.mint.clone();
+        Functions::new(&cloud)
     }
 
     /// A new organization with a key and credits. Every other one has a webhook, which is

@@ -57,7 +57,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
             return Ok(answer);
         }
     }
-    Err(Error::internal("start: the work order kept changing"))
+    Err(Error::contended("start: the work order kept changing"))
 }
 
 /// A replay of the start that made the work order what it is now, or a conflict.

@@ -20,6 +20,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
+use crate::locks::Locks;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
 
@@ -39,7 +40,7 @@ pub enum Storage {
     File(PathBuf),
 }
 
-/// Serves the database until the shutdown, and removes expired items every `ttl_period`.
+/// Serves the database until the shutdown, with these locks between rivals, and removes expired items every `ttl_period`.
 ///
 /// # Errors
 /// When the database cannot be opened or the listener is not on loopback.
@@ -49,21 +50,26 @@ pub fn start(
     ttl_period: Duration,
     key: AccessKey,
     shutdown: Shutdown,
+    locks: Locks,
 ) -> io::Result<Server> {
     let database = open(storage)?;
     let in_memory = matches!(storage, Storage::Memory);
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let database = database.clone();
+        let (database, locks) = (database.clone(), locks.clone());
         async move {
-            if in_memory {
-                return dispatch(&database, &operation, &body);
-            }
-            tokio::task::spawn_blocking(move || dispatch(&database, &operation, &body))
-                .await
-                .unwrap_or_else(|error| {
-                    Err(Refusal::new(500, "InternalServerError", error.to_string()))
-                })
+            let (name, input) = (operation.clone(), body.clone());
+            let done = async move {
+                if in_memory {
+                    return dispatch(&database, &name, &input);
+                }
+                tokio::task::spawn_blocking(move || dispatch(&database, &name, &input))
+                    .await
+                    .unwrap_or_else(|error| {
+                        Err(Refusal::new(500, "InternalServerError", error.to_string()))
+                    })
+            };
+            locks.beside_others(&operation, &body, done).await
         }
     })
 }

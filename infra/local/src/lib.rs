@@ -19,6 +19,7 @@ pub mod functions;
 pub mod gateway;
 mod in_process;
 pub mod invoke_later;
+pub mod locks;
 pub mod mapping;
 mod runner_environment;
 pub mod schedule;

@@ -121,6 +121,7 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
         workspace_root,
         log_dir,
         sweep_period: SWEEP_PERIOD,
+        item_locks: Duration::ZERO,
         settings,
     })
 }

@@ -31,6 +31,7 @@ use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::GatewaySettings;
 use crate::in_process::http_client;
+use crate::locks::Locks;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
@@ -59,6 +60,9 @@ pub struct Options {
     pub log_dir: PathBuf,
     /// How often the sweep runs: a minute in the cloud.
     pub sweep_period: Duration,
+    /// For how long a transaction locks its items against others: no time, unless a test or a
+    /// measurement wants a database that is as unkind as the cloud's.
+    pub item_locks: Duration,
     /// Settings over those of the process.
     pub settings: BTreeMap<String, String>,
 }
@@ -246,6 +250,7 @@ impl StandIns {
             TTL_PERIOD,
             key.clone(),
             ending.stores.clone(),
+            Locks::held_for(options.item_locks),
         );
         let dynamodb = dynamodb.map_err(failed("the database"))?;
         let queues = queues::create(&ending.stores)?;

@@ -126,6 +126,17 @@ pub enum Error {
         /// A guess.
         retry_after_s: i64,
     },
+    /// Others change the same things of the organization at this moment, and this did not get its
+    /// turn in time. Nothing was written.
+    #[error(
+        "too many requests change the same at this moment, and nothing was done: try again in {retry_after_s} s"
+    )]
+    Contended {
+        /// A guess.
+        retry_after_s: i64,
+        /// For the log only.
+        cause: String,
+    },
     /// Our fault.
     #[error("something went wrong on our side; try again, and if it stays, tell us the request id")]
     Internal {
@@ -134,11 +145,23 @@ pub enum Error {
     },
 }
 
+/// When to try again what did not get its turn, in seconds.
+const CONTENDED_RETRY_S: i64 = 2;
+
 impl Error {
     /// Something that should not happen; `cause` is for the log.
     #[must_use]
     pub fn internal(cause: impl fmt::Display) -> Error {
         Error::Internal {
+            cause: cause.to_string(),
+        }
+    }
+
+    /// What was to be changed kept changing; `cause` is for the log.
+    #[must_use]
+    pub fn contended(cause: impl fmt::Display) -> Error {
+        Error::Contended {
+            retry_after_s: CONTENDED_RETRY_S,
             cause: cause.to_string(),
         }
     }

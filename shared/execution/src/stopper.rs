@@ -113,7 +113,7 @@ impl Stopper {
                 return Ok(Canceled { was: status });
             }
         }
-        Err(Error::internal("cancel: the run kept changing"))
+        Err(Error::contended("cancel: the run kept changing"))
     }
 
     /// Cancels a run with its work order, whose newest it must be: an older one is over.
@@ -137,7 +137,7 @@ impl Stopper {
                 return Ok(());
             }
         }
-        Err(Error::internal("cancel: the run kept changing"))
+        Err(Error::contended("cancel: the run kept changing"))
     }
 
     /// Kills the processes of a work order, and returns when they are known to be dead, or when
@@ -198,7 +198,7 @@ impl Stopper {
                 return Ok((found.order, Doomed::Dies(lease)));
             }
         }
-        Err(Error::internal("kill: the run kept changing"))
+        Err(Error::contended("kill: the run kept changing"))
     }
 
     pub(crate) async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<Found, Error> {

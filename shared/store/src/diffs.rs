@@ -100,7 +100,7 @@ impl Store {
                 Committed::No(_) => {}
             }
         }
-        Err(Error::internal("keep diff: the lease kept changing"))
+        Err(Error::contended("keep diff: the lease kept changing"))
     }
 
     /// The diff of a run, if it has one. Of another organization's run there is none.
@@ -126,7 +126,7 @@ impl Store {
                 }));
             }
         }
-        Err(Error::internal("a diff kept changing while it was read"))
+        Err(Error::contended("a diff kept changing while it was read"))
     }
 }
 

@@ -110,7 +110,7 @@ impl Store {
                 return Ok(Finished { answer, ended });
             }
         }
-        Err(Error::internal("finish: the run kept changing"))
+        Err(Error::contended("finish: the run kept changing"))
     }
 
     /// True if the run has ended, false if it waits; none if it has changed.

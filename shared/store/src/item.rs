@@ -77,6 +77,11 @@ impl Key {
         Key::new(org.as_str().to_owned(), "tally")
     }
 
+    /// Beside a tally.
+    pub fn turns(tally: &Key) -> Key {
+        Key::new(tally.pk.clone(), "turns")
+    }
+
     pub fn idempotency(org: &OrgId, hash: &str) -> Key {
         Key::new(format!("{org}#idem"), hash)
     }

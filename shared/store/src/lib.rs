@@ -19,6 +19,7 @@
 //! | work | `<org>#cascade` | work order id | stop that children are still to hear of |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants, whether there are webhooks |
+//! | work | `<org>` | `turns` | when the next turn at the tally is free, while there are rivals |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
 //! | work | `<org>#stream` | number | place for a live stream |
 //! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
@@ -106,5 +107,6 @@ mod moves;
 mod subscribers;
 mod table;
 mod transaction;
+mod turns;
 
 pub use table::{Store, Tables};

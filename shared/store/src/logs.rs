@@ -180,7 +180,7 @@ impl Store {
                 Committed::No(_) => {}
             }
         }
-        Err(Error::internal("keep log: the lease kept changing"))
+        Err(Error::contended("keep log: the lease kept changing"))
     }
 
     /// Logs of a run's iterations after one, oldest first. Of another organization's run there

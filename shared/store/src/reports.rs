@@ -186,7 +186,7 @@ impl Store {
                 });
             }
         }
-        Err(Error::internal("report: the run kept changing"))
+        Err(Error::contended("report: the run kept changing"))
     }
 
     /// Answers events that are kept already, as the first time: an iteration goes by what was

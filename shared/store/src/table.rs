@@ -17,6 +17,7 @@ use crate::errands::Errands;
 use crate::grouped::Grouped;
 use crate::item::{Item, Key};
 use crate::subscribers::Subscribers;
+use crate::turns::Turns;
 
 /// How often a write is tried again that met another transaction on the same item.
 pub(crate) const CONFLICT_RETRIES: u32 = 12;
@@ -43,6 +44,7 @@ pub struct Store {
     pub(crate) tables: Tables,
     pub(crate) errands: Errands,
     pub(crate) subscribers: Subscribers,
+    pub(crate) turns: Turns,
     pub(crate) grouped: Option<Arc<Grouped>>,
 }
 
@@ -63,6 +65,7 @@ impl Store {
             tables,
             errands,
             subscribers: Subscribers::default(),
+            turns: Turns::default(),
             grouped: None,
         }
     }
@@ -139,7 +142,7 @@ impl Store {
             }
             conflict_pause(attempt).await;
         }
-        Err(Error::internal(
+        Err(Error::contended(
             "UpdateItem: the item stayed in conflict with other transactions",
         ))
     }

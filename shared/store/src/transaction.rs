@@ -19,7 +19,8 @@ use crate::item::Key;
 use crate::lease::Lease;
 use crate::outbox::OutboxEvent;
 use crate::subscribers;
-use crate::table::{CONFLICT_RETRIES, Store, conflict_pause, failed, log};
+use crate::table::{Store, failed, log};
+use crate::turns::Wait;
 
 /// How often a transaction is tried that finds the organization with its first webhook, or without
 /// its last one.
@@ -234,7 +235,7 @@ impl Transaction {
                 _ => return Ok(committed),
             }
         }
-        Err(Error::internal(
+        Err(Error::contended(
             "the organization's first webhook came and went all the time",
         ))
     }
@@ -242,7 +243,7 @@ impl Transaction {
     /// With its events in the outbox or without, and conditional on that being right.
     fn with_events(mut self, store: &Store, has_webhooks: bool) -> Result<Transaction, Error> {
         let events = std::mem::take(&mut self.outbox);
-        if let (None, Some((nth, key, change))) = (self.has_webhooks, self.tally.take()) {
+        if let (None, Some((nth, key, change))) = (self.has_webhooks, self.tally.clone()) {
             let change = change.when_webhooks(has_webhooks);
             self.writes[nth].1 = update(&store.tables.work, &key, &change)?;
         }
@@ -261,13 +262,14 @@ impl Transaction {
     }
 
     async fn commit_writes(self, store: &Store) -> Result<Committed, Error> {
-        for attempt in 0..=CONFLICT_RETRIES {
+        let mut wait = Wait::new(self.tally.as_ref().map(|(_, key, _)| key.clone()));
+        wait.before(store).await?;
+        loop {
             if let Some(committed) = self.clone().try_to_commit(store).await? {
                 return Ok(committed);
             }
-            conflict_pause(attempt).await;
+            wait.after_conflict(store).await?;
         }
-        Err(stayed_in_conflict())
     }
 
     /// Commits; none if other transactions are in the way.
@@ -285,6 +287,7 @@ impl Transaction {
             Ok(done) => {
                 log("TransactWriteItems", began, done.consumed_capacity());
                 store.errands.note(self.errands);
+                store.turns.note_commit(began.elapsed());
                 return Ok(Some(Committed::Yes));
             }
             Err(error) => error,
@@ -311,7 +314,7 @@ impl Transaction {
 
 /// What is said when no try came through.
 pub(crate) fn stayed_in_conflict() -> Error {
-    Error::internal("TransactWriteItems: the items stayed in conflict with other transactions")
+    Error::contended("TransactWriteItems: the items stayed in conflict with other transactions")
 }
 
 /// A change of an item as a part of a transaction.

@@ -200,7 +200,9 @@ impl Store {
                 return Ok(created);
             }
         }
-        Err(Error::internal("the last webhook was deleted all the time"))
+        Err(Error::contended(
+            "the last webhook was deleted all the time",
+        ))
     }
 
     /// None if the organization had no webhooks meanwhile: then it is to be announced again.
@@ -305,7 +307,7 @@ impl Store {
                 Committed::No(_) => {}
             }
         }
-        Err(Error::internal("the number of webhooks kept changing"))
+        Err(Error::contended("the number of webhooks kept changing"))
     }
 }
 

@@ -13,6 +13,7 @@ mod broken_deliveries;
 mod budgets;
 mod cascades;
 mod children;
+mod contention;
 mod costs;
 mod crash_points;
 mod delivery;

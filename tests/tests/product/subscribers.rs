@@ -41,7 +41,7 @@ async fn go(story: &mut Story<'_>, steps: &[Step]) {
 }
 
 fn messages_of(calls: &[String]) -> usize {
-    let messages = calls.iter().filter(|call| call.ends_with("SendMessage"));
+    let messages = calls.iter().filter(|call| call.contains(".SendMessage"));
     messages.count()
 }
 

@@ -75,7 +75,7 @@ impl Failure {
             Failure::UnsupportedMediaType => "A body must be declared as `application/json`.",
             Failure::IdempotencyMismatch => "The `Idempotency-Key` was used with another body.",
             Failure::RateLimited => {
-                "Too many requests of this key, or too many of these at once; `Retry-After` says when to come again."
+                "Too many requests of this key, too many of these at once, or too many that change the same at this moment; `Retry-After` says when to come again."
             }
             Failure::InternalError => {
                 "Something went wrong on our side. The request id helps to find out what."

@@ -36,6 +36,7 @@ impl World {
             workspace_root: dir.path().to_owned(),
             log_dir: dir.path().to_owned(),
             sweep_period: Duration::from_secs(60),
+            item_locks: Duration::ZERO,
             settings: BTreeMap::new(),
         });
         let service = service.await.unwrap();

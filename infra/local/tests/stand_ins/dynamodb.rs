@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
+use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
@@ -17,7 +18,15 @@ const SWEEP: Duration = Duration::from_millis(20);
 
 async fn start(storage: &Storage) -> (Client, Client) {
     let (key, shutdown) = (AccessKey::random(), Shutdown::new());
-    let server = dynamodb::start(loopback().await, storage, SWEEP, key.clone(), shutdown).unwrap();
+    let server = dynamodb::start(
+        loopback().await,
+        storage,
+        SWEEP,
+        key.clone(),
+        shutdown,
+        Locks::default(),
+    )
+    .unwrap();
     let url = server.url();
     (
         dynamodb_client(&url, key.id()),
