@@ -52,8 +52,6 @@ struct Plan {
     calls: u32,
     fault: Option<(u32, Fault)>,
     seen: Vec<String>,
-    under_way: u32,
-    rounds: u32,
 }
 
 /// The plan of what goes wrong, shared with the client that carries it out.
@@ -86,13 +84,6 @@ impl Faults {
         self.lock().seen.clone()
     }
 
-    /// How many round trips the calls since the plan was made came to: those that were made while
-    /// another was under way count as one with it.
-    #[must_use]
-    pub fn rounds(&self) -> u32 {
-        self.lock().rounds
-    }
-
     /// Runs a handler until it ends or crashes; none if it crashed.
     pub async fn until_crash<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
@@ -118,8 +109,6 @@ impl Faults {
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
         let mut plan = self.lock();
         plan.calls += 1;
-        plan.rounds += u32::from(plan.under_way == 0);
-        plan.under_way += 1;
         let target = request
             .headers()
             .get("x-amz-target")
@@ -163,20 +152,14 @@ struct FaultyConnector {
 impl HttpConnector for FaultyConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let this = self.clone();
-        HttpConnectorFuture::new(async move { this.go(request).await })
+        HttpConnectorFuture::new(async move {
+            let fault = this.faults.next(&request);
+            this.come(request, fault).await
+        })
     }
 }
 
 impl FaultyConnector {
-    async fn go(self, request: HttpRequest) -> Result<HttpResponse, ConnectorError> {
-        let fault = self.faults.next(&request);
-        let faults = self.faults.clone();
-        let answer = self.come(request, fault).await;
-        let mut plan = faults.lock();
-        plan.under_way = plan.under_way.saturating_sub(1);
-        answer
-    }
-
     /// How the call goes, with its fault if it has one.
     async fn come(
         self,

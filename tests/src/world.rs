@@ -18,6 +18,7 @@ use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_local::{REGION, function::Registry};
 use awo_store::Store;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -140,17 +141,13 @@ impl World {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
         settings.extend(own);
-        let known = settings.clone();
-        let environment = Environment::new(move |name| known.get(name).cloned());
         let faults = Faults::default();
-        let cloud = Cloud::new(environment.clone(), awo_cloud::http_client()).await;
-        let mut faulty = Cloud::new(environment, faults.client()).await;
-        faulty.clock = cloud.clock.clone();
-        faulty.mint = cloud.mint.clone();
+        let cloud = Cloud::new(environment(&settings), awo_cloud::http_client());
+        let faulty = beside(&cloud, &settings, faults.client());
         let store = cloud.store().expect("settings");
         store.create_missing_tables().await.expect("tables");
         World {
-            faulty: Functions::new(&faulty),
+            faulty,
             sound: Functions::new(&cloud),
             store,
             compute: cloud.compute().expect("settings"),
@@ -163,6 +160,12 @@ impl World {
             shutdown,
             _logs: logs,
         }
+    }
+
+    /// The functions over a client that the test brings.
+    #[must_use]
+    pub fn functions(&self, client: SharedHttpClient) -> Functions {
+        beside(&self.cloud, &self.settings, client)
     }
 
     /// A new organization with a key and credits.
@@ -333,6 +336,23 @@ impl Drop for World {
     fn drop(&mut self) {
         self.shutdown.begin();
     }
+}
+
+fn environment(settings: &BTreeMap<String, String>) -> Environment {
+    let settings = settings.clone();
+    Environment::new(move |name| settings.get(name).cloned())
+}
+
+/// Functions over another client, with the time and the ids of this cloud.
+fn beside(
+    cloud: &Cloud,
+    settings: &BTreeMap<String, String>,
+    client: SharedHttpClient,
+) -> Functions {
+    let mut other = Cloud::new(environment(settings), client);
+    other.clock = cloud.clock.clone();
+    other.mint = cloud.mint.clone();
+    Functions::new(&other)
 }
 
 fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {

@@ -135,7 +135,7 @@ impl Service {
         let registry = Registry::new();
         let stand_ins = StandIns::start(&options, &base_url, &registry, &ending).await?;
         let settings = settings(&options, &stand_ins);
-        let cloud = Cloud::new(environment(&settings), http_client()).await;
+        let cloud = Cloud::new(environment(&settings), http_client());
         let store = cloud.store()?;
         store
             .create_missing_tables()
