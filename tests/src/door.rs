@@ -11,13 +11,13 @@ use awo_local::shutdown::Shutdown;
 use tokio::net::TcpListener;
 
 use crate::client::Client;
-use crate::faults::Faults;
+use crate::recorder::{Costs, Recorder};
 use crate::service::TestService;
 
 /// The gateway.
 pub struct CountedDoor {
     server: Server,
-    calls: Faults,
+    recorder: Recorder,
     shutdown: Shutdown,
 }
 
@@ -29,12 +29,12 @@ impl CountedDoor {
 
     /// A second gateway to this service, with other settings.
     pub async fn with(service: &TestService, more: &[(&str, &str)]) -> CountedDoor {
-        let (mut settings, calls) = (service.service.settings.clone(), Faults::default());
+        let (mut settings, recorder) = (service.service.settings.clone(), Recorder::default());
         for (name, value) in more {
             settings.insert((*name).to_owned(), (*value).to_owned());
         }
         let environment = Environment::new(move |name| settings.get(name).cloned());
-        let mut cloud = Cloud::new(environment, calls.client(service.service.http.clone())).await;
+        let mut cloud = Cloud::new(environment, recorder.client(service.service.http.clone()));
         cloud.clock = service.service.cloud.clock.clone();
         let (registry, shutdown) = (Registry::new(), Shutdown::new());
         register(&registry, &cloud).expect("settings");
@@ -47,7 +47,7 @@ impl CountedDoor {
         );
         CountedDoor {
             server: server.expect("a gateway"),
-            calls,
+            recorder,
             shutdown,
         }
     }
@@ -58,20 +58,22 @@ impl CountedDoor {
         client.at(&self.server.url())
     }
 
-    /// How many round trips the calls to AWS came to since they were last asked for.
-    #[must_use]
-    pub fn rounds(&self) -> u32 {
-        self.calls.rounds()
+    /// What was asked of AWS since this was last asked.
+    #[expect(
+        clippy::must_use_candidate,
+        reason = "asking is also how counting begins"
+    )]
+    pub fn costs(&self) -> Costs {
+        self.recorder.take()
     }
 
-    /// The names of the calls to AWS since this was last asked, sorted: some are made at once.
+    /// The names of the calls to AWS since this was last asked, sorted.
     #[expect(
         clippy::must_use_candidate,
         reason = "asking is also how counting begins"
     )]
     pub fn calls(&self) -> Vec<String> {
-        let mut calls = self.calls.seen();
-        self.calls.disarm();
+        let mut calls = self.costs().rounds.concat();
         calls.sort_unstable();
         calls
     }

@@ -53,8 +53,6 @@ struct Plan {
     fault: Option<(u32, Fault)>,
     seen: Vec<String>,
     refused: u32,
-    under_way: u32,
-    rounds: u32,
 }
 
 /// The plan of what goes wrong, shared with the client that carries it out.
@@ -93,13 +91,6 @@ impl Faults {
         self.lock().refused
     }
 
-    /// How many round trips the calls since the plan was made came to: those that were made while
-    /// another was under way count as one with it.
-    #[must_use]
-    pub fn rounds(&self) -> u32 {
-        self.lock().rounds
-    }
-
     /// Runs a handler until it ends or crashes; none if it crashed.
     pub async fn until_crash<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
@@ -124,8 +115,6 @@ impl Faults {
     fn next(&self, request: &HttpRequest) -> Option<Fault> {
         let mut plan = self.lock();
         plan.calls += 1;
-        plan.rounds += u32::from(plan.under_way == 0);
-        plan.under_way += 1;
         let target = request
             .headers()
             .get("x-amz-target")
@@ -178,10 +167,9 @@ impl FaultyConnector {
         let fault = self.faults.next(&request);
         let faults = self.faults.clone();
         let answer = self.come(request, fault).await;
-        let mut plan = faults.lock();
         let is_refused = |answer: &HttpResponse| answer.status().is_client_error();
-        plan.refused += u32::from(answer.as_ref().is_ok_and(is_refused));
-        plan.under_way = plan.under_way.saturating_sub(1);
+        let refused = answer.as_ref().is_ok_and(is_refused);
+        faults.lock().refused += u32::from(refused);
         answer
     }
 

@@ -22,6 +22,7 @@ pub mod measure;
 pub mod privileges;
 pub mod processes;
 pub mod receiver;
+pub mod recorder;
 pub mod repository;
 pub mod rules;
 pub mod seed;

@@ -85,7 +85,7 @@ impl Local {
         let told = std::fs::read(self.data.join("endpoints.json")).expect("a file");
         let told: Value = serde_json::from_slice(&told).expect("JSON");
         let environment = Environment::new(move |name| told[name].as_str().map(str::to_owned));
-        Cloud::new(environment, awo_cloud::http_client()).await
+        Cloud::new(environment, awo_cloud::http_client())
     }
 }
 

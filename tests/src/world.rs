@@ -25,6 +25,7 @@ use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url
 use awo_local::{REGION, function::Registry};
 use awo_store::Store;
 use awo_store::webhooks::{Content, Webhook};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -41,6 +42,8 @@ pub struct World {
     pub cloud: Cloud,
     /// The store, without faults.
     pub store: Store,
+    /// The SDK's way to the stand-ins, without a socket.
+    pub http: SharedHttpClient,
     /// What goes wrong.
     pub faults: Faults,
     /// Functions that may go wrong.
@@ -186,24 +189,21 @@ impl World {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));
         settings.extend(own);
-        let known = settings.clone();
-        let environment = Environment::new(move |name| known.get(name).cloned());
         let faults = Faults::default();
         let http = awo_local::http_client([&dynamodb, &sqs, &ecs_server, &secrets]);
-        let cloud = Cloud::new(environment.clone(), http.clone()).await;
-        let mut faulty = Cloud::new(environment, faults.client(http)).await;
-        faulty.clock = cloud.clock.clone();
-        faulty.mint = cloud.mint.clone();
+        let cloud = Cloud::new(environment(&settings), http.clone());
+        let faulty = beside(&cloud, &settings, faults.client(http.clone()));
         let store = cloud.store().expect("settings");
         store.create_missing_tables().await.expect("tables");
         World {
-            faulty: Functions::new(&faulty),
+            faulty,
             sound: Functions::new(&cloud),
             store,
             compute: cloud.compute().expect("settings"),
             settings,
             tables: crate::rules::client(&cloud),
             cloud,
+            http,
             faults,
             queues,
             ecs,
@@ -213,14 +213,16 @@ impl World {
         }
     }
 
+    /// The functions over a client that the test brings, which may wrap [`World::http`].
+    #[must_use]
+    pub fn functions(&self, client: SharedHttpClient) -> Functions {
+        beside(&self.cloud, &self.settings, client)
+    }
+
     /// The product's functions in a process of their own, over the client that may go wrong.
-    pub async fn process(&self) -> Functions {
-        let settings = self.settings.clone();
-        let environment = Environment::new(move |name| settings.get(name).cloned());
-        let mut cloud = Cloud::new(environment, self.faults.client()).await;
-        cloud.clock = self.cloud.clock.clone();
-        cloud.mint = self.cloud.mint.clone();
-        Functions::new(&cloud)
+    #[must_use]
+    pub fn process(&self) -> Functions {
+        self.functions(self.faults.client(self.http.clone()))
     }
 
     /// A new organization with a key and credits. Every other one has a webhook, which is
@@ -433,6 +435,23 @@ impl Drop for World {
     fn drop(&mut self) {
         self.shutdown.begin();
     }
+}
+
+fn environment(settings: &BTreeMap<String, String>) -> Environment {
+    let settings = settings.clone();
+    Environment::new(move |name| settings.get(name).cloned())
+}
+
+/// Functions over another client, with the time and the ids of this cloud.
+fn beside(
+    cloud: &Cloud,
+    settings: &BTreeMap<String, String>,
+    client: SharedHttpClient,
+) -> Functions {
+    let mut other = Cloud::new(environment(settings), client);
+    other.clock = cloud.clock.clone();
+    other.mint = cloud.mint.clone();
+    Functions::new(&other)
 }
 
 fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {

@@ -62,7 +62,7 @@ where
     Fut: Future<Output = Result<R, lambda_runtime::Error>> + Send + 'static,
 {
     awo_cloud::telemetry::start();
-    let cloud = Cloud::from_process().await;
+    let cloud = Cloud::from_process();
     let worker = worker(&cloud, make, handle)?;
     lambda_runtime::run(lambda_runtime::service_fn(worker)).await
 }

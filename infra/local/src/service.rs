@@ -145,7 +145,7 @@ impl Service {
         let stand_ins = StandIns::start(&options, &base_url, &registry, &ending).await?;
         let settings = settings(&options, &stand_ins);
         let http = http_client(&stand_ins.servers);
-        let cloud = Cloud::new(environment(&settings), http.clone()).await;
+        let cloud = Cloud::new(environment(&settings), http.clone());
         let store = cloud.store()?;
         store
             .create_missing_tables()

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use awo_store::errands::Errands;
 use awo_store::{Store, Tables};
-use aws_config::retry::RetryConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
-use aws_sdk_dynamodb::config::Credentials;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
+use aws_sdk_dynamodb::config::{
+    AppName, BehaviorVersion, Credentials, Region, SharedCredentialsProvider,
+};
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_types::SdkConfig;
 
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
@@ -46,18 +48,24 @@ pub struct Cloud {
 
 impl Cloud {
     /// From the process's environment, over the network.
-    pub async fn from_process() -> Cloud {
-        Cloud::new(Environment::of_process(), http_client()).await
+    #[must_use]
+    pub fn from_process() -> Cloud {
+        Cloud::new(Environment::of_process(), http_client())
     }
 
     /// From any environment and over any HTTP client: tests put one in between that fails.
-    pub async fn new(environment: Environment, http: SharedHttpClient) -> Cloud {
+    ///
+    /// Region and credentials are the environment's, where Lambda puts them. The SDK's own search
+    /// for them would be a tenth of each function's program and a part of its start, for nothing.
+    #[must_use]
+    pub fn new(environment: Environment, http: SharedHttpClient) -> Cloud {
         let timeouts = TimeoutConfig::builder()
             .connect_timeout(CONNECT)
             .operation_attempt_timeout(TRY)
             .operation_timeout(CALL)
             .build();
-        let mut loader = aws_config::defaults(BehaviorVersion::latest())
+        let mut sdk = SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
             .http_client(http)
             .retry_config(
                 RetryConfig::standard()
@@ -65,19 +73,29 @@ impl Cloud {
                     .with_initial_backoff(CALL_PAUSE),
             )
             .timeout_config(timeouts);
-        if let Some(region) = environment.get("AWS_REGION") {
-            loader = loader.region(Region::new(region));
-        }
-        if let Some(credentials) = credentials(&environment) {
-            loader = loader.credentials_provider(credentials);
-        }
-        let sdk = loader.load().await;
+        sdk.set_region(environment.get("AWS_REGION").map(Region::new));
+        sdk.set_credentials_provider(credentials(&environment).map(SharedCredentialsProvider::new));
         Cloud {
             environment,
             clock: Clock::default(),
             mint: Mint::default(),
             errands: Errands::default(),
-            sdk,
+            sdk: sdk.build(),
+        }
+    }
+
+    /// The same with the region and the credentials of this configuration, where the environment
+    /// has none: an operator's machine has them in profiles.
+    #[must_use]
+    pub fn or_of(self, found: &SdkConfig) -> Cloud {
+        let region = self.sdk.region().or(found.region()).cloned();
+        let own = self.sdk.credentials_provider();
+        let credentials = own.or_else(|| found.credentials_provider());
+        let mut sdk = self.sdk.to_builder();
+        sdk.set_region(region).set_credentials_provider(credentials);
+        Cloud {
+            sdk: sdk.build(),
+            ..self
         }
     }
 
@@ -197,7 +215,7 @@ impl Cloud {
     }
 }
 
-/// Credentials of the environment, as Lambda sets them; elsewhere the SDK looks for its own.
+/// Credentials of the environment, as Lambda sets them.
 fn credentials(environment: &Environment) -> Option<Credentials> {
     let id = environment.get("AWS_ACCESS_KEY_ID")?;
     let secret = environment.get("AWS_SECRET_ACCESS_KEY")?;

@@ -4,8 +4,9 @@
 //! (`template.yaml`, metric filters), so a nested one would be counted by nobody.
 
 use tracing::Subscriber;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// What says how much is logged.
@@ -13,22 +14,25 @@ pub const LEVELS: &str = "AWO_LOG";
 
 /// Starts logging. Starting it twice does nothing.
 pub fn start() {
-    let filter = EnvFilter::try_from_env(LEVELS).unwrap_or_else(|_| EnvFilter::new("info"));
-    drop(lines(std::io::stderr, filter).try_init());
+    let levels = std::env::var(LEVELS).ok();
+    let levels = levels.and_then(|levels| levels.parse().ok());
+    let levels = levels.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    drop(lines(std::io::stderr, levels).try_init());
 }
 
-fn lines<W>(writer: W, filter: EnvFilter) -> impl Subscriber + Send + Sync
+/// Levels by target, and not by the crate's richer filter: that one has a reader of regular expressions
+/// in it, which every function would load when it starts.
+fn lines<W>(writer: W, levels: Targets) -> impl Subscriber + Send + Sync
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    tracing_subscriber::fmt()
+    let lines = fmt::layer()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .finish()
+        .with_writer(writer);
+    tracing_subscriber::registry().with(levels).with(lines)
 }
 
 #[cfg(test)]
@@ -58,7 +62,7 @@ mod tests {
     fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_look_for_them() {
         let kept = Kept::default();
         let writer = kept.clone();
-        let lines = lines(move || writer.clone(), EnvFilter::new("info"));
+        let lines = lines(move || writer.clone(), "info".parse().unwrap());
         tracing::subscriber::with_default(lines, || {
             let none: Option<&str> = None;
             tracing::error!(failed = 3, code = ?Some(1), none, "it \"broke\"");

@@ -51,13 +51,16 @@ impl<B> Service<Request> for HttpFunction<B> {
 
 /// Runs a function on Lambda until Lambda ends it.
 ///
+/// Not generic, so that what a function stands on is compiled here, once, and not for each of the
+/// programs.
+///
 /// # Errors
 /// When a setting is missing, or the runtime fails.
 pub async fn serve(
-    make: impl FnOnce(&Cloud) -> Result<HttpFunction, SetupError>,
+    make: fn(&Cloud) -> Result<HttpFunction, SetupError>,
 ) -> Result<(), lambda_http::Error> {
     awo_cloud::telemetry::start();
-    let cloud = Cloud::from_process().await;
+    let cloud = Cloud::from_process();
     lambda_http::run(make(&cloud)?).await
 }
 
@@ -66,10 +69,10 @@ pub async fn serve(
 /// # Errors
 /// When a setting is missing, or the runtime fails.
 pub async fn serve_streaming(
-    make: impl FnOnce(&Cloud) -> Result<StreamingFunction, SetupError>,
+    make: fn(&Cloud) -> Result<StreamingFunction, SetupError>,
 ) -> Result<(), lambda_http::Error> {
     awo_cloud::telemetry::start();
-    let cloud = Cloud::from_process().await;
+    let cloud = Cloud::from_process();
     lambda_http::run_with_streaming_response(make(&cloud)?).await
 }
 

@@ -55,7 +55,7 @@ async fn main() {
         for path in &paths {
             let mut samples = Vec::new();
             for _ in 0..READS {
-                door.calls();
+                door.costs();
                 let began = Instant::now();
                 let answer = client.get(path).await;
                 samples.push(began.elapsed().as_secs_f64() * 1e3);
@@ -64,7 +64,8 @@ async fn main() {
             let shown = path
                 .replace(waiting.id.as_str(), "wo_…")
                 .replace(waiting.run_id.as_str(), "run_…");
-            print(&shown, &format!("{} round trips", door.rounds()), samples);
+            let rounds = door.costs().rounds.len();
+            print(&shown, &format!("{rounds} round trips"), samples);
         }
     }
 }

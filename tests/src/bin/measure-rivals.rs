@@ -40,7 +40,7 @@ async fn measure(lock_ms: u64, clients: usize) {
     });
     let mut processes = Vec::new();
     for _ in 0..clients {
-        processes.push(world.process().await);
+        processes.push(world.process());
     }
     world.faults.disarm();
     let (refused, other) = (AtomicU32::new(0), AtomicU32::new(0));

@@ -18,7 +18,7 @@ const PROCESSES: usize = 8;
 async fn create_at_once(world: &World, org: &Org) -> Vec<Reply> {
     let mut processes: Vec<Functions> = Vec::new();
     for _ in 0..PROCESSES {
-        processes.push(world.process().await);
+        processes.push(world.process());
     }
     let body = json!({
         "taskPrompt": "mend it",

@@ -79,7 +79,7 @@ async fn several_who_want_a_lane_to_the_same_receiver_at_once_get_one_each_in_on
     let settings = world.settings.clone();
     let environment = Environment::new(move |name| settings.get(name).cloned());
     let faults = Faults::default();
-    let cloud = Cloud::new(environment, faults.client()).await;
+    let cloud = Cloud::new(environment, faults.client(world.http.clone()));
     let store = cloud.store().unwrap().grouping();
     let webhook = new_webhook(&world, now);
     let take = async |holder: &str| {

@@ -197,7 +197,8 @@ impl<'a> Story<'a> {
         }
     }
 
-    async fn says(&self, functions: &Functions, what: &str, body: &Value) -> bool {
+    /// The runner says something; true if it is answered well.
+    pub async fn says(&self, functions: &Functions, what: &str, body: &Value) -> bool {
         let run = self.run_id().await;
         let reply = functions.control(&self.org.id, run.as_str(), what, TOKEN, body);
         reply.await.status == 200

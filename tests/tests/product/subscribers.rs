@@ -166,7 +166,7 @@ async fn faulty_store(world: &World) -> (Faults, Store) {
     let settings = world.settings.clone();
     let environment = Environment::new(move |name| settings.get(name).cloned());
     let faults = Faults::default();
-    let cloud = Cloud::new(environment, faults.client()).await;
+    let cloud = Cloud::new(environment, faults.client(world.http.clone()));
     (faults, cloud.store().expect("settings"))
 }
 

@@ -73,7 +73,7 @@ async fn read(program: &Program, set: &Names) -> Names {
         let is_set = given.contains(name) || name == "AWS_REGION";
         is_set.then(|| sample(name)).flatten()
     });
-    let cloud = Cloud::new(environment, http_client()).await;
+    let cloud = Cloud::new(environment, http_client());
     let registered = program.register(&Registry::new(), &cloud);
     registered.unwrap_or_else(|why| panic!("{}: {why}", program.name));
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();

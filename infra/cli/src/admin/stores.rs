@@ -9,6 +9,7 @@ use awo_cloud::{Cloud, Environment, SetupError, http_client};
 use awo_domain::{Error, OrgId};
 use awo_store::Store;
 use awo_store::organizations::Organization;
+use aws_config::BehaviorVersion;
 use reqwest::Url;
 
 use crate::address::{data_dir, start_advice};
@@ -43,7 +44,14 @@ impl Stores {
         } else {
             environment.clone()
         };
-        let cloud = Cloud::new(environment, http_client()).await;
+        let cloud = Cloud::new(environment, http_client());
+        let cloud = if local {
+            cloud
+        } else {
+            // As the AWS CLI finds them: of the environment, of a profile, of the machine.
+            let sdk = aws_config::defaults(BehaviorVersion::latest());
+            cloud.or_of(&sdk.http_client(http_client()).load().await)
+        };
         let store = cloud.store().map_err(unset)?;
         Ok(Stores { cloud, store })
     }

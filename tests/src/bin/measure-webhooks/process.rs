@@ -60,7 +60,7 @@ impl Process {
 /// The process itself, until its input ends.
 pub async fn answer_batches() {
     telemetry::start();
-    let cloud = Cloud::from_process().await.of_function("deliver-webhooks");
+    let cloud = Cloud::from_process().of_function("deliver-webhooks");
     let function = worker(&cloud, deliver::state, deliver::handle);
     let function = event_function(function.expect("settings"));
     let mut batches = BufReader::new(tokio::io::stdin()).lines();

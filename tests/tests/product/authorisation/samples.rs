@@ -227,6 +227,18 @@ impl Sample {
         self.route.path.contains('{')
     }
 
+    /// What is called, without ids.
+    pub fn title(&self) -> String {
+        let Route { method, path, .. } = self.route;
+        let with = self.headers.iter().map(|(name, _)| format!(" + {name}"));
+        let query = if self.query.is_empty() { "" } else { "?" };
+        format!(
+            "{method} {path}{query}{}{}",
+            self.query,
+            with.collect::<String>()
+        )
+    }
+
     /// True if a good call changes nothing.
     pub fn only_reads(&self) -> bool {
         self.route.method == "GET"

@@ -131,7 +131,7 @@ async fn wherever_the_making_of_a_task_definition_goes_wrong_asking_again_goes_o
     let settings = service.service.settings.clone();
     let environment = Environment::new(move |name| settings.get(name).cloned());
     let faults = Faults::default();
-    let faulty = Cloud::new(environment, faults.client(service.service.http.clone())).await;
+    let faulty = Cloud::new(environment, faults.client(service.service.http.clone()));
     let sound = &service.service.cloud;
     let (compute, store) = (sound.compute().unwrap(), sound.store().unwrap());
     let points = service.dir.path().join("logs/files/access-points");

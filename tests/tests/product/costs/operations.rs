@@ -1,0 +1,72 @@
+//! Each operation of the API, as its samples call it, in an organization that has one of everything
+//! and in which nothing has changed yet.
+
+use awo_http::routes::Access;
+use awo_tests::door::CountedDoor;
+use awo_tests::service::TestService;
+
+use super::{Row, table};
+use crate::authorisation::samples::{self, Sample, Things};
+use crate::http_api::quiet_service;
+
+/// Windows of the rate limit.
+const WINDOW_MS: i64 = 60_000;
+
+pub async fn write(text: &mut String) {
+    let says = "One call of each, by a caller whose key was used in this minute.";
+    table(text, "Operations", says, &measured().await);
+}
+
+async fn measured() -> Vec<Row> {
+    let mut service = quiet_service().await;
+    let door = CountedDoor::of(&service).await;
+    let called = |sample: &Sample| {
+        let waits = sample.is_live() || sample.route.function == "run-verification";
+        sample.route.access != Access::Runner && !waits
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    let mut untouched = None;
+    for sample in samples::all().into_iter().filter(called) {
+        let title = sample.title();
+        let costs = loop {
+            let things = match untouched.take() {
+                Some(things) => things,
+                None => in_new_organization(&mut service).await,
+            };
+            let window = begun_window(&service, &door).await;
+            let client = door.for_client(&service.client);
+            let answer = sample.send(&client, &things).await;
+            let costs = door.costs();
+            assert!(answer.status < 400, "{title}: {}", answer.text);
+            untouched = sample.only_reads().then_some(things);
+            if window_of(&service) == window {
+                break costs;
+            }
+        };
+        let rounds = costs.rounds.len();
+        assert!(!sample.only_reads() || rounds <= 2, "{title}: {costs}");
+        let is_another = rows.last().is_some_and(|(last, _)| *last == title);
+        let with = if is_another { " with a body" } else { "" };
+        rows.push((format!("{title}{with}"), costs));
+    }
+    rows
+}
+
+async fn in_new_organization(service: &mut TestService) -> Things {
+    (service.org, service.client) = service.another_org(1_000_000).await;
+    Things::of(service).await
+}
+
+/// The window of the rate limit that this is: what is measured is measured again if it ends
+/// meanwhile.
+pub fn window_of(service: &TestService) -> i64 {
+    service.service.cloud.clock.now().epoch_ms() / WINDOW_MS
+}
+
+/// The window, in which the key was used from now on; nothing is recorded of that.
+pub async fn begun_window(service: &TestService, door: &CountedDoor) -> i64 {
+    let window = window_of(service);
+    service.client.get("/v1/credits").await;
+    door.costs();
+    window
+}
