@@ -62,6 +62,7 @@ openapi: programs ## Write docs/openapi.json and its examples anew, from the cod
 
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
+	tests/shared-builds.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p awo-tests --test programs --locked -- -D warnings
 	'$(CARGO_DENY)' --locked check bans licenses sources

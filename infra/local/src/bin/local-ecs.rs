@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -68,7 +69,8 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Failure> {
-    let mut input = BufReader::new(tokio::io::stdin());
+    let input = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let mut input = BufReader::new(tokio::fs::File::from_std(input.into()));
     let mut first = String::new();
     input.read_line(&mut first).await?;
     let settings: Settings = serde_json::from_str(&first)?;

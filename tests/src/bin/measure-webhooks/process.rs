@@ -1,6 +1,7 @@
 //! A process of the deliverer: it gets a batch of messages as a line, and answers with a line.
 
 use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Stdio;
 
 use awo_cloud::Cloud;
@@ -63,8 +64,13 @@ pub async fn answer_batches() {
     let cloud = Cloud::from_process().of_function("deliver-webhooks");
     let function = worker(&cloud, deliver::state, deliver::handle);
     let function = event_function(function.expect("settings"));
-    let mut batches = BufReader::new(tokio::io::stdin()).lines();
-    let mut output = tokio::io::stdout();
+    let file = |end: BorrowedFd<'_>| {
+        let end = end.try_clone_to_owned().expect("a descriptor");
+        tokio::fs::File::from_std(end.into())
+    };
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    let mut batches = BufReader::new(file(input.as_fd())).lines();
+    let mut output = file(output.as_fd());
     while let Some(batch) = batches.next_line().await.expect("batches") {
         let batch = serde_json::from_str(&batch).expect("JSON");
         let answer = function(batch, lambda_runtime::Context::default()).await;
