@@ -10,10 +10,9 @@ use serde_json::Value;
 
 use crate::deployment_rules;
 use crate::family_rules::is_suspended;
-use crate::subscriber_rules;
 
 /// The partitions of an organization, without those of single runs.
-const PARTITIONS: [(&str, &[&str]); 2] = [
+const PARTITIONS: [(&str, &[&str]); 4] = [
     (
         "AWO_WORK_TABLE",
         &[
@@ -25,6 +24,8 @@ const PARTITIONS: [(&str, &[&str]); 2] = [
         "AWO_LEDGER_TABLE",
         &["", "#entry", "#hold", "#settled", "#refunded"],
     ),
+    ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks"]),
+    ("AWO_DELIVERIES_TABLE", &["#outbox"]),
 ];
 
 /// A client of its own, past all faults.
@@ -99,8 +100,7 @@ impl Dump {
         for order in orders {
             items.extend(query(client, &work, org, &format!("#{order}#child")).await);
         }
-        let mut beside = Box::pin(deployment_rules::broken(client, cloud, org)).await;
-        beside.extend(Box::pin(subscriber_rules::broken(client, cloud, org)).await);
+        let beside = Box::pin(deployment_rules::broken(client, cloud, org)).await;
         Dump { items, beside }
     }
 
@@ -160,6 +160,7 @@ impl Dump {
         self.check_tally(max_concurrent, &mut broken);
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);
+        self.check_subscribers(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);
             self.check_audit(run, &mut broken);
