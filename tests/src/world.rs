@@ -1,9 +1,11 @@
 //! A world in which a test moves every piece by hand: the stand-ins without mappings, rules or
 //! schedules, and the product's functions twice, once over a client that may go wrong.
 
+mod cluster;
+mod stage;
+mod webhooks;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -11,20 +13,15 @@ use awo_cloud::compute::Compute;
 use awo_cloud::{Cloud, Environment};
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
-use awo_domain::webhook::EventType;
-use awo_domain::webhook::address::Reach;
-use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::{OrgId, TransactionId, WebhookId};
+use awo_domain::{OrgId, TransactionId};
+use awo_local::REGION;
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
-use awo_local::ecs::{self, Ecs, EcsSettings, TaskDefinition};
-use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
+use awo_local::ecs::{self, Ecs};
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
-use awo_local::{REGION, function::Registry};
 use awo_store::Store;
-use awo_store::webhooks::{Content, Webhook};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -32,6 +29,8 @@ use tokio::net::TcpListener;
 use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::rules::Dump;
+
+pub use stage::Stage;
 
 const QUEUE: &str = "runs";
 const ERRANDS: &str = "deliveries";
@@ -60,34 +59,6 @@ pub struct World {
     shutdown: Shutdown,
     orgs: AtomicUsize,
     _logs: tempfile::TempDir,
-}
-
-/// A world for stories that follow each other. It is replaced after some of them: each sweep looks
-/// at the ledgers and queues of every organization that earlier stories have left behind.
-#[derive(Default)]
-pub struct Stage {
-    world: Option<Arc<World>>,
-    stories: u32,
-}
-
-/// Stories in one world.
-const STORIES: u32 = 12;
-
-impl Stage {
-    /// The world of the next story.
-    pub async fn world(&mut self) -> Arc<World> {
-        let current = self.world.take().filter(|_| self.stories < STORIES);
-        let world = match current {
-            Some(world) => world,
-            None => {
-                self.stories = 0;
-                Arc::new(World::new().await)
-            }
-        };
-        self.stories += 1;
-        self.world = Some(Arc::clone(&world));
-        world
-    }
 }
 
 /// An organization with a key.
@@ -151,7 +122,7 @@ impl World {
             shutdown.clone(),
         )
         .expect("SQS");
-        let ecs = cluster(logs.path().to_owned(), &shutdown);
+        let ecs = cluster::start(logs.path().to_owned(), &shutdown);
         let ecs_server =
             ecs::start(listener().await, ecs.clone(), key.clone(), shutdown.clone()).expect("ECS");
         let secrets = awo_local::secrets::start(
@@ -233,29 +204,6 @@ impl World {
             self.add_webhook(&org).await;
         }
         org
-    }
-
-    /// Gives an organization a webhook that is disabled.
-    pub async fn add_webhook(&self, org: &Org) -> WebhookId {
-        let webhook = self.disabled_webhook();
-        let made = self.store.create_webhook(&org.id, &webhook, None).await;
-        made.expect("a webhook");
-        webhook.id
-    }
-
-    /// A webhook that nobody has, and that is told of nothing.
-    #[must_use]
-    pub fn disabled_webhook(&self) -> Webhook {
-        let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());
-        let url = "https://receiver.example/events";
-        let content = Content {
-            url: WebhookUrl::parse(url, Reach::Public).expect("a URL"),
-            events: EventType::ALL.to_vec(),
-            description: None,
-        };
-        let id = WebhookId::new(now, mint.random(now));
-        let webhook = Webhook::new(id, content.clone(), mint.webhook_secret(), now);
-        webhook.updated(content, Some(false), now)
     }
 
     /// A new organization with a key and credits.
@@ -389,46 +337,6 @@ impl World {
         self.deliver_bells(&self.sound).await;
         while self.deliver_errands(&self.sound).await {}
     }
-
-    /// Ends a task and waits until it is gone.
-    pub async fn stop_task(&self, task_arn: &str) {
-        self.compute
-            .stop_task(task_arn, "test")
-            .await
-            .expect("a stop");
-        self.task_ends(task_arn).await;
-    }
-
-    /// Waits until a task is gone that somebody has told to stop.
-    pub async fn task_ends(&self, task_arn: &str) {
-        let compute = &self.compute;
-        for _ in 0..1_000 {
-            let state = compute
-                .describe_task(task_arn)
-                .await
-                .expect("a description");
-            if state != awo_cloud::compute::TaskState::Alive {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-        panic!("{task_arn} does not stop");
-    }
-
-    /// Says that no task lives, as it must be once every run is over.
-    ///
-    /// # Panics
-    /// When one does.
-    pub fn nothing_lives(&self) {
-        let living = self.living_tasks();
-        assert_eq!(living, 0, "a task of a run that is over lives on");
-    }
-
-    /// The living tasks.
-    #[must_use]
-    pub fn living_tasks(&self) -> usize {
-        self.ecs.living()
-    }
 }
 
 impl Drop for World {
@@ -452,30 +360,4 @@ fn beside(
     other.clock = cloud.clock.clone();
     other.mint = cloud.mint.clone();
     Functions::new(&other)
-}
-
-fn cluster(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
-    let later = LaterInvocations::new(Registry::new(), shutdown.clone(), RETRY_WAITS);
-    let settings = EcsSettings {
-        cluster: "awo".to_owned(),
-        log_directory,
-        task_limit: 10_000,
-        files: None,
-    };
-    let ecs = Ecs::new(
-        settings,
-        awo_local::ecs::TaskEvents::new(Vec::new(), later),
-        shutdown.clone(),
-    );
-    ecs.register(TaskDefinition {
-        family: "runner".to_owned(),
-        container_name: awo_cloud::compute::CONTAINER.to_owned(),
-        command: vec!["/bin/sleep".to_owned(), "3600".to_owned()],
-        environment: BTreeMap::new(),
-        stop_timeout: Duration::from_millis(100),
-        supervisor: Vec::new(),
-        volumes: Vec::new(),
-        mount_points: Vec::new(),
-    });
-    ecs
 }

@@ -1,0 +1,83 @@
+//! The cluster of a world and its tasks, which are programs that wait to be stopped.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use awo_local::ecs::{Ecs, EcsSettings, TaskDefinition, TaskEvents};
+use awo_local::function::Registry;
+use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
+use awo_local::shutdown::Shutdown;
+
+use super::World;
+
+/// Longest wait for a task to end; on an idle machine it takes some milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl World {
+    /// Ends a task and waits until it is gone.
+    pub async fn stop_task(&self, task_arn: &str) {
+        self.compute
+            .stop_task(task_arn, "test")
+            .await
+            .expect("a stop");
+        self.task_ends(task_arn).await;
+    }
+
+    /// Waits until a task is gone that somebody has told to stop.
+    pub async fn task_ends(&self, task_arn: &str) {
+        let (compute, began) = (&self.compute, Instant::now());
+        while began.elapsed() < PATIENCE {
+            let state = compute
+                .describe_task(task_arn)
+                .await
+                .expect("a description");
+            if state != awo_cloud::compute::TaskState::Alive {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        panic!("{task_arn} does not stop");
+    }
+
+    /// Says that no task lives, as it must be once every run is over.
+    ///
+    /// # Panics
+    /// When one does.
+    pub fn nothing_lives(&self) {
+        let living = self.living_tasks();
+        assert_eq!(living, 0, "a task of a run that is over lives on");
+    }
+
+    /// The living tasks.
+    #[must_use]
+    pub fn living_tasks(&self) -> usize {
+        self.ecs.living()
+    }
+}
+
+pub(super) fn start(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
+    let later = LaterInvocations::new(Registry::new(), shutdown.clone(), RETRY_WAITS);
+    let settings = EcsSettings {
+        cluster: "awo".to_owned(),
+        log_directory,
+        task_limit: 10_000,
+        files: None,
+    };
+    let ecs = Ecs::new(
+        settings,
+        TaskEvents::new(Vec::new(), later),
+        shutdown.clone(),
+    );
+    ecs.register(TaskDefinition {
+        family: "runner".to_owned(),
+        container_name: awo_cloud::compute::CONTAINER.to_owned(),
+        command: vec!["/bin/sleep".to_owned(), "3600".to_owned()],
+        environment: BTreeMap::new(),
+        stop_timeout: Duration::from_millis(100),
+        supervisor: Vec::new(),
+        volumes: Vec::new(),
+        mount_points: Vec::new(),
+    });
+    ecs
+}
