@@ -60,6 +60,9 @@ openapi: programs ## Write docs/openapi.json and its examples anew, from the cod
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::
 
+calls: programs ## Write tests/golden/calls.md anew: what each operation and a run ask of AWS
+	AWO_WRITE_CALLS=1 cargo test --locked -p awo-tests --test product -- costs::a_read_costs
+
 lint: $(CARGO_DENY) ## Check format, lints and licences
 	cargo fmt --all --check
 	tests/shared-builds.sh
@@ -82,4 +85,4 @@ bench: programs ## Measure what a client waits for, what a delivery costs, and w
 
 include infra/deploy.mk
 
-.PHONY: help demo run programs openapi test test-agents test-model lint bench
+.PHONY: help demo run programs openapi calls test test-agents test-model lint bench
