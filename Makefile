@@ -63,12 +63,13 @@ openapi: programs ## Write docs/openapi.json and its examples anew, from the cod
 calls: programs ## Write tests/golden/calls.md anew: what each operation and a run ask of AWS
 	AWO_WRITE_CALLS=1 cargo test --locked -p awo-tests --test product -- costs::a_read_costs
 
-lint: $(CARGO_DENY) ## Check format, lints and licences
+lint: $(CARGO_DENY) ## Check format, lints, licences, and known holes where RustSec's database can be reached
 	cargo fmt --all --check
 	tests/shared-builds.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy -p awo-tests --test programs --locked -- -D warnings
 	'$(CARGO_DENY)' --locked check bans licenses sources
+	tests/advisories.sh '$(CARGO_DENY)'
 
 $(CARGO_DENY):
 	@echo 'Installing cargo-deny $(CARGO_DENY_VERSION) into $(TARGET_DIR)/tools, once.'
@@ -76,12 +77,14 @@ $(CARGO_DENY):
 
 bench: programs ## Measure what a client waits for, what a delivery costs, and what idling costs
 	@cargo build --locked -p awo-tests --bins
-	@cargo build --locked --release -p awo-tests --bin measure-webhooks
+	@cargo build --locked --release -p awo-tests --bin measure-webhooks --bin measure-bodies
 	@'$(BIN_DIR)/measure-spine'
 	@'$(BIN_DIR)/measure-stops'
 	@'$(BIN_DIR)/measure-reads'
 	@'$(BIN_DIR)/measure-rivals'
 	@'$(TARGET_DIR)/release/measure-webhooks'
+	@'$(TARGET_DIR)/release/measure-bodies'
+	@$(MAKE) --no-print-directory bench-functions
 
 include infra/deploy.mk
 

@@ -22,7 +22,7 @@ declare -A variables=(
     [RunnerLogs]=RUNNER_LOGS
 )
 needed=" ApiUrl WorkTable LedgerTable SettingsTable DeliveriesTable "
-exports=$(printf 'export STACK=%q' "$stack")
+exports=$(printf 'export STACK=%q\nexport AWO_STACK=%q' "$stack" "$stack")
 region=""
 while IFS=$'\t' read -r output value; do
     if [ -n "${variables[$output]:-}" ]; then

@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -43,10 +43,10 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # CodeUri names this folder whatever the target directory is.
 FUNCTIONS = ROOT / "target/lambda"
 BUILD_SECONDS = 3600
+# This machine's, as the template and `make` name it.
+ARCH = platform.machine().replace("aarch64", "arm64")
 # What Lambda takes unzipped.
 MAX_FUNCTION_BYTES = 250 * 1024 * 1024
-# Package and program of the function that is built as it is released: it does the most.
-RELEASED = ("awo-work-orders", "start-run")
 # What the deployed functions need on this machine.
 PROGRAMS = ("runner", "local-ecs", "awo")
 SMALL_TEST = "killed_cloud"
@@ -59,41 +59,22 @@ def lint() -> None:
         raise CheckFailed("the template has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
-def cargo(*arguments: str) -> None:
+def run(*command: str) -> None:
     began = time.monotonic()
-    # cargo-lambda is a subcommand and has to be on the path.
-    environment = {**os.environ, "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}"}
-    environment.pop("RUSTFLAGS", None)
-    command = ["cargo", *arguments]
+    environment = {name: value for name, value in os.environ.items() if name != "RUSTFLAGS"}
     say("$ " + " ".join(command))
     done = subprocess.run(command, cwd=ROOT, env=environment, timeout=BUILD_SECONDS)
     expect(done.returncode == 0, f"{' '.join(command[:3])} failed")
     say(f"  {time.monotonic() - began:.1f} s")
 
 
-def packages() -> list[str]:
-    """The packages that hold functions, as cargo's arguments."""
-    manifests = sorted(ROOT.glob("functions/*/Cargo.toml"))
-    # By the names that they have: a folder of routes may be called as what they stand on.
-    told = [tomllib.loads(manifest.read_text()) for manifest in manifests if manifest.parent.name != "runner"]
-    return [argument for of in told for argument in ("--package", of["package"]["name"])]
-
-
 def build() -> None:
-    # One build for all functions: what they share is compiled once. `--compiler cargo` builds
-    # for this machine without a cross compiler. Whole-program optimization of every one of them
-    # would take most of an hour, so only one is built as all are released.
-    # What was built as it is released is there no more: `make build` has to know.
-    for stamp in FUNCTIONS.glob(".built-*"):
-        stamp.unlink()
-    output = ["--lambda-dir", str(FUNCTIONS)]
-    for_this_machine = ["--locked", "--compiler", "cargo", *output]
-    cargo("lambda", "build", "--profile", "deploy-check", *for_this_machine, *packages())
-    cargo("lambda", "build", "--release", *for_this_machine, "--package", RELEASED[0], "--bin", RELEASED[1])
+    # The functions of this machine's kind, as `make build` releases them.
+    run("make", "build", f"ARCH={ARCH}")
     # A test of the workspace goes along: without one cargo chooses other features for what all of it
     # stands on, and would build anew what `make test` has built.
     wanted = [argument for name in PROGRAMS for argument in ("--bin", name)]
-    cargo("build", "--locked", "--workspace", *wanted, "--test", SMALL_TEST)
+    run("cargo", "build", "--locked", "--workspace", *wanted, "--test", SMALL_TEST)
     sizes = {}
     for program in sorted(check_template.programs()):
         bootstrap = FUNCTIONS / program / "bootstrap"

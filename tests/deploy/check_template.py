@@ -20,6 +20,8 @@ from collections import Counter
 from pathlib import Path
 
 import boto3
+from samcli.lib.cfn_language_extensions.api import process_template
+from samcli.lib.cfn_language_extensions.exceptions import InvalidTemplateException
 from samcli.yamlhelper import yaml_parse
 from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.parser.parser import Parser
@@ -75,6 +77,26 @@ def expand(template: dict) -> dict:
     # The translator asks the session for its region and nothing else.
     session = boto3.Session(region_name=REGION)
     return Translator(policies, Parser(), boto_session=session).translate(copy, {})
+
+
+# Its own network, with everything as it is by default; one that is there; and one with a file system.
+VARIANTS = [
+    {},
+    {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "ControlSources": "198.51.100.7/32"},
+    {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "FileSystemId": "fs-1", "DataOnDelete": "Delete"},
+]
+
+
+def refused_variants(template: dict) -> list[str]:
+    """What CloudFormation's language extensions refuse: they are resolved with the parameters of a stack."""
+    faults = []
+    for parameters in VARIANTS:
+        defaults = {name: of["Default"] for name, of in template["Parameters"].items() if "Default" in of}
+        try:
+            process_template(template, parameter_values=defaults | parameters)
+        except InvalidTemplateException as error:
+            faults.append(f"language extensions, with {parameters or 'all defaults'}: {error}")
+    return faults
 
 
 # ---------------------------------------------------------------------------- references
@@ -339,6 +361,7 @@ def check() -> list[str]:
         path.write_text(json.dumps(expanded))
         # W: of the expansion's own making, such as a Sub without a variable.
         faults += lint("cfn-lint, expanded", [str(tools / "cfn-lint"), "-t", str(path), "-i", "W", "-r", REGION])
+    faults += refused_variants(template)
     faults += dangling(expanded) + wrong_programs(template) + wrong_variables(expanded)
     faults += wrong_permissions(expanded) + wrong_routes(template) + check_operation.check(template, expanded)
     print("    routes:")

@@ -327,6 +327,7 @@ def roles_hold(client: Client, stack: Stack) -> None:
         (False, "get-run", "dynamodb:GetItem", ledger, {}),
         (True, "control", "secretsmanager:GetSecretValue", secret + "awo/org_1/git/a.example-AbCdEf", {}),
         (False, "control", "secretsmanager:GetSecretValue", secret + "billing-AbCdEf", {}),
+        (False, "control", "secretsmanager:GetSecretValue", secret + "awo-2/org_1/git/a.example-AbCdEf", {}),
         (True, "deliver-webhooks", "dynamodb:BatchGetItem", deliveries, {}),
         (True, "deliver-webhooks", "dynamodb:BatchGetItem", settings, of_webhooks),
         (False, "deliver-webhooks", "dynamodb:BatchGetItem", settings, {}),

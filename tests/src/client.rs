@@ -118,6 +118,18 @@ impl Client {
         }
     }
 
+    /// Where the service is.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
     /// The same with another key.
     #[must_use]
     pub fn with_key(&self, key: Option<&str>) -> Client {

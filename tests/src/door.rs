@@ -67,6 +67,12 @@ impl CountedDoor {
         self.recorder.take()
     }
 
+    /// The partitions of single items that were named since this was last asked.
+    #[must_use]
+    pub fn partitions(&self) -> Vec<String> {
+        self.recorder.take_partitions()
+    }
+
     /// The names of the calls to AWS since this was last asked, sorted.
     #[expect(
         clippy::must_use_candidate,

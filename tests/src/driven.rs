@@ -140,7 +140,7 @@ impl DrivenRun {
     pub async fn ask(&self, children: &Value) -> Answer {
         let branch = format!("awo/{}", self.run_id);
         let body = json!({
-            "iteration": 1, "commit": "c1", "branch": branch, "children": children,
+            "iteration": 1, "commit": "c1", "branch": branch, "usage": [], "children": children,
         });
         self.control("children", &body).await
     }

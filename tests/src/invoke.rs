@@ -24,23 +24,23 @@ pub(crate) fn context() -> lambda_runtime::Context {
     context
 }
 
-/// Calls an HTTP function with a REST proxy event.
-pub(crate) async fn http(
-    function: &Function,
+/// What a REST API hands a function for a request.
+#[must_use]
+pub fn proxy_event(
     method: &str,
     resource: &str,
     path: &str,
     parameters: &[(&str, &str)],
     headers: &[(&str, String)],
     body: Option<&Value>,
-) -> Reply {
+) -> Value {
     let single: BTreeMap<&str, &str> = headers.iter().map(|(n, v)| (*n, v.as_str())).collect();
     let multi: BTreeMap<&str, Vec<&str>> = headers
         .iter()
         .map(|(n, v)| (*n, vec![v.as_str()]))
         .collect();
     let parameters: BTreeMap<&str, &str> = parameters.iter().copied().collect();
-    let event = json!({
+    json!({
         "resource": resource,
         "path": path,
         "httpMethod": method,
@@ -57,7 +57,20 @@ pub(crate) async fn http(
         },
         "body": body.map(Value::to_string),
         "isBase64Encoded": false,
-    });
+    })
+}
+
+/// Calls an HTTP function with a REST proxy event.
+pub(crate) async fn http(
+    function: &Function,
+    method: &str,
+    resource: &str,
+    path: &str,
+    parameters: &[(&str, &str)],
+    headers: &[(&str, String)],
+    body: Option<&Value>,
+) -> Reply {
+    let event = proxy_event(method, resource, path, parameters, headers, body);
     match function(event, context()).await {
         Ok(answer) => {
             let text = answer["body"].as_str().unwrap_or_default().to_owned();

@@ -19,6 +19,8 @@ pub struct Call {
     pub resource: String,
     /// What a condition can ask for.
     pub context: Option<(Context, String)>,
+    /// The attributes that it names, of items of which a policy allows some only.
+    pub attributes: BTreeSet<String>,
 }
 
 /// What policies may allow although no test shows that it is used: the function's program (`*` for
@@ -106,6 +108,7 @@ fn too_wide(function: &Function, calls: &BTreeSet<Call>) -> BTreeSet<String> {
                 function.program, grant.resource
             ));
         }
+        faults.extend(unused_attributes(function, grant, calls));
         let Some((Context::LeadingKeys, pattern)) = &grant.condition else {
             continue;
         };
@@ -125,6 +128,21 @@ fn too_wide(function: &Function, calls: &BTreeSet<Call>) -> BTreeSet<String> {
         }
     }
     faults
+}
+
+/// Attributes that a statement allows and no call names.
+fn unused_attributes(function: &Function, grant: &Grant, calls: &BTreeSet<Call>) -> Vec<String> {
+    let used = calls.iter().filter(|call| grant.allows(call));
+    let used: BTreeSet<&String> = used.flat_map(|call| &call.attributes).collect();
+    let mut all = grant.attributes.iter().flatten();
+    // One that no call uses at all is reported already.
+    match all.find(|name| !used.is_empty() && !used.contains(name)) {
+        Some(name) => vec![format!(
+            "{}: extra: {} allows the attribute {name}, and no call names it",
+            function.program, grant.statement
+        )],
+        None => Vec::new(),
+    }
 }
 
 fn told(action: &str, resource: &str, with: Option<&(Context, String)>) -> String {
@@ -163,6 +181,7 @@ fn implied(template: &Template, function: &Function, calls: &BTreeSet<Call>) -> 
             action: format!("sqs:{action}"),
             resource: queue.clone(),
             context: None,
+            attributes: BTreeSet::new(),
         })
     });
     let passes = |call: &Call| {
@@ -176,6 +195,7 @@ fn implied(template: &Template, function: &Function, calls: &BTreeSet<Call>) -> 
         action: "iam:PassRole".to_owned(),
         resource: role.clone(),
         context: Some((Context::PassedTo, "ecs-tasks.amazonaws.com".to_owned())),
+        attributes: BTreeSet::new(),
     });
     polled.chain(passed).collect()
 }
@@ -236,6 +256,8 @@ fn call(action: &str, resource: &str, with: &str) -> Option<Call> {
         "*" => "*".to_owned(),
         _ => return None,
     };
+    let (with, names) = with.split_once(' ').unwrap_or((with, ""));
+    let names = names.split(',').filter(|name| !name.is_empty());
     let context = match (with, action.split_once(':')?.0) {
         ("-", _) => None,
         (key, "dynamodb") => Some((Context::LeadingKeys, key.to_owned())),
@@ -246,5 +268,6 @@ fn call(action: &str, resource: &str, with: &str) -> Option<Call> {
         action: action.to_owned(),
         resource,
         context,
+        attributes: names.map(str::to_owned).collect(),
     })
 }

@@ -71,6 +71,8 @@ struct Record {
     costs: Costs,
     /// The number of the present round.
     round: u64,
+    /// The partition of every item that a call named by itself.
+    partitions: Vec<String>,
     /// Calls of the present round, and those of them that nothing has answered yet.
     calls: usize,
     unanswered: usize,
@@ -101,6 +103,12 @@ impl Recorder {
         let mut costs = std::mem::take(&mut self.lock().costs);
         costs.rounds.iter_mut().for_each(|round| round.sort());
         costs
+    }
+
+    /// The partitions of single items that calls named since this was last asked.
+    #[must_use]
+    pub fn take_partitions(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().partitions)
     }
 
     fn lock(&self) -> MutexGuard<'_, Record> {
@@ -190,6 +198,7 @@ impl RecordedConnector {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let target = target.to_owned();
         let round = self.recorder.begin(name(&target, &request));
+        self.recorder.lock().partitions.extend(partition(&request));
         let under_way = UnderWay(&self.recorder);
         let mut response = self.inner.call(request).await?;
         let body = std::mem::replace(response.body_mut(), SdkBody::taken());
@@ -246,6 +255,12 @@ fn name(target: &str, request: &HttpRequest) -> String {
         (None, None) if operation.is_empty() => format!("{} {}", request.method(), path(request)),
         (None, None) => operation.to_owned(),
     }
+}
+
+/// The partition of the one item that a call is about.
+fn partition(request: &HttpRequest) -> Option<String> {
+    let body: Value = serde_json::from_slice(request.body().bytes()?).ok()?;
+    body["Key"]["pk"]["S"].as_str().map(str::to_owned)
 }
 
 /// The path of a call of a REST protocol.

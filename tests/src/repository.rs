@@ -110,6 +110,13 @@ impl Repository {
         )
     }
 
+    /// The files of a branch, by their paths.
+    #[must_use]
+    pub fn files(&self, branch: &str) -> Vec<String> {
+        let listed = git(&self.origin(), &["ls-tree", "-r", "--name-only", branch]);
+        listed.lines().map(str::to_owned).collect()
+    }
+
     /// The branches of the origin.
     #[must_use]
     pub fn branches(&self) -> Vec<String> {

@@ -229,7 +229,7 @@ impl Dump {
             .partition("#hold")
             .iter()
             .filter(|hold| !settled.contains(&text(hold, "sk")))
-            .map(|hold| number(hold, "amountMicro"))
+            .map(|hold| self.hold_of(hold))
             .sum();
         let (total, reserved, available) = (
             number(balance, "balance"),
@@ -255,6 +255,14 @@ impl Dump {
         }
     }
 
+    /// What a hold comes to without what the run's children got of it.
+    fn hold_of(&self, hold: &Value) -> i64 {
+        let holds = self.partition("#hold").into_iter();
+        let parts = holds.filter(|part| part["outOf"] == hold["sk"]);
+        let taken: i64 = parts.map(|part| number(part, "amountMicro")).sum();
+        number(hold, "amountMicro") - taken
+    }
+
     fn check_run(&self, run: &Value, broken: &mut Vec<String>) {
         let (id, status) = (text(run, "runId"), text(run, "status"));
         let events = self.partition(&format!("#{id}#event"));
@@ -273,9 +281,10 @@ impl Dump {
         if ends != usize::from(terminal) {
             broken.push(format!("{id} is {status} and has {ends} terminal events"));
         }
-        let hold = self
-            .one("#hold", &id)
-            .map(|hold| number(hold, "amountMicro"));
+        let hold = self.one("#hold", &id).map(|hold| self.hold_of(hold));
+        if hold != Some(number(run, "holdMicro")) {
+            broken.push(format!("{id} holds {hold:?}, and says otherwise: {run}"));
+        }
         let settlement = self.one("#settled", &id);
         let (leased, stopped) = (
             self.one("#lease", &id).is_some(),

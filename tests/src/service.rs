@@ -8,6 +8,7 @@ use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{OrgId, TransactionId};
 use awo_local::{Options, Service};
+use awo_store::credits::Booking;
 
 use crate::client::Client;
 
@@ -69,6 +70,7 @@ impl TestService {
             log_dir: logs,
             sweep_period: Duration::from_secs(60),
             item_locks: Duration::ZERO,
+            takes_secrets: true,
             settings: all,
         };
         let service = Service::start(options).await.expect("the service starts");
@@ -124,7 +126,12 @@ async fn new_org(
     if credits > 0 {
         let grant = TransactionId::new(now, cloud.mint.random(now));
         store
-            .grant(&org, &grant, MicroCredits::from_credits(credits))
+            .grant(
+                &org,
+                &grant,
+                MicroCredits::from_credits(credits),
+                &Booking::default(),
+            )
             .await
             .expect("credits");
     }

@@ -22,6 +22,7 @@ use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_store::Store;
+use awo_store::credits::Booking;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -128,6 +129,7 @@ impl World {
         let secrets = awo_local::secrets::start(
             listener().await,
             &logs.path().join("secrets.json"),
+            true,
             key.clone(),
             shutdown.clone(),
         )
@@ -147,6 +149,7 @@ impl World {
             ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
             ("AWO_DELIVERIES_QUEUE_URL", queue_url(&sqs.url(), ERRANDS)),
             ("AWO_CLUSTER", "awo".to_owned()),
+            ("AWO_STACK", "awo".to_owned()),
             // What earlier stories leave may stand in nobody's way.
             ("AWO_MAX_TASKS", "100000".to_owned()),
             ("AWO_TASK_DEFINITION", "runner".to_owned()),
@@ -216,7 +219,12 @@ impl World {
             .expect("an organization");
         let grant = TransactionId::new(now, mint.random(now));
         self.store
-            .grant(&id, &grant, MicroCredits::from_credits(credits))
+            .grant(
+                &id,
+                &grant,
+                MicroCredits::from_credits(credits),
+                &Booking::default(),
+            )
             .await
             .expect("credits");
         let key = mint.api_key();

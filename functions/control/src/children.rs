@@ -5,17 +5,22 @@
 
 use awo_cloud::queue::Doorbell;
 use awo_domain::control::{Children, ChildrenAnswer};
+use awo_domain::family::shares;
+use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::profile::Profile;
 use awo_domain::source::Branch;
 use awo_domain::stop::{Stop, StopKind};
-use awo_domain::work_order::{MAX_CHILDREN, MAX_ITERATIONS, Order};
+use awo_domain::usage::{PricedUsage, sum_by_model};
+use awo_domain::work_order::{DURATION_MS, Limits, MAX_CHILDREN, MAX_ITERATIONS, Order};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
 use awo_http::order::{Inherited, named_profile, read_child};
+use awo_store::holds::ParentsHold;
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::parents::why_no_parent;
 use awo_store::reports::Reporter;
+use awo_store::runs::Run;
 use awo_store::work_orders::{Created, WorkOrder};
 use lambda_http::Request;
 use serde::{Deserialize, Serialize};
@@ -37,6 +42,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let asking = Asking {
         state,
         parent: order.ok_or(Error::Unauthorized)?,
+        run,
         body_hash: hash(&[&serde_json::to_vec(&asked).map_err(Error::internal)?]),
         by,
         asked,
@@ -86,6 +92,7 @@ struct Asking<'a> {
     state: &'a State,
     by: Reporter,
     parent: WorkOrder,
+    run: Run,
     asked: Children,
     branch: Branch,
     body_hash: String,
@@ -150,6 +157,9 @@ impl Asking<'_> {
         if !errors.is_empty() {
             return Ok(Kept::refusal(errors, Vec::new()));
         }
+        if let Err(why) = self.share(&mut orders).await? {
+            return Ok(Kept::refusal(vec![why], Vec::new()));
+        }
         let mut opened = Vec::new();
         for (at, (order, profile)) in orders.into_iter().enumerate() {
             match self.open(at, order, &profile).await {
@@ -165,6 +175,56 @@ impl Asking<'_> {
             answer: ChildrenAnswer { opened, errors },
             in_vain: Vec::new(),
         })
+    }
+
+    /// Gives each child its part of what the run has left, of its hold and of its time.
+    async fn share(&self, orders: &mut [(Order, Profile)]) -> Result<Result<(), String>, Error> {
+        let profile = self.state.store.profile_of(self.org(), &self.parent);
+        let longest = profile
+            .await?
+            .max_duration_ms(self.parent.limits.max_duration_ms);
+        let had_ms = u64::try_from(self.run.compute_ms(self.now)).unwrap_or(0);
+        let left_ms = longest.saturating_sub(had_ms);
+        if left_ms < *DURATION_MS.start() {
+            return Ok(Err(
+                "/children cannot be opened: the run's time is used up".to_owned()
+            ));
+        }
+        let left = MicroCredits::from_micro(self.run.hold_micro).minus(self.used());
+        let asked: Vec<_> = orders
+            .iter()
+            .map(|(order, profile)| {
+                let of_profile = profile.execution_limits.max_credits;
+                order.limits.max_credits.or(of_profile)
+            })
+            .collect();
+        let shares = shares(left, &asked);
+        let least = self
+            .state
+            .rates
+            .cost(NanoUsd::ZERO, 1)
+            .max(MicroCredits::from_micro(1));
+        if shares.iter().any(|share| *share < least) {
+            let left = MicroCredits::ZERO.max(left).to_decimal();
+            return Ok(Err(format!(
+                "/children cannot be opened: the run has {left} credits left, its children have \
+                 to share them with it, and compute costs more"
+            )));
+        }
+        for ((order, profile), share) in orders.iter_mut().zip(shares) {
+            let asked_ms = profile.max_duration_ms(order.limits.max_duration_ms);
+            order.limits = Limits {
+                max_credits: Some(share),
+                max_duration_ms: Some(asked_ms.min(left_ms)),
+            };
+        }
+        Ok(Ok(()))
+    }
+
+    /// What the run has cost so far.
+    fn used(&self) -> MicroCredits {
+        let models = PricedUsage::total(&sum_by_model(&self.asked.usage));
+        self.state.rates.cost(models, self.run.compute_ms(self.now))
     }
 
     /// Why so many children cannot be, if that is known before any is opened.
@@ -214,7 +274,10 @@ impl Asking<'_> {
         let (state, depth) = (self.state, self.parent.depth + 1);
         let opening = &state.opening;
         let mut new = opening.work_order(self.org(), order, profile, depth, self.now)?;
-        new.asked_by = Some(self.by.run_id.clone());
+        new.asked_by = Some(ParentsHold {
+            run_id: self.by.run_id.clone(),
+            used: self.used(),
+        });
         let request = self.request(Some(at));
         let answer = Some((&request, (201, new.id.to_string())));
         let created = state.store.create_work_order(&new, state.limits, answer);

@@ -39,6 +39,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         max_iterations: profile.max_iterations(order.asked_iterations),
         profile,
         snapshot_id: SnapshotId::new(now, state.mint.random(now)),
+        price_list: state.prices.version(),
         resumes: run.resumed_at.is_some(),
     };
     let proof = (nonce, proof.1.as_str());
@@ -111,6 +112,8 @@ fn spec(
         max_credits: left_to_spend(state, run).to_decimal(),
         tariff: Tariff::new(state.rates, state.prices.own()),
         start_commit: order.start_commit,
+        depth: order.depth,
+        parent_id: order.parent_id,
         resumption: None,
     }
 }
@@ -142,7 +145,7 @@ async fn resumption(
         commit,
         branch: run.branch.clone(),
         iterations: run.iteration,
-        usage: run.usage.iter().map(|one| one.usage.clone()).collect(),
+        usage: run.usage.clone(),
         session_id: left.session_id.clone(),
         children: family.results(&order.source.repository),
     }))

@@ -1,46 +1,58 @@
-//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run, priced; settled at once, or,
+//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run; settled at once, or,
 //! where a client stopped it, when its compute is gone. A run with children leaves its compute
 //! until they have ended, whether its runner knows of them or not.
 
 use awo_domain::control::{Finish as Report, Outcome, Wish};
+use awo_domain::ledger::CostParts;
 use awo_domain::run::{RunEnd, RunError};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
-use awo_domain::usage::{ModelUsage, sum_by_model};
+use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_http::Answer;
 use awo_store::endings::Ending;
 use awo_store::finishes::{Finish, Stands};
-use awo_store::runs::{PricedUsage, Run};
+use awo_store::runs::Run;
 use awo_store::settlement::Charge;
 use awo_store::suspension::Leave;
 use lambda_http::Request;
 
 use crate::State;
-use crate::runner::{body, checked, checked_commit, checked_usage, reporter};
+use crate::runner::{body, checked, checked_commit, reporter};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let finish: Report = body(request)?;
     checked(&finish.events)?;
-    checked_usage("/usage", &finish.usage)?;
     checked_outcome(&finish.outcome)?;
-    let usage = priced(state, sum_by_model(&finish.usage), now);
+    let usage = sum_by_model(&finish.usage);
     let charge = |run: &Run| Charge {
         cost: state
             .rates
-            .cost(PricedUsage::total(&usage), run.compute_ms(now)),
+            .parts(PricedUsage::total(&usage), run.compute_ms(now)),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
     };
+    let charge = |run: &Run| match is_free(&finish) {
+        true => Charge {
+            cost: CostParts::default(),
+            ..charge(run)
+        },
+        false => charge(run),
+    };
     let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands.run));
-    let pricing = |usage| priced(state, usage, now);
     let store = &state.store;
-    let finished = store.finish(&by, &finish.events, &finishing, &pricing, now);
+    let finished = store.finish(&by, &finish.events, &finishing, now);
     let finished = finished.await?;
     if let Some(order) = &finished.ended {
         state.endings.tell_parent(&by.org, order, now).await;
     }
     Answer::ok(finished.answer)
+}
+
+/// True for a run that failed before anything of its repository was executed.
+fn is_free(finish: &Report) -> bool {
+    let failed = matches!(finish.outcome, Outcome::Failed { .. });
+    failed && !finish.executed && finish.iterations == 0 && finish.usage.is_empty()
 }
 
 fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
@@ -63,17 +75,6 @@ fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
         }
         _ => Ok(()),
     }
-}
-
-/// Usage with the part of its cost whose price is known.
-pub fn priced(state: &State, usage: Vec<ModelUsage>, now: Timestamp) -> Vec<PricedUsage> {
-    usage
-        .into_iter()
-        .map(|usage| PricedUsage {
-            cost_usd_nano: state.prices.cost(&usage, now).map(|usd| usd.nano()),
-            usage,
-        })
-        .collect()
 }
 
 fn finishing(

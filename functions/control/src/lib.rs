@@ -51,7 +51,7 @@ struct State {
 pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
     let state = State {
         store: cloud.store()?,
-        secrets: cloud.secrets(),
+        secrets: cloud.secrets()?,
         mint: cloud.mint.clone(),
         prices: prices(cloud)?,
         rates: settings::rates(&cloud.environment)?,

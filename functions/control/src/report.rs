@@ -6,7 +6,6 @@ use awo_http::Answer;
 use lambda_http::Request;
 
 use crate::State;
-use crate::finish::priced;
 use crate::runner::{body, checked, reporter};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
@@ -19,11 +18,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
             .heartbeat(&by.org, &by.run_id, &by.token_hash, now)
             .await?
     } else {
-        let pricing = |usage| priced(state, usage, now);
         let snapshot_id = SnapshotId::new(now, state.mint.random(now));
         state
             .store
-            .report(&by, &report.events, &pricing, &snapshot_id, now)
+            .report(&by, &report.events, &snapshot_id, now)
             .await?
     };
     Answer::ok(answer)

@@ -1,7 +1,6 @@
 //! Who a runner is and what it sent.
 
-use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent, RunnerEvent};
-use awo_domain::usage::{MAX_MODELS, ModelUsage};
+use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent};
 use awo_domain::{Error, OrgId, RunId};
 use awo_http::call::body_bytes;
 use awo_http::door::bearer;
@@ -79,11 +78,6 @@ pub fn checked(events: &[NumberedEvent]) -> Result<(), Error> {
             format!("must not exceed {MAX_EVENT_BYTES} bytes"),
         ));
     }
-    for (at, event) in events.iter().enumerate() {
-        if let RunnerEvent::AgentFinished { usage, .. } = &event.event {
-            checked_usage(&format!("/events/{at}/event/usage"), usage)?;
-        }
-    }
     Ok(())
 }
 
@@ -95,15 +89,4 @@ pub fn checked_commit(path: &str, commit: &str) -> Result<(), Error> {
     }
     let message = format!("must be 1 to {MAX_COMMIT} hex digits");
     Err(Error::invalid(path, message))
-}
-
-/// Usage that can be true.
-pub fn checked_usage(path: &str, usage: &[ModelUsage]) -> Result<(), Error> {
-    if usage.len() > MAX_MODELS {
-        let message = format!("must name at most {MAX_MODELS} models");
-        return Err(Error::invalid(path, message));
-    }
-    usage
-        .iter()
-        .try_for_each(|one| one.check().map_err(|why| Error::invalid(path, why)))
 }

@@ -1,12 +1,31 @@
 //! `GET /openapi.json`: the one route that everybody may call.
 
+use std::sync::LazyLock;
+
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, HttpFunction, routes};
 use lambda_http::Request;
+use lambda_http::http::header::IF_NONE_MATCH;
+use sha2::{Digest, Sha256};
 
 /// The document as it is kept.
 pub const DOCUMENT: &str = include_str!("../../../docs/openapi.json");
+
+/// How long caches may keep it without asking: it changes with a release.
+const CACHE_CONTROL: &str = "public, max-age=300";
+
+/// The document as it is sent: without white space, which is half of it.
+static SENT: LazyLock<String> = LazyLock::new(|| {
+    let document: Result<serde_json::Value, _> = serde_json::from_str(DOCUMENT);
+    document.map_or_else(|_| DOCUMENT.to_owned(), |document| document.to_string())
+});
+
+/// Weak, since a gateway sends the same document in several codings under it.
+static ETAG: LazyLock<String> = LazyLock::new(|| {
+    let hash = hex::encode(Sha256::digest(SENT.as_bytes()));
+    format!("W/\"{}\"", &hash[..32])
+});
 
 /// The function `get-openapi`.
 ///
@@ -16,6 +35,23 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
     HttpFunction::open(cloud, &routes::GET_OPENAPI, handle)
 }
 
-async fn handle(_: Request) -> Result<Answer, Error> {
-    Ok(Answer::json(DOCUMENT.to_owned()))
+async fn handle(request: Request) -> Result<Answer, Error> {
+    let answer = match is_known(&request) {
+        true => Answer::not_modified(),
+        false => Answer::json(SENT.clone()),
+    };
+    Ok(answer
+        .header("etag", ETAG.clone())
+        .header("cache-control", CACHE_CONTROL.to_owned())
+        .header("vary", "accept-encoding".to_owned()))
+}
+
+/// True if the client has the document as it is.
+fn is_known(request: &Request) -> bool {
+    let values = request.headers().get_all(IF_NONE_MATCH).iter();
+    let tags = values.filter_map(|value| value.to_str().ok());
+    let ours = ETAG.trim_start_matches("W/");
+    tags.flat_map(|tags| tags.split(','))
+        .map(|tag| tag.trim().trim_start_matches("W/"))
+        .any(|tag| tag == "*" || tag == ours)
 }

@@ -5,13 +5,13 @@ use awo_domain::Error;
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
-    BONUS_ITERATIONS, Content, DISK_MB, DURATION_MS, ExecutionLimits, GitOps, Groups, ITERATIONS,
-    LoopStrategy, MAX_COMMIT_PREFIX, MAX_DESCRIPTION, MAX_LABEL, MAX_LABELS, MAX_LEVELS,
-    MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS, MAX_SIGNAL, MAX_SIGNALS, MAX_STRATEGY_NAME,
-    MEMORY_MB, PROCESSES, RETRIES, TOKENS, VERIFICATION_MS, Verification, WINDOW,
-    check_branch_prefix, check_line, check_params,
+    BONUS_ITERATIONS, CHILD_DEPTH, Content, DISK_MB, DURATION_MS, ExecutionLimits, GitOps, Groups,
+    ITERATIONS, LoopStrategy, MAX_COMMIT_PREFIX, MAX_DESCRIPTION, MAX_LABEL, MAX_LABELS,
+    MAX_LEVELS, MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS, MAX_SIGNAL, MAX_SIGNALS,
+    MAX_STRATEGY_NAME, MEMORY_MB, PROCESSES, RETRIES, TOKENS, VERIFICATION_MS, Verification,
+    WINDOW, check_branch_prefix, check_line, check_params,
 };
-use awo_domain::profile::{GitMode, ProfileName, StrategyType};
+use awo_domain::profile::{Baseline, GitMode, ProfileName, StrategyType};
 use awo_domain::source::Branch;
 use awo_domain::verification::Level;
 use awo_http::body::{Object, Value};
@@ -92,6 +92,9 @@ fn verification(value: Value) -> Option<Verification> {
             }),
             timeout_ms: o.optional("timeoutMs", |v| v.whole(VERIFICATION_MS)),
             retry_flaky: small(o, "retryFlaky", RETRIES),
+            required: o.optional("required", Value::flag),
+            protect_tests: o.optional("protectTests", Value::flag),
+            baseline: one_of(o, "baseline", Baseline::ALL, Baseline::as_str),
         })
     })
 }
@@ -121,6 +124,7 @@ fn execution_limits(value: Value) -> Option<ExecutionLimits> {
             max_memory_mb: o.optional("maxMemoryMb", |v| v.whole(MEMORY_MB)),
             max_disk_mb: o.optional("maxDiskMb", |v| v.whole(DISK_MB)),
             max_processes: o.optional("maxProcesses", |v| v.whole(PROCESSES)),
+            max_child_depth: small(o, "maxChildDepth", CHILD_DEPTH),
         })
     })
 }

@@ -15,20 +15,19 @@ use awo_domain::VerificationId;
 use awo_domain::manual::{
     MAX_REFUSAL_BYTES, VerificationReport, VerificationSpec, check_modified_file,
 };
-use awo_domain::verification::CombinedResult;
 
 use crate::confined;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::hearing::{ASK_LIMIT, Doorbell};
+use crate::inspection::{Inspector, MEMORY_MB};
 use crate::kept::Kept;
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
-use crate::plan::FrozenPlan;
 use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_rung, refuse};
 use crate::settings::Settings;
 use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
 use crate::supervised::Supervised;
-use crate::verify::{Subject, Verification, every_file};
+use crate::verify::{Subject, Verification};
 use crate::work_dir::{NOT_INSIDE, WorkDir};
 
 /// How long a report is tried.
@@ -107,22 +106,42 @@ async fn work(
         restored
             .map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))?;
     }
-    let (dir, frozen) = match look_at(settings, spec) {
-        Ok(found) => found,
-        Err(Wrong { file, message }) => {
-            let message = last_bytes(&message, MAX_REFUSAL_BYTES);
-            return tell(VerificationReport::Refused { file, message }).await;
-        }
+    let refused = |Wrong { file, message }| {
+        let message = last_bytes(&message, MAX_REFUSAL_BYTES);
+        tell(VerificationReport::Refused { file, message })
+    };
+    let dir = match look_at(settings, spec) {
+        Ok(dir) => dir,
+        Err(wrong) => return refused(wrong).await,
     };
     let supervised = Supervised::new(settings, stop.clone());
     let broken = |why: std::io::Error| NotDone::Broken(format!("no room to verify in: {why}"));
     let room =
         Room::create(&dir.org_dir, &spec.verification_id, supervised.user()).map_err(broken)?;
-    tell(VerificationReport::Begun {}).await?;
     let limit = Duration::from_millis(spec.timeout_ms);
+    let inspector = Inspector {
+        supervised: &supervised,
+        dir: &dir.path(),
+        home: &room.home(),
+        tmp: &room.tmp(),
+        request: room.inspection(),
+        memory_mb: MEMORY_MB,
+    };
+    let frozen = match inspector.plan(limit).await? {
+        Ok(frozen) => frozen,
+        Err(why) => {
+            let message = format!("holds a plan that cannot be followed, {why}");
+            return refused(Wrong {
+                file: None,
+                message,
+            })
+            .await;
+        }
+    };
+    tell(VerificationReport::Begun {}).await?;
     let subject = subject(spec, dir.path(), &room).map_err(broken)?;
     let verification = Verification::new(&supervised, &frozen.plan, &subject, limit);
-    let result: CombinedResult = verification.run(&spec.plugins).await?;
+    let result = verification.run(&spec.plugins).await?.result;
     tracing::info!(summary = result.summary, "verified");
     // Who hears of the result finds nothing of ours beside the workspace.
     drop(room);
@@ -136,17 +155,16 @@ struct Wrong {
     message: String,
 }
 
-/// The workspace and its plan, if no path leads out of it.
-fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<(WorkDir, FrozenPlan), Wrong> {
-    let workspace = |message: String| Wrong {
-        file: None,
-        message,
-    };
+/// The workspace, if no path leads out of it.
+fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wrong> {
     let path = Path::new(&spec.work_dir);
     let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
     let dir = opened.map_err(|why| {
         tracing::info!(%why, "the workspace is refused");
-        workspace(NOT_INSIDE.to_owned())
+        Wrong {
+            file: None,
+            message: NOT_INSIDE.to_owned(),
+        }
     })?;
     let files = spec.modified_files.iter().flatten();
     for (number, file) in files.enumerate() {
@@ -156,9 +174,7 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<(WorkDir, Fro
             return Err(Wrong { file, message });
         }
     }
-    let frozen = FrozenPlan::of(&dir.path())
-        .map_err(|why| workspace(format!("holds a plan that cannot be followed, {why}")))?;
-    Ok((dir, frozen))
+    Ok(dir)
 }
 
 fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Result<Subject> {
@@ -173,16 +189,18 @@ fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Resul
             .filter_map(|file| check_modified_file(file).ok());
         inside.map(PathBuf::from).collect()
     });
-    let mut changed: Vec<PathBuf> = match &only {
-        Some(only) => only.iter().cloned().collect(),
-        None => every_file(&dir)?,
-    };
-    changed.sort_unstable();
+    let changed = only.as_ref().map(|only| {
+        let mut changed: Vec<PathBuf> = only.iter().cloned().collect();
+        changed.sort_unstable();
+        changed
+    });
     Ok(Subject {
         home: room.home(),
         tmp: room.tmp(),
+        request: room.inspection(),
         changed,
         gone_test_files: Vec::new(),
+        tests_changed: Vec::new(),
         only,
         prompt: prompt.transpose()?,
         dir,

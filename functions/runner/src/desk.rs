@@ -223,6 +223,7 @@ impl Desk {
             outcome: ending.outcome,
             iterations: ending.iterations,
             usage: ending.usage,
+            executed: ending.executed,
         };
         let mut backoff = Backoff::new();
         loop {

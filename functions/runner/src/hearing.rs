@@ -1,7 +1,6 @@
 //! What a client wishes, heard as soon as can be. SIGTERM is only a doorbell: the control API
 //! says whether somebody wants the run to stop, or the platform just takes the task away.
 
-use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
@@ -57,14 +56,14 @@ impl Doorbell {
 /// Pulls the switch when a client, or the platform, wants the run to stop, and again when a
 /// client wants it to stop sooner. It ends when it is no longer polled: with the run.
 pub(crate) async fn hear(
-    bell: &mut Doorbell,
-    client: &ControlClient,
-    switch: &StopSwitch,
-    stop: &StopSignal,
-) -> Infallible {
+    mut bell: Doorbell,
+    client: ControlClient,
+    switch: StopSwitch,
+    stop: StopSignal,
+) {
     let asked = async {
         bell.rung().await;
-        timeout(ASK_LIMIT, first_answer(client)).await
+        timeout(ASK_LIMIT, first_answer(&client)).await
     };
     tokio::select! {
         reason = asked => switch.stop(reason.unwrap_or(StopReason::Terminated)),
@@ -76,7 +75,7 @@ pub(crate) async fn hear(
             () = sleep(ASK_EVERY) => {}
             () = bell.rings() => {}
         }
-        if let Ok(Some(reason)) = timeout(ASK_LIMIT, ask(client)).await {
+        if let Ok(Some(reason)) = timeout(ASK_LIMIT, ask(&client)).await {
             switch.stop(reason);
         }
     }

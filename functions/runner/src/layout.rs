@@ -115,6 +115,11 @@ impl Layout {
         self.logs().join(format!("{iteration}.log"))
     }
 
+    /// The request of an inspection outside of a verification's own folder.
+    pub(crate) fn inspection(&self) -> PathBuf {
+        self.run_dir.join("inspection.json")
+    }
+
     /// Makes a folder that belongs to the agent's user.
     pub(crate) fn make_agents_dir(&self, dir: &Path) -> io::Result<()> {
         make_dir(dir, PRIVATE)?;
@@ -224,6 +229,10 @@ impl Room {
     }
     pub(crate) fn prompt(&self) -> PathBuf {
         self.dir.join("prompt.txt")
+    }
+    /// The request of an inspection.
+    pub(crate) fn inspection(&self) -> PathBuf {
+        self.dir.join("inspection.json")
     }
 }
 

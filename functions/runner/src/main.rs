@@ -1,4 +1,5 @@
-//! `runner`: does one run or one verification by hand. `runner supervise …`: runs one command and leaves nothing of it behind.
+//! `runner`: does one run or one manual verification. `runner supervise …`: runs one command and leaves nothing of it behind.
+//! `runner inspect …`: reads hostile data for a verification.
 
 use std::process::ExitCode;
 
@@ -7,6 +8,7 @@ fn main() -> ExitCode {
     match args.next().as_deref().and_then(|arg| arg.to_str()) {
         None => awo_runner::run(),
         Some("supervise") => awo_supervisor::main(args),
+        Some("inspect") => awo_runner::inspect(args),
         Some("--help" | "-h" | "help") => {
             println!("{}", awo_runner::USAGE);
             ExitCode::SUCCESS

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use awo_domain::Timestamp;
 use awo_domain::agent::answer::Counts;
 use awo_domain::ledger::Rates;
-use awo_domain::money::{MicroCredits, NanoUsd};
-use awo_domain::usage::{ModelUsage, sum_by_model};
+use awo_domain::money::MicroCredits;
+use awo_domain::usage::{ModelUsage, PricedUsage, sum_by_model};
 use awo_pricing::Prices;
 
 /// Bytes of a request that make one token, roughly. It is for what is under way alone; what is
@@ -48,13 +48,13 @@ pub(crate) struct Meter {
     /// Of the whole run.
     max_tokens: Option<u64>,
     /// What was used before the present attempt.
-    before: Vec<ModelUsage>,
+    before: Vec<PricedUsage>,
     /// What was used in it.
-    now: Vec<ModelUsage>,
+    now: Vec<PricedUsage>,
     /// What its agent says that it has used; it counts as long as nothing was counted.
-    told: Vec<ModelUsage>,
+    told: Vec<PricedUsage>,
     /// What its calls under way will take at least.
-    under_way: Vec<ModelUsage>,
+    under_way: Vec<PricedUsage>,
     /// Why a call was refused, if one was.
     refused: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Meter {
     }
 
     /// A new attempt begins.
-    pub(crate) fn begin(&mut self, before: &[ModelUsage], max_tokens: Option<u64>) {
+    pub(crate) fn begin(&mut self, before: &[PricedUsage], max_tokens: Option<u64>) {
         self.before = before.to_vec();
         self.max_tokens = max_tokens;
         self.now.clear();
@@ -82,17 +82,22 @@ impl Meter {
     }
 
     /// What the run has used so far, between attempts.
-    pub(crate) fn spent(&mut self, before: &[ModelUsage]) {
+    pub(crate) fn spent(&mut self, before: &[PricedUsage]) {
         self.before = before.to_vec();
     }
 
     /// What the agent at work says that it has used.
-    pub(crate) fn tell(&mut self, usage: Vec<ModelUsage>) {
-        self.told = usage;
+    pub(crate) fn tell(&mut self, usage: Vec<ModelUsage>, at: Timestamp) {
+        self.told = self.price(usage, at);
+    }
+
+    /// What a process reports of itself, with its price.
+    pub(crate) fn price(&self, usage: Vec<ModelUsage>, at: Timestamp) -> Vec<PricedUsage> {
+        self.budget.prices.price_reported(usage, at)
     }
 
     /// What the attempt has used, and why a call of it was refused, if one was.
-    pub(crate) fn end(&mut self) -> (Vec<ModelUsage>, Option<String>) {
+    pub(crate) fn end(&mut self) -> (Vec<PricedUsage>, Option<String>) {
         self.told.clear();
         (std::mem::take(&mut self.now), self.refused.take())
     }
@@ -106,14 +111,14 @@ impl Meter {
         model: &str,
         bytes: usize,
         at: Timestamp,
-    ) -> Result<ModelUsage, String> {
+    ) -> Result<PricedUsage, String> {
         let call = Counts {
             input: bytes as u64 / BYTES_PER_TOKEN,
             ..Counts::default()
         };
-        let call = call.of(model);
+        let call = self.priced(model, &call, at);
         self.under_way.push(call.clone());
-        let Some(why) = self.uncovered(at) else {
+        let Some(why) = self.uncovered() else {
             return Ok(call);
         };
         self.under_way.pop();
@@ -121,19 +126,25 @@ impl Meter {
         Err(why)
     }
 
-    /// A call is over; without counts nothing is known of it, and nothing is made up.
-    pub(crate) fn done(&mut self, call: &ModelUsage, counts: Option<Counts>) {
+    /// A call is over, and has the price of its own size; without counts nothing is known of it, and
+    /// nothing is made up.
+    pub(crate) fn done(&mut self, call: &PricedUsage, counts: Option<Counts>, at: Timestamp) {
         if let Some(at) = self.under_way.iter().position(|one| one == call) {
             self.under_way.swap_remove(at);
         }
         if let Some(counts) = counts {
-            self.now.push(counts.of(&call.model));
+            let used = self.priced(&call.usage.model, &counts, at);
+            self.now.push(used);
             self.now = sum_by_model(&self.now);
         }
     }
 
+    fn priced(&self, model: &str, counts: &Counts, at: Timestamp) -> PricedUsage {
+        PricedUsage::new(counts.of(model), self.budget.prices.call(model, counts, at))
+    }
+
     /// Why what is used and under way is more than there is, if it is.
-    fn uncovered(&self, at: Timestamp) -> Option<String> {
+    fn uncovered(&self) -> Option<String> {
         let used = tokens(self.all());
         if let Some(most) = self.max_tokens.filter(|most| used >= *most) {
             return Some(format!(
@@ -141,7 +152,7 @@ impl Meter {
                  executionLimits.maxTotalTokens is {most}"
             ));
         }
-        let cost = self.cost(self.all(), at);
+        let cost = self.cost(self.all());
         (cost >= self.budget.max_credits).then(|| {
             format!(
                 "with this call the run would cost {} credits or more, and it may cost {}",
@@ -152,7 +163,7 @@ impl Meter {
     }
 
     /// Why nothing more may be used, if that is so.
-    pub(crate) fn used_up(&self, at: Timestamp) -> Option<String> {
+    pub(crate) fn used_up(&self) -> Option<String> {
         let used = tokens(self.used());
         if let Some(most) = self.max_tokens.filter(|most| used >= *most) {
             return Some(format!(
@@ -160,18 +171,18 @@ impl Meter {
                  executionLimits.maxTotalTokens is {most}"
             ));
         }
-        self.time_left(at).is_zero().then(|| {
+        self.time_left().is_zero().then(|| {
             format!(
                 "the run has cost {} credits, its compute included, and it may cost {}",
-                self.cost(self.used(), at).to_decimal(),
+                self.cost(self.used()).to_decimal(),
                 self.budget.max_credits.to_decimal()
             )
         })
     }
 
     /// For how long the credits cover compute, if no model is called any more.
-    pub(crate) fn time_left(&self, at: Timestamp) -> Duration {
-        let left = self.budget.max_credits.minus(self.models(self.used(), at));
+    pub(crate) fn time_left(&self) -> Duration {
+        let left = self.budget.max_credits.minus(self.models(self.used()));
         let per_minute = self.budget.rates.credits_per_minute.micro();
         let covered = match (left.micro(), per_minute) {
             (..=0, _) => Duration::ZERO,
@@ -185,7 +196,7 @@ impl Meter {
         covered.saturating_sub(self.budget.began.elapsed())
     }
 
-    fn used(&self) -> impl Iterator<Item = &ModelUsage> {
+    fn used(&self) -> impl Iterator<Item = &PricedUsage> {
         let now = match self.now.is_empty() {
             true => &self.told,
             false => &self.now,
@@ -193,31 +204,20 @@ impl Meter {
         self.before.iter().chain(now)
     }
 
-    fn all(&self) -> impl Iterator<Item = &ModelUsage> {
+    fn all(&self) -> impl Iterator<Item = &PricedUsage> {
         self.before.iter().chain(&self.now).chain(&self.under_way)
     }
 
-    fn cost<'a>(&self, used: impl Iterator<Item = &'a ModelUsage>, at: Timestamp) -> MicroCredits {
-        let models = self.usd(used, at);
+    fn cost<'a>(&self, used: impl Iterator<Item = &'a PricedUsage>) -> MicroCredits {
+        let models = PricedUsage::total_of(used);
         let compute_ms = self.budget.began.elapsed().as_millis();
         let compute_ms = i64::try_from(compute_ms).unwrap_or(i64::MAX);
         self.budget.rates.cost(models, compute_ms)
     }
 
-    fn models<'a>(
-        &self,
-        used: impl Iterator<Item = &'a ModelUsage>,
-        at: Timestamp,
-    ) -> MicroCredits {
-        self.budget.rates.cost(self.usd(used, at), 0)
-    }
-
     /// A model without a price costs nothing here, as it does in the end.
-    fn usd<'a>(&self, used: impl Iterator<Item = &'a ModelUsage>, at: Timestamp) -> NanoUsd {
-        sum_by_model(used)
-            .iter()
-            .filter_map(|usage| self.budget.prices.cost(usage, at))
-            .fold(NanoUsd::default(), NanoUsd::plus)
+    fn models<'a>(&self, used: impl Iterator<Item = &'a PricedUsage>) -> MicroCredits {
+        self.budget.rates.cost(PricedUsage::total_of(used), 0)
     }
 
     /// US dollars that are left for a model; nothing where its price is not known.
@@ -226,19 +226,19 @@ impl Meter {
             output: 1_000,
             ..Counts::default()
         };
-        self.budget.prices.cost(&token.of(model), at)?;
+        self.budget.prices.call(model, &token, at)?;
         let left = self
             .budget
             .max_credits
-            .minus(self.cost(self.all(), at))
+            .minus(self.cost(self.all()))
             .to_decimal();
         let per_usd = self.budget.rates.credits_per_usd.to_decimal();
         (per_usd > 0.0).then(|| left.max(0.0) / per_usd)
     }
 }
 
-fn tokens<'a>(used: impl Iterator<Item = &'a ModelUsage>) -> u64 {
-    used.map(|used| used.input_tokens.saturating_add(used.output_tokens))
+fn tokens<'a>(used: impl Iterator<Item = &'a PricedUsage>) -> u64 {
+    used.map(|used| used.usage.tokens())
         .fold(0, u64::saturating_add)
 }
 
@@ -249,108 +249,4 @@ pub(crate) fn now() -> Timestamp {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at() -> Timestamp {
-        Timestamp::from_epoch_ms(1_790_000_000_000)
-    }
-
-    /// A token costs a cent, whichever; a cent is a credit.
-    fn meter(max_credits: i64) -> Meter {
-        let prices = br#"{"m":{"inputUsdPerMillion":10000,"outputUsdPerMillion":10000}}"#;
-        let rates = Rates {
-            credits_per_minute: MicroCredits::ZERO,
-            ..Rates::default()
-        };
-        Meter::new(Budget {
-            prices: Prices::parse(prices).unwrap(),
-            rates,
-            max_credits: MicroCredits::from_credits(max_credits),
-            began: Instant::now(),
-        })
-    }
-
-    fn counts(input: u64, output: u64) -> Option<Counts> {
-        Some(Counts {
-            input,
-            output,
-            ..Counts::default()
-        })
-    }
-
-    #[test]
-    fn no_call_begins_that_the_credits_do_not_cover() {
-        let mut meter = meter(100);
-        let first = meter.take_on("m", 40, at()).unwrap();
-        meter.done(&first, counts(10, 50));
-        assert!(meter.take_on("m", 161, at()).is_err(), "60 + 40 are all");
-        let second = meter.take_on("m", 80, at()).unwrap();
-        let beside = meter.take_on("m", 80, at());
-        assert!(beside.is_err(), "what is under way counts: {beside:?}");
-        meter.done(&second, None);
-        let (used, refused) = meter.end();
-        assert_eq!((used[0].input_tokens, used[0].output_tokens), (10, 50));
-        assert!(refused.unwrap().contains("credits"));
-    }
-
-    #[test]
-    fn tokens_are_limited_over_the_whole_run_also_without_a_price() {
-        let mut meter = meter(100);
-        let before = counts(500, 400).unwrap().of("free");
-        meter.begin(&[before], Some(1_000));
-        let call = meter.take_on("free", 40, at()).unwrap();
-        meter.done(&call, counts(10, 100));
-        let why = meter.take_on("free", 4, at()).unwrap_err();
-        assert!(why.contains("maxTotalTokens is 1000"), "{why}");
-    }
-
-    #[test]
-    fn what_is_left_in_dollars_is_known_for_known_prices_alone() {
-        let mut meter = meter(100);
-        meter.begin(&[counts(10, 10).unwrap().of("m")], None);
-        assert_eq!(meter.usd_left("m", at()), Some(0.8));
-        assert_eq!(meter.usd_left("free", at()), None);
-    }
-
-    #[test]
-    fn compute_is_covered_for_as_long_as_the_charge_stays_within_the_credits() {
-        let mut meter = meter(100);
-        assert_eq!(meter.time_left(at()), Duration::MAX, "it costs nothing");
-        meter.budget.rates.credits_per_minute = MicroCredits::from_credits(7);
-        meter.spent(&[counts(30, 60).unwrap().of("m")]);
-        // Ten credits are 85 s and a part of one.
-        let left = meter.time_left(at());
-        assert!(
-            left <= Duration::from_secs(85) && left > Duration::from_secs(60),
-            "{left:?}"
-        );
-        let charge = |ms| meter.budget.rates.cost(NanoUsd::default(), ms);
-        assert!(charge(85_000) <= MicroCredits::from_credits(10));
-        assert!(charge(85_001) > MicroCredits::from_credits(10));
-        assert_eq!(meter.used_up(at()), None);
-        meter.spent(&[counts(100, 0).unwrap().of("m")]);
-        assert!(meter.used_up(at()).unwrap().contains("may cost 100"));
-    }
-
-    #[test]
-    fn what_an_agent_says_counts_until_something_was_counted() {
-        let mut meter = meter(100);
-        meter.begin(&[], Some(50));
-        meter.tell(vec![counts(60, 0).unwrap().of("free")]);
-        assert!(meter.used_up(at()).unwrap().contains("60 tokens"));
-        let call = meter.take_on("free", 4, at()).unwrap();
-        meter.done(&call, counts(10, 0));
-        assert_eq!(meter.used_up(at()), None);
-    }
-
-    #[test]
-    fn compute_is_part_of_the_budget() {
-        let mut meter = meter(1_000);
-        // By the started second, of which this test may take some.
-        meter.budget.rates.credits_per_minute = MicroCredits::from_credits(60);
-        assert!(meter.take_on("free", 4, at()).is_ok());
-        meter.budget.rates.credits_per_minute = MicroCredits::from_credits(600_000);
-        assert!(meter.take_on("free", 4, at()).is_err());
-    }
-}
+mod tests;

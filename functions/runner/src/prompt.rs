@@ -22,12 +22,15 @@ pub(crate) fn text(request: &AgentRequest) -> String {
     let before = request.iteration.saturating_sub(1);
     let last = request.max_iterations;
     // Writing to a string cannot fail.
-    let _ = write!(
-        text,
-        "\nThis is iteration {} of at most {last}. After iteration {before} the task is not done \
-         yet. What was found:\n",
-        request.iteration
-    );
+    let _ = match before {
+        0 => text.write_str("\nBefore anything is changed, the repository's own checks say:\n"),
+        before => write!(
+            text,
+            "\nThis is iteration {} of at most {last}. After iteration {before} the task is not \
+             done yet. What was found:\n",
+            request.iteration
+        ),
+    };
     for item in &request.feedback {
         let level = item
             .level

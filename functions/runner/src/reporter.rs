@@ -7,7 +7,8 @@ use awo_domain::Timestamp;
 use awo_domain::control::{
     Children, ChildrenAnswer, Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff,
 };
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::PricedUsage;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -23,7 +24,9 @@ const MAX_WAITING: usize = 2_048;
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
     pub(crate) iterations: u32,
-    pub(crate) usage: Vec<ModelUsage>,
+    pub(crate) usage: Vec<PricedUsage>,
+    /// Whether anything of the repository was executed.
+    pub(crate) executed: bool,
 }
 
 /// Why the end of the run could not be reported.
@@ -58,16 +61,24 @@ pub(crate) struct Finishing {
 pub(crate) struct Reporter {
     desk: mpsc::Sender<Message>,
     client: ControlClient,
+    control: Handle,
 }
 
 impl Reporter {
-    /// Starts the desk; a fence, or a wish that an answer brings, pulls `switch`.
-    pub(crate) fn start(client: ControlClient, switch: StopSwitch, stop: StopSignal) -> Reporter {
+    /// Starts the desk on the thread `control`; a fence, or a wish that an answer brings, pulls
+    /// `switch`.
+    pub(crate) fn start(
+        control: &Handle,
+        client: ControlClient,
+        switch: StopSwitch,
+        stop: StopSignal,
+    ) -> Reporter {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        tokio::spawn(Desk::new(client.clone(), switch, stop, receiver).work());
+        control.spawn(Desk::new(client.clone(), switch, stop, receiver).work());
         Reporter {
             desk: sender,
             client,
+            control: control.clone(),
         }
     }
 
@@ -114,7 +125,12 @@ impl Reporter {
         &self,
         asked: &Children,
     ) -> Result<ChildrenAnswer, CallError> {
-        self.client.children(asked).await
+        let (client, asked) = (self.client.clone(), asked.clone());
+        let sent = self
+            .control
+            .spawn(async move { client.children(&asked).await });
+        sent.await
+            .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
     }
 
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.

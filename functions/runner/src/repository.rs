@@ -10,6 +10,7 @@
 
 mod branches;
 mod merging;
+mod restoring;
 
 use std::ffi::OsString;
 use std::fs;

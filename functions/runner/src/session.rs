@@ -6,10 +6,12 @@ use std::time::Duration;
 use awo_domain::RunId;
 use awo_domain::control::{Outcome, RunSpec, Wish};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use crate::by_hand;
 use crate::control_client::{ControlClient, NotClaimed};
+use crate::control_thread::{self, ControlThread};
 use crate::desk::is_immediate;
 use crate::hearing::{ASK_LIMIT, Doorbell, hear};
 use crate::kept::Kept;
@@ -17,7 +19,7 @@ use crate::layout::Layout;
 use crate::reporter::{NotFinished, Reporter};
 use crate::run_loop::{self, Halted, Progress};
 use crate::settings::{Settings, Task};
-use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
+use crate::stop::{self, StopReason, StopSignal, Stopped};
 
 /// The command line.
 pub const USAGE: &str = "\
@@ -25,6 +27,7 @@ usage: runner
        runner supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N]
                         [--max-memory-mb N] [--max-disk-mb N] [--max-processes N]
                         [--place FOLDER…] -- command [argument…]
+       runner inspect MIB FILE
 
 Without arguments: does the one run, or the one verification by hand, whose nonce stands in the
 environment.
@@ -49,7 +52,8 @@ Exit codes:
   137  stopped as a client wished, with SIGKILL, and that could not be reported
   143  the same without SIGKILL; or stopped by SIGTERM alone
 
-supervise: runs a command and kills everything that is left of it when it is over.";
+supervise: runs a command and kills everything that is left of it when it is over.
+inspect: answers the verification's questions of FILE about the current folder, with MIB of memory.";
 
 /// The run is not ours.
 pub(crate) const EXIT_FENCED: u8 = 3;
@@ -92,8 +96,12 @@ pub fn run() -> ExitCode {
         Ok(runtime) => runtime,
         Err(why) => return refuse(&why.to_string()),
     };
+    let control = match ControlThread::start() {
+        Ok(control) => control,
+        Err(why) => return refuse(&why.to_string()),
+    };
     let (code, layout) = match &settings.nonce.task {
-        Task::Run(run) => runtime.block_on(live(&settings, run)),
+        Task::Run(run) => runtime.block_on(live(&settings, run, control.handle())),
         Task::Verification(id) => (runtime.block_on(by_hand::verify(&settings, id)), None),
     };
     runtime.shutdown_timeout(SWEEP_LIMIT);
@@ -125,14 +133,22 @@ pub(crate) fn refuse(why: &str) -> ExitCode {
 }
 
 /// Returns the folders to sweep, where the end of the run is a matter of record.
-async fn live(settings: &Settings, run: &RunId) -> (ExitCode, Option<Layout>) {
-    let mut bell = match Doorbell::new() {
-        Ok(bell) => bell,
+async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, Option<Layout>) {
+    // Both hear every signal: one while the run goes on, the other until its end is reported.
+    let bells = Doorbell::new().and_then(|bell| {
+        let _there = control.enter();
+        Ok((bell, Doorbell::new()?))
+    });
+    let (mut bell, stop_listener) = match bells {
+        Ok(bells) => bells,
         Err(why) => return (refuse(&format!("cannot listen for signals: {why}")), None),
     };
     let began = Instant::now();
+    // The connections of a client belong to the thread on which it was first used.
+    let (of_claim, claimed_run) = (settings.clone(), run.clone());
+    let claim = control.spawn(async move { ControlClient::claim(&of_claim, &claimed_run).await });
     let claimed = tokio::select! {
-        claimed = ControlClient::claim(settings, run) => claimed,
+        claimed = claim => claimed.unwrap_or_else(|why| Err(NotClaimed::Failed(why.to_string()))),
         // Without a token nobody can be asked; a claim that is under way may still bring one.
         () = long_since_rung(&mut bell, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
@@ -149,16 +165,15 @@ async fn live(settings: &Settings, run: &RunId) -> (ExitCode, Option<Layout>) {
         kept.sweep();
     }
     let (switch, stop) = stop::channel();
-    let reporter = Reporter::start(client.clone(), switch.clone(), stop.clone());
+    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone());
+    let listening = control_thread::run(control, hear(stop_listener, client, switch, stop.clone()));
     let session = Session {
         settings,
         spec: &spec,
-        client,
         reporter,
-        switch,
         stop,
     };
-    session.work(bell).await
+    session.work(bell, listening).await
 }
 
 /// Waits until the doorbell has rung, and then for `limit`.
@@ -171,23 +186,26 @@ pub(crate) async fn long_since_rung(bell: &mut Doorbell, limit: Duration) {
 struct Session<'a> {
     settings: &'a Settings,
     spec: &'a RunSpec,
-    client: ControlClient,
     reporter: Reporter,
-    switch: StopSwitch,
     stop: StopSignal,
 }
 
 impl Session<'_> {
-    async fn work(&self, mut bell: Doorbell) -> (ExitCode, Option<Layout>) {
+    /// Stop requests are heard until the run has come to an end.
+    async fn work(
+        &self,
+        mut bell: Doorbell,
+        listening: control_thread::Task,
+    ) -> (ExitCode, Option<Layout>) {
         let mut progress = Progress::default();
         let halted = tokio::select! {
             halted = run_loop::run(
                 self.settings, self.spec, &self.reporter, &self.stop, &mut progress,
             ) => halted,
-            never = hear(&mut bell, &self.client, &self.switch, &self.stop) => match never {},
             // What is still alive then is killed below.
             () = self.stop.overdue(STOP_SLACK) => Halted::Stopped(Stopped { forced: true }),
         };
+        drop(listening);
         match (halted, self.stop.reason()) {
             (Halted::Ended(outcome), _) => {
                 // Who wants to stop the run now does not wait for it.

@@ -98,6 +98,10 @@ pub(crate) struct Settings {
     pub(crate) path: OsString,
     /// Those of [`TOOL_HOMES`] that are set.
     pub(crate) tool_homes: Vec<(&'static str, OsString)>,
+    /// What agents and verifiers may read beside the system's programs.
+    pub(crate) agent_paths: Vec<PathBuf>,
+    /// Folders of the service on this machine that they never see.
+    pub(crate) private_dirs: Vec<PathBuf>,
     /// Where models are.
     pub(crate) models: BaseUrls,
     /// Where git hosts and their APIs are.
@@ -152,23 +156,48 @@ impl Settings {
             workspace_root,
             kept_root,
             agent_user,
+            agent_paths: paths("AWO_AGENT_PATHS", text)?,
+            private_dirs: paths("AWO_PRIVATE_DIRS", text)?,
             models: BaseUrls::from_env(text, is_loopback)?,
             hosts: Hosts::from_env(text, is_loopback)?,
-            path: std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()),
-            tool_homes: TOOL_HOMES
-                .into_iter()
-                .filter_map(|name| Some((name, std::env::var_os(name)?)))
-                .collect(),
-            program: std::env::current_exe()
-                .map_err(|why| format!("cannot find this program's own file: {why}"))?,
+            path: tools().0,
+            tool_homes: tools().1,
+            program: own_program()?,
         })
     }
+}
+
+/// Where programs are found, and where those of [`TOOL_HOMES`] are that are set.
+pub(crate) fn tools() -> (OsString, Vec<(&'static str, OsString)>) {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let homes = TOOL_HOMES
+        .into_iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)))
+        .collect();
+    (path, homes)
+}
+
+/// This program's own file.
+pub(crate) fn own_program() -> Result<PathBuf, String> {
+    std::env::current_exe().map_err(|why| format!("cannot find this program's own file: {why}"))
 }
 
 impl Settings {
     /// The agents' user, where this process can become another one: only root can.
     pub(crate) fn effective_agent_user(&self) -> Option<AgentUser> {
         self.agent_user.filter(|_| nix::unistd::geteuid().is_root())
+    }
+}
+
+/// Absolute paths, separated as those of PATH.
+fn paths(name: &str, text: impl Fn(&str) -> Option<String>) -> Result<Vec<PathBuf>, String> {
+    let Some(value) = text(name) else {
+        return Ok(Vec::new());
+    };
+    let paths: Vec<PathBuf> = std::env::split_paths(&value).collect();
+    match paths.iter().all(|path| path.is_absolute()) {
+        true => Ok(paths),
+        false => Err(format!("{name} must be absolute paths, separated by ':'")),
     }
 }
 
@@ -217,11 +246,13 @@ mod tests {
     }
 
     /// For one machine only, and for tests: the cloud has none of them.
-    const ONE_MACHINE: [&str; 4] = [
+    const ONE_MACHINE: [&str; 6] = [
+        "AWO_AGENT_PATHS",
         "AWO_ANTHROPIC_BASE_URL",
         "AWO_GITHUB_API_URL",
         "AWO_GIT_CA_FILE",
         "AWO_OPENAI_BASE_URL",
+        "AWO_PRIVATE_DIRS",
     ];
 
     /// A value of a mapping, below CloudFormation's short functions.

@@ -23,7 +23,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::limits;
 use crate::output::Tail;
-use crate::settings::{AgentUser, Settings};
+use crate::sandbox::Machine;
+use crate::settings::{self, AgentUser, Settings};
 use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
 
 pub(crate) use job::{AtTimeout, CalledOff, Job};
@@ -96,6 +97,8 @@ pub(crate) struct Supervised {
     path: OsString,
     tool_homes: Vec<(&'static str, OsString)>,
     user: Option<AgentUser>,
+    /// Absent: commands see what this process sees.
+    sandbox: Option<Machine>,
     stop: StopSignal,
 }
 
@@ -113,8 +116,25 @@ impl Supervised {
             path: settings.path.clone(),
             tool_homes: settings.tool_homes.clone(),
             user: settings.effective_agent_user(),
+            sandbox: Some(Machine::of(settings)),
             stop,
         }
+    }
+
+    /// For commands of a person's own: as that person, with that person's tools.
+    ///
+    /// # Errors
+    /// If this program's own file is not known.
+    pub(crate) fn local(stop: StopSignal) -> Result<Supervised, String> {
+        let (path, tool_homes) = settings::tools();
+        Ok(Supervised {
+            program: settings::own_program()?,
+            path,
+            tool_homes,
+            user: None,
+            sandbox: None,
+            stop,
+        })
     }
 
     /// Returns once everything is to stop.
@@ -186,6 +206,7 @@ impl Supervised {
             term_grace: TERM_GRACE,
             report_fd: Some(report_writer.as_raw_fd()),
             limits: job.limits.clone(),
+            sandbox: self.sandbox.as_ref().map(|machine| machine.of_job(job)),
             argv: job.argv.to_vec(),
         };
         let child = Command::new(&self.program)

@@ -10,10 +10,12 @@ use awo_domain::control::RunSpec;
 use awo_domain::source::{Branch, Repository as RepositoryUrl};
 
 use crate::git::GitError;
+use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Repository};
 use crate::resumed;
+use crate::supervised::Supervised;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
@@ -58,6 +60,7 @@ pub(crate) fn write_git_config(layout: &Layout, allow_file: bool) -> io::Result<
 /// its newest commit in the workspace, and what its children did in the repository.
 pub(crate) async fn prepare(
     repository: &Repository,
+    supervised: &Supervised,
     layout: &Layout,
     spec: &RunSpec,
     limit: Duration,
@@ -68,10 +71,21 @@ pub(crate) async fn prepare(
     let start = start.or(spec.start_commit.as_ref()).map(String::as_str);
     let cloned = repository.clone(&spec.source, start, limit).await;
     let base = cloned.map_err(|why| not_cloned(why, spec))?;
-    let frozen = FrozenPlan::of(&layout.workspace()).map_err(|why| {
-        let next = "correct it on the base branch and start the run again";
-        NoWorkspace::Failed(format!("{why}; {next}"))
-    })?;
+    let inspector = Inspector {
+        supervised,
+        dir: &layout.workspace(),
+        home: &layout.home(),
+        tmp: &layout.tmp(),
+        request: layout.inspection(),
+        memory_mb: MEMORY_MB,
+    };
+    let frozen = match inspector.plan(limit).await {
+        Err(_) => return Err(NoWorkspace::Stopped),
+        Ok(frozen) => frozen.map_err(|why| {
+            let next = "correct it on the base branch and start the run again";
+            NoWorkspace::Failed(format!("{why}; {next}"))
+        })?,
+    };
     let newest = match resumption {
         None => &base.commit,
         Some(resumption) => {

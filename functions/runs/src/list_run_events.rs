@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::event::TimelineEvent;
@@ -11,10 +12,13 @@ use awo_http::page::MAX_LIMIT;
 use awo_http::shapes::TimelineShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
+use awo_store::call_permits::{CallPermit, PermitWatch};
 use awo_store::runs::Run;
-use awo_store::streams::StreamPlace;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
+
+/// How often a stream sees whether its permit is still its own.
+const LOOK_AT_PERMIT: Duration = Duration::from_secs(5);
 
 struct State {
     store: Store,
@@ -69,30 +73,40 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
     let run = state.store.run(call.org(), &id).await?;
     let run = run.ok_or(Error::NotFound(Resource::Run))?;
     let holder = format!("{}-{}", call.request_id, state.mint.secret());
-    let place = state.store.take_stream_place(call.org(), &holder, call.now);
-    let pieces = timeline(&state.store, call.org(), &run, after);
-    Ok(Reply::stream(EVENT_STREAM, holding(place.await?, pieces)))
+    let permit = state
+        .store
+        .take_stream_permit(call.org(), &holder, call.now);
+    let permit = permit.await?;
+    let pieces = timeline(&state.store, call.org(), (&run, after), permit.watch());
+    Ok(Reply::stream(EVENT_STREAM, holding(permit, pieces)))
 }
 
-/// The events of a run after a sequence, until its terminal one.
+/// The events of a run after a sequence, until its terminal one, or until somebody has taken the
+/// stream's permit over.
 fn timeline(
     store: &Store,
     org: &OrgId,
-    run: &Run,
-    after: u64,
+    (run, after): (&Run, u64),
+    permit: PermitWatch,
 ) -> impl Stream<Item = Bytes> + Send + use<> {
     // Nobody can have seen more than there is, and who says so would wait for ever.
     let after = after.min(run.last_sequence);
     let last = run.status.is_terminal().then_some(run.last_sequence);
     let (store, org, id) = (store.clone(), org.clone(), run.run_id.clone());
+    let mut looked_at = Instant::now();
     live(after, move |after| {
-        let (store, org, id) = (store.clone(), org.clone(), id.clone());
+        let (store, org, id, permit) = (store.clone(), org.clone(), id.clone(), permit.clone());
+        let look = looked_at.elapsed() >= LOOK_AT_PERMIT;
+        if look {
+            looked_at = Instant::now();
+        }
         async move {
             let page = store.events(&org, &id, after, MAX_LIMIT).await?;
             let seen = page.items.last().map_or(after, |event| event.sequence);
             let is_over = page.items.iter().any(TimelineEvent::is_terminal);
             Ok(Batch {
                 is_last: is_over || last.is_some_and(|last| last <= seen),
+                gives_way: look && permit.is_lost().await?,
                 events: page
                     .items
                     .iter()
@@ -111,8 +125,8 @@ fn live_event(event: &TimelineEvent) -> Result<LiveEvent, Error> {
     })
 }
 
-/// The pieces, and then the place back. A stream that is dropped drops its place as well.
-fn holding(place: StreamPlace, pieces: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
-    let end = stream::once(place.give_back()).filter_map(|()| ready(None));
+/// The pieces, and then the permit back. A stream that is dropped drops its permit as well.
+fn holding(permit: CallPermit, pieces: impl Stream<Item = Bytes>) -> impl Stream<Item = Bytes> {
+    let end = stream::once(permit.give_back()).filter_map(|()| ready(None));
     pieces.chain(end)
 }

@@ -11,6 +11,7 @@ use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::attempts::UNDER_WAY_MS;
+use awo_store::call_permits::LongCall;
 use awo_store::lanes::{LANES, Lane, Wanted};
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Sender};
@@ -46,10 +47,22 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     call.object_or_nothing()?.finish(Some(()))?;
     let webhook = state.store.webhook(call.org(), &id).await?;
     let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;
-    let lane = lane(&state, call.org(), &webhook, call.now).await?;
+    let holder = format!("{}#{}", call.now, state.mint.random(call.now));
+    let permit = state
+        .store
+        .take_call_permit(call.org(), LongCall::Send, &holder, call.now)
+        .await?;
+    let lane = lane(&state, call.org(), &webhook, call.now).await;
+    let lane = match lane {
+        Ok(lane) => lane,
+        Err(error) => {
+            permit.give_back().await;
+            return Err(error);
+        }
+    };
     Ok(Reply::late(async move {
         let answer = attempt(&state, call.org(), &webhook, call.now).await;
-        state.store.leave_lane(lane).await;
+        tokio::join!(state.store.leave_lane(lane), permit.give_back());
         answer
     }))
 }

@@ -36,7 +36,10 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
             stop: &stop,
             children: Some(wish),
         };
-        let killed = stopper.kill(call.org(), &id, wish, &stopping).await?;
+        let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
+        let killed = stopper
+            .kill_for_caller(call.org(), &id, wish, &stopping, &holder)
+            .await?;
         Answer::ok(shape(&id, &killed))
     }))
 }

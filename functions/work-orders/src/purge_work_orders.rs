@@ -31,10 +31,17 @@ async fn handle(purger: Arc<Purger>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
     let (purge, dry_run) = read(call.object_or_nothing()?, call.now)?;
     Ok(Reply::late(async move {
-        Answer::ok(match dry_run {
-            true => PurgeShape::dry(purger.count(call.org(), &purge).await?),
-            false => PurgeShape::deleted(purger.purge(call.org(), &purge).await?),
-        })
+        let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
+        let permit = purger.permit(call.org(), &holder).await?;
+        let answer = match dry_run {
+            true => purger.count(call.org(), &purge).await.map(PurgeShape::dry),
+            false => purger
+                .purge(call.org(), &purge)
+                .await
+                .map(PurgeShape::deleted),
+        };
+        permit.give_back().await;
+        Answer::ok(answer?)
     }))
 }
 

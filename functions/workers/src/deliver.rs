@@ -7,6 +7,7 @@
 
 mod attempt;
 mod fan_out;
+mod permit;
 mod postpone;
 mod receiver;
 
@@ -21,6 +22,7 @@ use awo_domain::webhook::schedule::Schedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::batch::Addressed;
+use awo_store::call_permits::CallPermit;
 use awo_store::errands::{DeliveryRef, Errand};
 use awo_store::lanes::LANES;
 use awo_webhooks::Sender;
@@ -71,6 +73,9 @@ struct Job {
     at: DeliveryRef,
     found: Addressed,
 }
+
+/// The deliveries of an organization, by their receivers.
+type Receivers = BTreeMap<WebhookId, Vec<Job>>;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,21 +173,48 @@ async fn look_after(
         return Vec::new();
     }
     let refs: Vec<DeliveryRef> = deliveries.iter().map(|(at, _)| at.clone()).collect();
-    let found = match state.store.addressed(&refs, state.clock.now()).await {
+    let orgs: BTreeSet<OrgId> = refs.iter().map(|at| at.org_id.clone()).collect();
+    let permits = orgs.iter().map(|org| permit::take(state, org));
+    let (found, permits) = tokio::join!(
+        state.store.addressed(&refs, state.clock.now()),
+        join_all(permits)
+    );
+    let found = match found {
         Ok(found) => found,
         Err(error) => {
             tracing::error!(?error, "deliveries were not read; their messages come back");
             return deliveries.into_iter().map(|(_, m)| m.id).collect();
         }
     };
-    let mut receivers: BTreeMap<(OrgId, WebhookId), Vec<Job>> = BTreeMap::new();
+    let mut owners: BTreeMap<OrgId, Receivers> = BTreeMap::new();
     for ((at, message), found) in deliveries.into_iter().zip(found) {
-        let receiver = (at.org_id.clone(), at.webhook_id.clone());
-        let job = Job { message, at, found };
-        receivers.entry(receiver).or_default().push(job);
+        let receivers = owners.entry(at.org_id.clone()).or_default();
+        let jobs = receivers.entry(at.webhook_id.clone()).or_default();
+        jobs.push(Job { message, at, found });
     }
-    let each = receivers
-        .into_values()
-        .map(|jobs| receiver::serve(state, jobs, batch));
+    // Both are in the order of their organizations.
+    let each = owners.into_values().zip(permits);
+    let each = each.map(|(receivers, permit)| serve_all(state, receivers, permit, batch));
     join_all(each).await.into_iter().flatten().collect()
+}
+
+/// Serves the receivers of an organization beside each other; without a permit no attempt is made.
+async fn serve_all(
+    state: &State,
+    receivers: Receivers,
+    permit: Option<CallPermit>,
+    batch: Batch,
+) -> Vec<String> {
+    let may_send = permit.is_some();
+    let each = receivers.into_values().map(|mut jobs| {
+        if !may_send {
+            jobs.iter_mut().for_each(|job| job.found.free_lanes.clear());
+        }
+        receiver::serve(state, jobs, batch)
+    });
+    let stay = join_all(each).await.into_iter().flatten().collect();
+    if let Some(permit) = permit {
+        permit.give_back().await;
+    }
+    stay
 }

@@ -165,8 +165,8 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
     let task = match &task_arn {
         Some(task_arn) => state.compute.describe_task(task_arn).await?,
         None => TaskState::Gone(Gone {
-            exit_code: None,
             reason: "its task did not start".to_owned(),
+            ..Gone::default()
         }),
     };
     match task {
@@ -185,8 +185,7 @@ async fn lives_on(
 ) -> Result<(), Error> {
     match (lease.wish, lease.kill_given_up_at()) {
         (None, _) => {
-            let message = "the runner fell silent; the run costs nothing: start a new one";
-            state.endings.silent(lease, message, now).await?;
+            state.endings.silent(lease, now).await?;
         }
         (Some(_), Some(given_up_at)) if now >= given_up_at => {
             state.endings.kill_not_confirmed(lease, now).await?;

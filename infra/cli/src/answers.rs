@@ -46,7 +46,19 @@ pub struct WorkOrder {
     pub agent: Option<Agent>,
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+    #[serde(default)]
+    pub parent_id: Option<String>,
+    #[serde(default)]
+    pub verified: Option<bool>,
     pub created_at: String,
+}
+
+/// A page of work orders.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkOrders {
+    #[serde(default)]
+    pub work_orders: Vec<WorkOrder>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -99,6 +111,10 @@ pub struct Run {
     #[serde(default)]
     pub pr_url: Option<String>,
     #[serde(default)]
+    pub verified: Option<bool>,
+    #[serde(default)]
+    pub tests_changed: Vec<String>,
+    #[serde(default)]
     pub error: Option<RunFault>,
     #[serde(default)]
     pub usage: Option<Usage>,
@@ -119,11 +135,24 @@ impl Run {
         self.status == RunStatus::Succeeded.as_str()
     }
 
+    /// `verified` or `unverified`, of a run that succeeded.
+    pub fn verification(&self) -> Option<&'static str> {
+        verification(&self.status, self.verified)
+    }
+
     /// Milliseconds from its slot to its end, of a run that had both.
     pub fn duration_ms(&self) -> Option<i64> {
         let began = Timestamp::parse(self.started_at.as_deref()?).ok()?;
         let ended = Timestamp::parse(self.completed_at.as_deref()?).ok()?;
         Some(ended.ms_since(began))
+    }
+}
+
+/// What is to be said of the result of a work order or a run.
+pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str> {
+    match verified.filter(|_| status == RunStatus::Succeeded.as_str())? {
+        true => Some("verified"),
+        false => Some("unverified"),
     }
 }
 

@@ -1,6 +1,8 @@
 //! What can be typed.
 
 mod audit;
+mod usage;
+mod verification;
 
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 
 pub use self::audit::{Audit, AuditAction, VerifyAudit};
+pub use self::usage::{By, Usage};
+pub use self::verification::{Checks, Verify};
 use crate::quantity::{self, Id};
 
 const AFTER_HELP: &str = "\
@@ -21,7 +25,7 @@ The service and the key are found in this order:
 
 Exit codes:
   0    done
-  1    the run that was followed did not succeed, a kill could not be confirmed, or an audit
+  1    the run that was followed did not succeed (with --require-verified: or was not verified), a kill could not be confirmed, or an audit
        is broken
   2    the command line is wrong
   3    the service refused
@@ -79,6 +83,10 @@ pub enum Command {
     Events(Events),
     /// Show what the agent printed
     Logs(Logs),
+    /// Show every check of every verification of a run, with its whole message
+    Checks(Checks),
+    /// Verify a working copy as a run would, without service, agent or credits
+    Verify(Verify),
     /// Show what a run has changed, as a unified diff
     Diff(Diff),
     /// Check what a run went by
@@ -159,6 +167,9 @@ pub struct Submit {
     /// Show the run's progress until it ends
     #[arg(long)]
     pub follow: bool,
+    /// Follow the run, and exit with 1 unless its result is verified
+    #[arg(long)]
+    pub require_verified: bool,
 }
 
 pub fn names<const N: usize>(names: [&'static str; N]) -> PossibleValuesParser {
@@ -170,6 +181,9 @@ pub struct Follow {
     /// The run: run_…
     #[arg(value_parser = quantity::run_id)]
     pub run: RunId,
+    /// Exit with 1 unless its result is verified
+    #[arg(long)]
+    pub require_verified: bool,
 }
 
 #[derive(Debug, Args)]
@@ -180,6 +194,9 @@ pub struct Start {
     /// Show the run's progress until it ends
     #[arg(long)]
     pub follow: bool,
+    /// Follow the run, and exit with 1 unless its result is verified
+    #[arg(long)]
+    pub require_verified: bool,
     /// Names this start, so that it is made once however often it is sent [default: a fresh
     /// random key]
     #[arg(long, value_name = "KEY")]
@@ -309,6 +326,9 @@ pub struct List {
     /// Only those of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
+    /// Only the children of this work order: wo_…
+    #[arg(long, value_name = "ID", value_parser = quantity::work_order_id)]
+    pub parent: Option<WorkOrderId>,
     #[command(flatten)]
     pub part: Part,
 }
@@ -336,49 +356,6 @@ pub struct Credits {
     /// How many transactions to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
-}
-
-/// What the rows of usage are.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub enum By {
-    Model,
-    Day,
-    Tenant,
-}
-
-impl By {
-    pub fn name(self) -> &'static str {
-        match self {
-            By::Model => "model",
-            By::Day => "day",
-            By::Tenant => "tenant",
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub struct Usage {
-    /// First moment of the period: a day in UTC, or a time such as 2026-11-20T08:00:00Z
-    #[arg(long, value_name = "DATE")]
-    pub from: Option<String>,
-    /// First moment after the period
-    #[arg(long, value_name = "DATE")]
-    pub to: Option<String>,
-    /// What the rows are
-    #[arg(long, value_enum, default_value = "model")]
-    pub by: By,
-    /// Only what was used of this model
-    #[arg(long)]
-    pub model: Option<String>,
-    /// Only this run
-    #[arg(long, value_name = "ID")]
-    pub run: Option<String>,
-    /// Only the runs of this work order
-    #[arg(long, value_name = "ID")]
-    pub work_order: Option<String>,
-    /// The API's table by day and model, as CSV
-    #[arg(long, conflicts_with = "json")]
-    pub csv: bool,
 }
 
 #[cfg(test)]

@@ -13,7 +13,14 @@ use crate::read;
 use crate::screen::Screen;
 
 /// Follows a run to its end and tells how it ended.
-pub async fn run(client: &Client, id: &RunId, output: &Output) -> Result<(), Failure> {
+///
+/// With `require_verified` a run of which nothing was verified did not succeed.
+pub async fn run(
+    client: &Client,
+    id: &RunId,
+    require_verified: bool,
+    output: &Output,
+) -> Result<(), Failure> {
     let screen = Screen::new(output);
     let followed = tokio::select! {
         followed = until_over(client, id, &screen) => followed,
@@ -36,7 +43,7 @@ pub async fn run(client: &Client, id: &RunId, output: &Output) -> Result<(), Fai
     } else {
         read::show_end(&run, output)?;
     }
-    if run.succeeded() {
+    if run.succeeded() && (!require_verified || run.verified == Some(true)) {
         Ok(())
     } else {
         Err(Failure::NotDone)

@@ -28,16 +28,23 @@ pub async fn list(client: &Client, filter: &List, output: &Output) -> Result<(),
     let mut query = Query::new();
     query.extend(filter.status.clone().map(|s| ("status", s)));
     query.extend(filter.tenant.clone().map(|t| ("tenantId", t)));
+    query.extend(
+        filter
+            .parent
+            .as_ref()
+            .map(|id| ("parentId", id.to_string())),
+    );
     let text = pages(client, "/v1/work-orders", "workOrders", query, &filter.part).await?;
     if output.json {
         return output.line(&text);
     }
     let (orders, total): (Vec<WorkOrder>, u64) = items(&text, "workOrders")?;
-    let mut table = table(&["work order", "status", "created", "run", "task"]);
+    let mut table = table(&["work order", "status", "verified", "created", "run", "task"]);
     for order in &orders {
         table.add_row(vec![
             Cell::new(clean_line(&order.id)),
             status_cell(&order.status, output.paint),
+            verified_cell(&order.status, order.verified),
             Cell::new(short_time(&order.created_at)),
             Cell::new(clean_line(&order.run_id)),
             Cell::new(shortened(&order.task_prompt, PROMPT_IN_TABLE)),
@@ -65,6 +72,7 @@ pub async fn runs(client: &Client, filter: &Runs, output: &Output) -> Result<(),
     let mut table = table(&[
         "run",
         "status",
+        "verified",
         "iteration",
         "created",
         "took",
@@ -77,6 +85,7 @@ pub async fn runs(client: &Client, filter: &Runs, output: &Output) -> Result<(),
         table.add_row(vec![
             Cell::new(clean_line(&run.run_id)),
             status_cell(&run.status, output.paint),
+            verified_cell(&run.status, run.verified),
             number_cell(run.iteration),
             Cell::new(short_time(&run.created_at)),
             number_cell(run.duration_ms().map(seconds).unwrap_or_default()),
@@ -90,6 +99,15 @@ pub async fn runs(client: &Client, filter: &Runs, output: &Output) -> Result<(),
         ]);
     }
     show_table(&table, runs.len(), total, "runs", output)
+}
+
+/// `yes` or `no` of what succeeded.
+fn verified_cell(status: &str, verified: Option<bool>) -> Cell {
+    Cell::new(match answers::verification(status, verified) {
+        Some("verified") => "yes",
+        Some(_) => "no",
+        None => "",
+    })
 }
 
 /// Shows balance and transactions. With `--json` it is one answer of the API, so one of the two.

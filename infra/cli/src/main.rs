@@ -10,6 +10,7 @@ mod arguments;
 mod audit;
 mod bars;
 mod cancel;
+mod checks;
 mod client;
 mod diff;
 mod events;
@@ -18,6 +19,7 @@ mod follow;
 mod kill;
 mod list;
 mod live;
+mod local_repository;
 mod logs;
 mod output;
 mod paint;
@@ -32,6 +34,7 @@ mod start;
 mod submit;
 mod tenants;
 mod usage;
+mod verify;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -45,8 +48,17 @@ use crate::failure::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    if let Some(ended) = verify::as_helper() {
+        return ended;
+    }
     let arguments = Arguments::parse();
     let output = Output::new(arguments.json);
+    if let Command::Verify(wanted) = &arguments.command {
+        return match verify::run(wanted, &output) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => output.failure(&failure),
+        };
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -73,11 +85,14 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     match &arguments.command {
         Command::Submit(order) => submit::run(&client, order, output).await,
         Command::Start(wanted) => start::run(&client, wanted, output).await,
-        Command::Follow(wanted) => follow::run(&client, &wanted.run, output).await,
+        Command::Follow(wanted) => {
+            follow::run(&client, &wanted.run, wanted.require_verified, output).await
+        }
         Command::Cancel(wanted) => cancel::run(&client, wanted, output).await,
         Command::Kill(wanted) => kill::run(&client, wanted, output).await,
         Command::Events(wanted) => events::run(&client, wanted, output).await,
         Command::Logs(wanted) => logs::run(&client, wanted, output).await,
+        Command::Checks(wanted) => checks::run(&client, wanted, output).await,
         Command::Diff(wanted) => diff::run(&client, wanted, output).await,
         Command::Audit(wanted) => audit::run(&client, wanted, output).await,
         Command::Purge(wanted) => purge::run(&client, wanted, output).await,
@@ -88,6 +103,6 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Credits(wanted) => list::credits(&client, wanted, output).await,
         Command::Usage(wanted) => usage::run(&client, wanted, output).await,
         Command::Webhooks(wanted) => webhooks::run(&client, &wanted.action, output).await,
-        Command::Admin(_) => Ok(()),
+        Command::Admin(_) | Command::Verify(_) => Ok(()),
     }
 }

@@ -45,6 +45,15 @@ impl Paint {
         }
     }
 
+    /// Something to be careful with.
+    pub fn warn(self, text: &str) -> String {
+        if self.on {
+            text.yellow().to_string()
+        } else {
+            text.to_owned()
+        }
+    }
+
     /// Something to look at.
     pub fn strong(self, text: &str) -> String {
         if self.on {

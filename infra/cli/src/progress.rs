@@ -42,10 +42,15 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             )
         }
         "verification.started" => (format!("  verifying  {}", levels(data)), Vec::new()),
-        "verification.passed" => (
-            paint.good(&format!("  passed     {}", text(data, "summary"))),
-            Vec::new(),
-        ),
+        "verification.passed" => passed(data, paint),
+        "verification.baseline" => {
+            let head = format!("baseline     {}", text(data, "summary"));
+            (head, failing_checks(data, paint))
+        }
+        "protected.restored" => {
+            let head = format!("  restored   protected files: {}", names(data, "files"));
+            (paint.warn(&head), Vec::new())
+        }
         "verification.failed" => {
             let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
             (head, failing_checks(data, paint))
@@ -92,6 +97,27 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     lines
 }
 
+/// A verification that passed; what was not verified is no success.
+fn passed(data: &Value, paint: Paint) -> (String, Vec<String>) {
+    let summary = text(data, "summary");
+    let head = match data["verified"].as_bool() {
+        Some(false) => paint.warn(&format!("  unverified {summary}")),
+        _ => paint.good(&format!("  passed     {summary}")),
+    };
+    let changed = names(data, "testsChanged");
+    let rest = match changed.is_empty() {
+        true => Vec::new(),
+        false => vec![paint.warn(&format!("             ! tests changed: {changed}"))],
+    };
+    (head, rest)
+}
+
+fn names(data: &Value, name: &str) -> String {
+    let names = data[name].as_array().cloned().unwrap_or_default();
+    let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+    shortened(&names.join(", "), MAX_LINE)
+}
+
 /// What the agent wrote, as far as it fits.
 fn output(data: &Value, paint: Paint) -> Vec<String> {
     let text = data["text"].as_str().unwrap_or_default();
@@ -126,7 +152,7 @@ fn agent(data: &Value, paint: Paint) -> String {
     format!("  agent      done in {took}{summary}")
 }
 
-/// The failing checks of a verification, each with the first lines of what was found.
+/// The failing checks of a verification, each with the last lines of what was found.
 fn failing_checks(data: &Value, paint: Paint) -> Vec<String> {
     let is_bad = |part: &Value| matches!(part["status"].as_str(), Some("failed" | "error"));
     let list = |part: &Value, name: &str| part[name].as_array().cloned().unwrap_or_default();
@@ -164,16 +190,17 @@ fn quoted(message: &str) -> Vec<String> {
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    let shown = all.iter().take(MAX_MESSAGE_LINES);
-    let mut lines: Vec<String> = shown
-        .map(|line| format!("                 {}", shortened(line, MAX_LINE)))
-        .collect();
-    if all.len() > MAX_MESSAGE_LINES {
+    // The first line says what it is, the last ones what went wrong.
+    let (first, rest) = all.split_at(all.len().min(1));
+    let left_out = all.len().saturating_sub(MAX_MESSAGE_LINES);
+    let shown = |line: &&str| format!("                 {}", shortened(line, MAX_LINE));
+    let mut lines: Vec<String> = first.iter().map(shown).collect();
+    if left_out > 0 {
         lines.push(format!(
-            "                 … {} more lines",
-            all.len() - MAX_MESSAGE_LINES
+            "                 … {left_out} lines before (awo checks shows all)"
         ));
     }
+    lines.extend(rest.iter().skip(left_out).map(shown));
     lines
 }
 
@@ -247,7 +274,8 @@ mod tests {
         assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
-        assert!(lines[10].contains("1 more"), "{lines:?}");
+        assert!(lines[3].contains("1 lines before"), "{lines:?}");
+        assert_eq!(lines[10].trim(), "i", "the end is shown");
     }
 
     #[test]

@@ -2,15 +2,19 @@
 
 use std::fmt::Display;
 
-use awo_domain::RunId;
+use awo_domain::work_order::MAX_CHILDREN;
+use awo_domain::{RunId, WorkOrderId};
 
-use crate::answers::{self, Run, WorkOrder};
+use crate::answers::{self, Run, WorkOrder, WorkOrders};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::paint::clean_line;
+use crate::paint::{clean_line, shortened};
 use crate::progress::seconds;
 use crate::quantity::Id;
+
+/// Characters of a child's task that are shown.
+const TASK_OF_CHILD: usize = 60;
 
 /// Shows a work order or a run.
 pub async fn get(client: &Client, id: &Id, output: &Output) -> Result<(), Failure> {
@@ -23,9 +27,42 @@ pub async fn get(client: &Client, id: &Id, output: &Output) -> Result<(), Failur
         return output.line(&text);
     }
     match id {
-        Id::WorkOrder(_) => show_work_order(&answers::read(&text)?, output),
+        Id::WorkOrder(id) => {
+            show_work_order(&answers::read(&text)?, output)?;
+            show_children(client, id, output).await
+        }
         Id::Run(_) => show_run(&answers::read(&text)?, output),
     }
+}
+
+/// Shows the parts of a work order, as far as they can be seen.
+async fn show_children(
+    client: &Client,
+    parent: &WorkOrderId,
+    output: &Output,
+) -> Result<(), Failure> {
+    let query = [
+        ("parentId", parent.to_string()),
+        ("limit", MAX_CHILDREN.to_string()),
+    ];
+    // A key that may not list them has seen the work order all the same.
+    let Ok(text) = client.get("/v1/work-orders", &query).await else {
+        return Ok(());
+    };
+    let children = answers::read::<WorkOrders>(&text).unwrap_or_default();
+    if !children.work_orders.is_empty() {
+        output.line("")?;
+    }
+    // The oldest first, as they were asked for.
+    for child in children.work_orders.iter().rev() {
+        let said = answers::verification(&child.status, child.verified);
+        let said = said.map(|said| format!(", {said}")).unwrap_or_default();
+        let task = shortened(&child.task_prompt, TASK_OF_CHILD);
+        let status = output.paint.status(&child.status);
+        let id = clean_line(&child.id);
+        field(output, "child", format!("{id}  {status}{said}  {task}"))?;
+    }
+    Ok(())
 }
 
 /// The run that an id names: itself, or the newest of a work order.
@@ -53,7 +90,13 @@ pub fn field(output: &Output, name: &str, value: impl Display) -> Result<(), Fai
 fn show_work_order(order: &WorkOrder, output: &Output) -> Result<(), Failure> {
     field(output, "work order", clean_line(&order.id))?;
     field(output, "status", output.paint.status(&order.status))?;
+    if let Some(said) = answers::verification(&order.status, order.verified) {
+        field(output, "verification", paint_verified(said, output))?;
+    }
     field(output, "run", clean_line(&order.run_id))?;
+    if let Some(parent) = &order.parent_id {
+        field(output, "parent", clean_line(parent))?;
+    }
     field(
         output,
         "repository",
@@ -139,6 +182,16 @@ fn show_run(run: &Run, output: &Output) -> Result<(), Failure> {
     show_result(run, output)
 }
 
+/// A result of which nothing was verified is not shown as a success.
+fn paint_verified(said: &str, output: &Output) -> String {
+    match said {
+        "verified" => output.paint.good(said),
+        _ => output
+            .paint
+            .warn("unverified: no check of the plan ran anything that passed"),
+    }
+}
+
 /// Tells how a run ended.
 pub fn show_end(run: &Run, output: &Output) -> Result<(), Failure> {
     let took = run
@@ -163,6 +216,13 @@ fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
             "error",
             format!("{code}: {}", clean_line(&error.message)),
         )?;
+    }
+    if let Some(said) = run.verification() {
+        field(output, "verification", paint_verified(said, output))?;
+    }
+    if !run.tests_changed.is_empty() {
+        let changed = clean_line(&run.tests_changed.join(", "));
+        field(output, "tests changed", output.paint.warn(&changed))?;
     }
     let texts = [
         ("commit", &run.commit),

@@ -19,10 +19,10 @@ pub async fn run(client: &Client, wanted: &Start, output: &Output) -> Result<(),
     let start = client.post(&path, None, &key);
     let text = Screen::during(output, format!("starting {id}"), start).await?;
     let started: Started = answers::data(&text)?;
-    if wanted.follow {
+    if wanted.follow || wanted.require_verified {
         let run = read::run_id(&started.run_id)?;
         follow::announce(output, "started", [id.as_str(), &started.run_id])?;
-        return follow::run(client, &run, output).await;
+        return follow::run(client, &run, wanted.require_verified, output).await;
     }
     if output.json {
         return output.line(&text);

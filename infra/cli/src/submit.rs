@@ -12,6 +12,7 @@ use crate::arguments::Submit;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::follow;
+use crate::local_repository;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read;
@@ -22,13 +23,16 @@ const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
 /// Submits a work order, and follows its run if that is wanted.
 pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
     let body = body(wanted, prompt(&wanted.prompt)?)?;
+    for hint in local_repository::hints(&wanted.repo, body.get("agent").is_some()) {
+        eprintln!("note: {}", clean_line(&hint));
+    }
     let key = idempotency_key(wanted.idempotency_key.as_deref());
     let text = client.post("/v1/work-orders", Some(&body), &key).await?;
     let order: WorkOrder = answers::read(&text)?;
-    if wanted.follow {
+    if wanted.follow || wanted.require_verified {
         let run = read::run_id(&order.run_id)?;
         follow::announce(output, "submitted", [&order.id, &order.run_id])?;
-        return follow::run(client, &run, output).await;
+        return follow::run(client, &run, wanted.require_verified, output).await;
     }
     if output.json {
         return output.line(&text);

@@ -3,7 +3,8 @@
 //! client makes it; ids are left out of what is noted, so each kind of call is one line a process.
 //!
 //! A line is the function, the action, the resource, and what conditions of policies can ask for:
-//! the partition key, or the cluster; with tabs between them, and `-` for nothing.
+//! the partition key, or the cluster; with tabs between them, and `-` for nothing. Behind the key of an
+//! item of which a policy allows some attributes only stand those that the call names.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -20,6 +21,8 @@ pub const CALLS_FILE: &str = "AWO_CALLS_FILE";
 pub const TOO_MANY: &str = "more kinds of calls than are noted";
 /// Most kinds of calls that one process notes.
 const MAX_KINDS: usize = 10_000;
+/// Keys of items of which a policy allows some attributes only.
+const BY_ATTRIBUTE: &str = "credential#";
 /// Letters of an id after its prefix.
 const ID_LETTERS: usize = 26;
 
@@ -108,7 +111,11 @@ fn tasks(operation: &str, body: &Value) -> Asked {
 fn items(operation: &str, body: &Value) -> Vec<Asked> {
     let one = |action: &str, part: &Value| {
         let item = part.get("Key").unwrap_or(&part["Item"]);
-        table(action, text(&part["TableName"]), &item["pk"])
+        let (action, resource, mut with) = table(action, text(&part["TableName"]), &item["pk"]);
+        if action == "dynamodb:UpdateItem" && with.starts_with(BY_ATTRIBUTE) {
+            with = format!("{with} {}", attributes(part));
+        }
+        (action, resource, with)
     };
     match operation {
         "TransactWriteItems" | "TransactGetItems" => {
@@ -146,6 +153,15 @@ fn items(operation: &str, body: &Value) -> Vec<Asked> {
     }
 }
 
+/// The attributes that an update names, its keys included.
+fn attributes(update: &Value) -> String {
+    let keys = update["Key"].as_object().into_iter().flatten();
+    let names = update["ExpressionAttributeNames"].as_object();
+    let names = names.into_iter().flatten().map(|(_, name)| text(name));
+    let all: BTreeSet<&str> = keys.map(|(name, _)| name.as_str()).chain(names).collect();
+    all.into_iter().collect::<Vec<&str>>().join(",")
+}
+
 fn table(action: &str, name: &str, key: &Value) -> Asked {
     let key = without_ids(text(&key["S"]), '#');
     of("dynamodb", action, format!("table/{name}"), &key)
@@ -170,7 +186,7 @@ fn without_ids(text: &str, separator: char) -> String {
     let parts = text.split(separator).map(|part| {
         let kind = match part.split_once('_') {
             Some((kind, id)) if id.len() == ID_LETTERS => format!("{kind}_*"),
-            _ if matches!(before, "key" | "due") => "*".to_owned(),
+            _ if matches!(before, "key" | "credential" | "due") => "*".to_owned(),
             _ => part.to_owned(),
         };
         before = part;
@@ -215,6 +231,16 @@ mod tests {
                 ["dynamodb:ConditionCheckItem", "table/awo-work", "org_*"],
             ],
         );
+        let counted = json!({
+            "TableName": "t", "Key": pk("credential#abc"),
+            "ExpressionAttributeNames": { "#b": "windowStart", "#a": "windowCount" },
+        });
+        let wanted = [
+            "dynamodb:UpdateItem",
+            "table/t",
+            "credential#* pk,sk,windowCount,windowStart",
+        ];
+        asks("DynamoDB_20120810.", "UpdateItem", &counted, &[wanted]);
         let lane = pk(&format!("{ORG}#{HOOK}#lane"));
         let reads = json!({ "RequestItems": { "t": { "Keys": [lane] } } });
         let wanted = ["dynamodb:BatchGetItem", "table/t", "org_*#wh_*#lane"];

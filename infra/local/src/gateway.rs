@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request};
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::BodyExt;
 use tokio::net::TcpListener;
 
@@ -16,6 +16,7 @@ use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway::answer::GatewayResponse;
 pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
+use crate::gateway::compression::Coding;
 use crate::gateway::event::Call;
 pub use crate::gateway::routes::GatewayRoute;
 use crate::gateway::routes::Routes;
@@ -23,6 +24,7 @@ use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
 mod answer;
+mod compression;
 mod event;
 mod routes;
 
@@ -56,6 +58,9 @@ const DISCARDED_BYTES: usize = 64 * 1024 * 1024;
 /// [`EVENT_BYTES`] and need not be measured.
 const MEASURED_BYTES: usize = EVENT_BYTES / 7;
 
+/// Answers below this are compressed where they are: it takes less than a thread's change.
+const IN_PLACE_BYTES: usize = 16 * 1024;
+
 /// How the gateway is set up.
 #[derive(Clone, Debug)]
 pub struct GatewaySettings {
@@ -65,6 +70,8 @@ pub struct GatewaySettings {
     pub integration_timeout: Duration,
     /// Media types whose bodies always travel as Base64; `image/*` and `*/*` are allowed.
     pub binary_media_types: Vec<String>,
+    /// Bytes from which answers are compressed; none where they never are.
+    pub minimum_compression_size: Option<usize>,
 }
 
 impl GatewaySettings {
@@ -76,6 +83,7 @@ impl GatewaySettings {
             stage: "v1".to_owned(),
             integration_timeout: INTEGRATION_TIMEOUT,
             binary_media_types: vec!["application/octet-stream".to_owned()],
+            minimum_compression_size: None,
         }
     }
 }
@@ -85,6 +93,7 @@ struct Gateway {
     stage: String,
     integration_timeout: Duration,
     binary_media_types: Vec<String>,
+    minimum_compression_size: Option<usize>,
     registry: Registry,
     address: SocketAddr,
 }
@@ -119,6 +128,7 @@ pub fn start(
         stage: settings.stage,
         integration_timeout: settings.integration_timeout,
         binary_media_types: settings.binary_media_types,
+        minimum_compression_size: settings.minimum_compression_size,
         registry,
         address: listener.local_addr()?,
     });
@@ -198,7 +208,13 @@ impl Gateway {
             Ok(outcome) => outcome.map_err(|error| refused(found.function, &error))?,
         };
         let answer = match outcome {
-            Outcome::Whole(answer) => answer::whole(answer),
+            Outcome::Whole(answer) => match answer::whole(answer) {
+                Ok(answer) => Ok(self
+                    .compressed(answer, &head.headers)
+                    .await
+                    .map(serve::whole)),
+                Err(fault) => Err(fault),
+            },
             Outcome::Stream(answer) => answer::stream(answer),
         };
         answer.map_err(|fault| {
@@ -209,6 +225,19 @@ impl Gateway {
             );
             GatewayResponse::FunctionFailed
         })
+    }
+
+    async fn compressed(&self, answer: Response<Bytes>, asked: &HeaderMap) -> Response<Bytes> {
+        let (Some(minimum), Some(coding)) = (self.minimum_compression_size, Coding::wanted(asked))
+        else {
+            return answer;
+        };
+        if answer.body().len() < IN_PLACE_BYTES {
+            return compression::compressed(answer, coding, minimum);
+        }
+        let kept = answer.clone();
+        let work = move || compression::compressed(answer, coding, minimum);
+        tokio::task::spawn_blocking(work).await.unwrap_or(kept)
     }
 
     /// The real one knows its domains and answers no other. Here that also keeps a web page,

@@ -11,7 +11,10 @@ use awo_domain::OrgId;
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, TransactionId};
+use awo_local::confinement::Confinement;
 use awo_local::{Options, Service};
+use awo_store::Store;
+use awo_store::credits::Booking;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -55,7 +58,10 @@ Settings, all of them optional:
   AWO_MAX_CONCURRENT              runs of an organization at once [5]
   AWO_MAX_QUEUE_SIZE              work orders that may wait in an organization's queue [100]
   AWO_REQUESTS_PER_MINUTE         requests of a key in a minute [600]
-  AWO_ALLOW_FILE_REPOSITORIES     0 refuses file:// repositories [1]";
+  AWO_ALLOW_FILE_REPOSITORIES     0 refuses file:// repositories [1]
+  AWO_AGENT_UID                   the user of agents, if the service is root's [10001 where that user can get in]
+  AWO_AGENT_PATHS                 what agents may read beside the system's programs, as paths separated by ':'
+  AWO_ALLOW_UNCONFINED_SECRETS    1 stores organizations' secrets where nothing keeps agents from them";
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
@@ -75,7 +81,20 @@ async fn run() -> Result<(), Failure> {
         std::path::absolute(setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned()))?;
     make_private_dir(&data_dir)?;
     let lock = lock(&data_dir).await?;
-    let service = Service::start(options(&data_dir)?).await?;
+    let options = options(&data_dir)?;
+    let confinement = confinement(&data_dir)?;
+    confinement.open(&data_dir, &options.workspace_root)?;
+    let takes_secrets =
+        confinement.holds() || setting("AWO_ALLOW_UNCONFINED_SECRETS").as_deref() == Some("1");
+    let mut options = Options {
+        takes_secrets,
+        ..options
+    };
+    if let Some(uid) = confinement.user {
+        let (name, uid) = ("AWO_AGENT_UID".to_owned(), uid.to_string());
+        options.settings.insert(name, uid);
+    }
+    let service = Service::start(options).await?;
     let first = first_key(&service.cloud, &data_dir).await?;
     write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
     let ready = json!({
@@ -88,7 +107,7 @@ async fn run() -> Result<(), Failure> {
     if let Some(path) = setting("AWO_READY_FILE") {
         write_private(Path::new(&path), &ready)?;
     }
-    welcome(&service.base_url, &first, &data_dir);
+    welcome(&service.base_url, &first, &data_dir, confinement);
     until_told_to_end().await?;
     eprintln!("awo-local: ending; runs that are under way are stopped");
     service.stop().await;
@@ -122,8 +141,26 @@ fn options(data_dir: &Path) -> Result<Options, Failure> {
         log_dir,
         sweep_period: SWEEP_PERIOD,
         item_locks: Duration::ZERO,
+        takes_secrets: true,
         settings,
     })
+}
+
+/// What keeps agents from the data directory.
+fn confinement(data_dir: &Path) -> Result<Confinement, Failure> {
+    let uid = setting("AWO_AGENT_UID").map(|uid| uid.parse());
+    let uid = uid
+        .transpose()
+        .map_err(|_| "AWO_AGENT_UID must be a number")?;
+    let confinement = Confinement::of(data_dir, uid);
+    if !confinement.holds() {
+        eprintln!(
+            "awo-local: nothing keeps agents from the files of this service: this kernel has no Landlock (5.13 \
+             and later), and agents run as your own user. Secrets of organizations are refused unless \
+             AWO_ALLOW_UNCONFINED_SECRETS=1"
+        );
+    }
+    Ok(confinement)
 }
 
 /// The runner stands beside this program.
@@ -197,10 +234,12 @@ fn write_private(path: &Path, content: &serde_json::Value) -> Result<(), Failure
 /// so that a start that was cut off is completed by the next.
 async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> {
     let path = data_dir.join("first-key.json");
-    if let Ok(kept) = std::fs::read(&path) {
-        return Ok(serde_json::from_slice(&kept)?);
-    }
     let (store, now) = (cloud.store()?, cloud.clock.now());
+    if let Ok(kept) = std::fs::read(&path) {
+        let first: FirstKey = serde_json::from_slice(&kept)?;
+        upgrade_keys(&store).await.map_err(told)?;
+        return Ok(first);
+    }
     let org = OrgId::new(now, cloud.mint.random(now));
     let cursor_key = cloud.mint.secret();
     store
@@ -209,7 +248,15 @@ async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> 
         .map_err(told)?;
     let grant = TransactionId::new(now, cloud.mint.random(now));
     store
-        .grant(&org, &grant, MicroCredits::from_credits(FIRST_CREDITS))
+        .grant(
+            &org,
+            &grant,
+            MicroCredits::from_credits(FIRST_CREDITS),
+            &Booking {
+                note: Some("the first credits of a local service".to_owned()),
+                ..Booking::default()
+            },
+        )
         .await
         .map_err(told)?;
     let key = cloud.mint.api_key();
@@ -225,15 +272,26 @@ async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> 
     Ok(first)
 }
 
+/// Keys that an earlier release has made go on working.
+async fn upgrade_keys(store: &Store) -> Result<(), Error> {
+    for org in store.organizations().await? {
+        if let Some(organization) = store.organization(&org).await? {
+            store.upgrade_keys(&org, &organization.cursor_key).await?;
+        }
+    }
+    Ok(())
+}
+
 fn told(error: Error) -> Failure {
     format!("{error:?}").into()
 }
 
-fn welcome(base_url: &str, first: &FirstKey, data_dir: &Path) {
+fn welcome(base_url: &str, first: &FirstKey, data_dir: &Path, confinement: Confinement) {
     println!("The Agent Work Order Service is ready on {base_url}");
     println!("  organization  {}", first.org_id);
     println!("  API key       {}", first.api_key);
     println!("  data          {}", data_dir.display());
+    println!("  confinement   {}", confinement.describe());
     println!();
     println!("Try it:");
     println!(

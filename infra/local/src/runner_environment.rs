@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Passed on to runners: other places of models and of GitHub's API than their own, whom git
-/// trusts besides, and the user that agents run as.
-const PASSED_ON: [&str; 6] = [
+/// trusts besides, the user that agents run as, and what they may read beside programs.
+const PASSED_ON: [&str; 7] = [
     "AWO_AGENT_GID",
+    "AWO_AGENT_PATHS",
     "AWO_AGENT_UID",
     "AWO_ANTHROPIC_BASE_URL",
     "AWO_GITHUB_API_URL",

@@ -18,6 +18,7 @@ use crate::serve::Server;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
+mod deletion;
 mod file;
 
 /// Bytes of one secret's value.
@@ -65,11 +66,13 @@ type Secrets = BTreeMap<String, Secret>;
 pub fn start(
     listener: TcpListener,
     file: &Path,
+    takes_secrets: bool,
     key: AccessKey,
     shutdown: Shutdown,
 ) -> io::Result<Server> {
     let store = Arc::new(Store {
         file: file.to_owned(),
+        takes_secrets,
         secrets: Mutex::new(file::read(file)?),
     });
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
@@ -84,6 +87,7 @@ pub fn start(
 
 struct Store {
     file: PathBuf,
+    takes_secrets: bool,
     secrets: Mutex<Secrets>,
 }
 
@@ -99,21 +103,39 @@ struct Input {
     version_stage: Option<String>,
     #[serde(default)]
     force_delete_without_recovery: bool,
+    #[serde(default)]
+    filters: Vec<Filter>,
+    next_token: Option<String>,
+    max_results: Option<usize>,
+}
+
+/// Of a list: one of these values stands in the key.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Filter {
+    key: String,
+    values: Vec<String>,
 }
 
 impl Store {
     fn run(&self, operation: &str, body: &[u8]) -> Result<String, Refusal> {
         let input: Input = aws_json::input(body)?;
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        if operation == "GetSecretValue" {
-            return get(&secrets, &input).map(|answer| answer.to_string());
+        match operation {
+            "GetSecretValue" => return get(&secrets, &input).map(|answer| answer.to_string()),
+            "ListSecrets" => return Ok(deletion::list(&secrets, &input).to_string()),
+            _ => {}
+        }
+        if !self.takes_secrets && operation != "DeleteSecret" {
+            return Err(unconfined());
         }
         // Changed aside and taken over once it is on disk.
         let mut changed = secrets.clone();
         let answer = match operation {
             "CreateSecret" => create(&mut changed, input)?,
             "PutSecretValue" => put(&mut changed, input)?,
-            "DeleteSecret" => delete(&mut changed, &input)?,
+            "DeleteSecret" => deletion::delete(&mut changed, &input)?,
+            "RestoreSecret" => deletion::restore(&mut changed, &input)?,
             other => {
                 return Err(aws_json::unknown_operation(format!(
                     "{other} is not served here"
@@ -133,6 +155,15 @@ fn internal(message: String) -> Refusal {
 
 fn invalid(message: &str) -> Refusal {
     Refusal::new(400, "InvalidParameterException", message)
+}
+
+fn unconfined() -> Refusal {
+    Refusal::new(
+        400,
+        "InvalidRequestException",
+        "On this machine agents can read what is stored here: use a kernel with Landlock (5.13 and later), \
+         run the service as root with AWO_AGENT_UID, or set AWO_ALLOW_UNCONFINED_SECRETS=1.",
+    )
 }
 
 fn not_found() -> Refusal {
@@ -319,30 +350,4 @@ fn get(secrets: &Secrets, input: &Input) -> Result<Value, Refusal> {
         answer["SecretBinary"] = json!(base64);
     }
     Ok(answer)
-}
-
-fn delete(secrets: &mut Secrets, input: &Input) -> Result<Value, Refusal> {
-    let id = input.secret_id.as_deref();
-    let name = match name_of(secrets, id) {
-        Ok(name) => name,
-        // Forced deletion of what is not there succeeds, so that it can be repeated.
-        Err(_) if input.force_delete_without_recovery && id.is_some() => {
-            let id = id.unwrap_or_default();
-            let now = clock::epoch_seconds(clock::now());
-            return Ok(json!({"ARN": arn::secret(id), "Name": id, "DeletionDate": now}));
-        }
-        Err(refusal) => return Err(refusal),
-    };
-    let secret = secrets.get_mut(&name).ok_or_else(not_found)?;
-    let (arn, now) = (secret.arn.clone(), clock::now());
-    if input.force_delete_without_recovery {
-        secrets.remove(&name);
-    } else if secret.deleted.is_some() {
-        return Err(marked_for_deletion());
-    } else {
-        secret.deleted = Some(now);
-        // The content has to go: nothing here restores a secret.
-        (secret.current, secret.previous) = (None, None);
-    }
-    Ok(json!({"ARN": arn, "Name": name, "DeletionDate": clock::epoch_seconds(now)}))
 }

@@ -41,7 +41,11 @@ use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
 const TTL_PERIOD: Duration = Duration::from_secs(600);
 /// Longest wait for tasks and functions at the end.
 const DRAIN: Duration = Duration::from_secs(40);
+/// Bytes from which the gateway compresses answers, as the template says.
+pub const MINIMUM_COMPRESSION_SIZE: usize = 1_024;
 const CLUSTER: &str = "awo";
+/// What the names of its secrets begin with.
+const STACK: &str = "awo";
 /// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
 const RUNG_AGAIN: u32 = 1_000;
 
@@ -63,6 +67,8 @@ pub struct Options {
     /// For how long a transaction locks its items against others: no time, unless a test or a
     /// measurement wants a database that is as unkind as the cloud's.
     pub item_locks: Duration,
+    /// False where agents could read the secrets of organizations: then none is taken.
+    pub takes_secrets: bool,
     /// Settings over those of the process.
     pub settings: BTreeMap<String, String>,
 }
@@ -168,7 +174,8 @@ impl Service {
         }
         .start(registry.clone(), ending.work.clone());
         let mut servers = stand_ins.servers;
-        let gateway_settings = GatewaySettings::new(routes());
+        let mut gateway_settings = GatewaySettings::new(routes());
+        gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
         let gateway = gateway::start(
             gateway_listener,
             gateway_settings,
@@ -281,6 +288,7 @@ impl StandIns {
         let secrets = secrets::start(
             listen(0).await?,
             &secrets_file,
+            options.takes_secrets,
             key.clone(),
             ending.stores.clone(),
         );
@@ -341,6 +349,7 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
             &queue_url(&stand_ins.sqs, queues::DELIVERIES),
         ),
         ("AWO_CLUSTER", CLUSTER),
+        ("AWO_STACK", STACK),
         ("AWO_TASK_DEFINITION", "awo-runner"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))

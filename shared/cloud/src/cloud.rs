@@ -193,16 +193,20 @@ impl Cloud {
         Some(Files::new(client, file_system))
     }
 
-    /// The organizations' secrets.
-    #[must_use]
-    pub fn secrets(&self) -> Secrets {
+    /// The secrets of the stack's organizations.
+    ///
+    /// # Errors
+    /// When `AWO_STACK`, the stack's name, is not set.
+    pub fn secrets(&self) -> Result<Secrets, SetupError> {
+        let stack = self.environment.required("AWO_STACK")?;
         let builder = aws_sdk_secretsmanager::config::Builder::from(&self.sdk);
         let config = self
             .at(builder, "AWS_ENDPOINT_URL_SECRETS_MANAGER", |b, url| {
                 b.endpoint_url(url)
             })
             .build();
-        Secrets::new(aws_sdk_secretsmanager::Client::from_conf(config))
+        let client = aws_sdk_secretsmanager::Client::from_conf(config);
+        Ok(Secrets::new(client, stack))
     }
 
     /// Sets an endpoint, where the environment names one. The SDK would read the same variable of

@@ -8,7 +8,7 @@ use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_ecs::types::{
     AssignPublicIp, AwsVpcConfiguration, ContainerOverride, DesiredStatus, KeyValuePair,
-    LaunchType, NetworkConfiguration, Task, TaskOverride,
+    LaunchType, NetworkConfiguration, Task, TaskOverride, TaskStopCode,
 };
 
 use crate::environment::{Environment, SetupError};
@@ -107,6 +107,9 @@ pub struct Gone {
     pub exit_code: Option<i32>,
     /// In ECS's words.
     pub reason: String,
+    /// True if ECS says that the runner's container ended by itself: nobody stopped the task, and
+    /// no host was lost.
+    pub ended_by_itself: bool,
 }
 
 impl Gone {
@@ -342,8 +345,8 @@ impl Compute {
             Some(task) if task.last_status() == Some("STOPPED") => Ok(TaskState::Gone(gone(task))),
             Some(_) => Ok(TaskState::Alive),
             None => Ok(TaskState::Gone(Gone {
-                exit_code: None,
                 reason: "the task is not known any more".to_owned(),
+                ..Gone::default()
             })),
         }
     }
@@ -358,8 +361,12 @@ fn gone(task: &Task) -> Gone {
         .into_iter()
         .flatten()
         .collect();
+    let exit_code = container.and_then(|c| c.exit_code());
     Gone {
-        exit_code: container.and_then(|c| c.exit_code()),
+        exit_code,
         reason: reasons.join("; "),
+        // Without an exit code the container never ran, or is not known to have ended.
+        ended_by_itself: exit_code.is_some()
+            && task.stop_code() == Some(&TaskStopCode::EssentialContainerExited),
     }
 }

@@ -2,12 +2,13 @@
 //! what the programs of drivers and the models that they talk to say of themselves.
 
 pub mod answer;
+mod shape;
 pub mod told;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::usage::{MAX_MODELS, ModelUsage};
+use crate::usage::{ModelUsage, reported_by_model};
 use crate::verification::Level;
 use crate::work_order::MAX_CHILDREN;
 use crate::{RunId, WorkOrderId};
@@ -119,6 +120,12 @@ pub struct AgentRequest {
     /// The session that the iteration before reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// How many work orders are above it: 0 for one that a client made without a parent.
+    #[serde(default)]
+    pub depth: u32,
+    /// The work order of which it is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<WorkOrderId>,
     /// What is left.
     pub limits: RequestLimits,
 }
@@ -146,7 +153,7 @@ pub struct AgentResult {
     /// Handed to the next iteration, so that an agent may resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// What this iteration used.
+    /// What this iteration used; within bounds whatever the file says, each model once.
     #[serde(default)]
     pub usage: Vec<ModelUsage>,
     /// Work orders that this one wants done.
@@ -167,18 +174,11 @@ impl AgentResult {
     /// # Errors
     /// A sentence for the agent: what is wrong and where.
     pub fn parse(bytes: &[u8]) -> Result<AgentResult, String> {
-        let result: AgentResult = serde_json::from_slice(bytes)
-            .map_err(|e| format!("the result file is not valid: {e}"))?;
-        if result.usage.len() > MAX_MODELS {
-            return Err(format!(
-                "the result file names more than {MAX_MODELS} models"
-            ));
-        }
-        for usage in &result.usage {
-            usage
-                .check()
-                .map_err(|why| format!("the result file's usage is not valid: {why}"))?;
-        }
+        let mut result: AgentResult = serde_json::from_slice(bytes).map_err(|why| {
+            let why = shape::fault(bytes).unwrap_or_else(|| why.to_string());
+            format!("the result file is not valid: {why}")
+        })?;
+        result.usage = reported_by_model(result.usage);
         for (name, text) in [
             ("summary", &result.summary),
             ("sessionId", &result.session_id),

@@ -12,6 +12,7 @@ mod children;
 mod diff;
 mod log;
 mod models;
+mod outcome;
 mod wish;
 
 use serde::{Deserialize, Serialize};
@@ -20,16 +21,16 @@ pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_p
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
+pub use outcome::{Finish, Outcome};
 pub use wish::Wish;
 
 use crate::agent::Agent;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
-use crate::run::RunErrorCode;
 use crate::source::GitSource;
 use crate::template::Hooks;
-use crate::usage::ModelUsage;
+use crate::usage::PricedUsage;
 use crate::verification::{Level, PluginResult, Status};
 use crate::{OrgId, RunId, Timestamp, WorkOrderId};
 
@@ -54,6 +55,10 @@ pub const MAX_REPORTED_EVENTS: usize = 20;
 pub const HEARTBEAT_MS: u64 = 10_000;
 /// How many files a conflict of merging names.
 pub const MAX_CONFLICT_FILES: usize = 50;
+/// How many files an event names.
+pub const MAX_NAMED_FILES: usize = 50;
+/// Longest name of a file in an event, in characters.
+pub const MAX_FILE_NAME: usize = 300;
 
 /// Trades the nonce for a token.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -125,6 +130,12 @@ pub struct RunSpec {
     /// The commit of the branch to begin from; without it the branch's newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_commit: Option<String>,
+    /// How many work orders are above this one.
+    #[serde(default)]
+    pub depth: u32,
+    /// The work order of which this one is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<WorkOrderId>,
     /// What the run had come to, if it has waited for its children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
@@ -179,7 +190,7 @@ pub enum RunnerEvent {
         /// Wall time.
         duration_ms: u64,
         /// What this iteration used.
-        usage: Vec<ModelUsage>,
+        usage: Vec<PricedUsage>,
     },
     /// The iteration's changes are a commit.
     Committed {
@@ -196,6 +207,22 @@ pub enum RunnerEvent {
         iteration: u32,
         /// Why.
         reason: String,
+    },
+    /// What an agent did to protected files is undone in the run's newest commit.
+    ProtectedRestored {
+        /// From 1.
+        iteration: u32,
+        /// Their names, the first [`MAX_NAMED_FILES`] of them.
+        files: Vec<String>,
+    },
+    /// The plan is held against the base, before the agent begins.
+    BaselineFinished {
+        /// The worst result.
+        overall_status: Status,
+        /// One sentence.
+        summary: String,
+        /// By plugin.
+        results: Vec<PluginResult>,
     },
     /// The children have ended, and what they did is merged.
     IntegrationStarted {
@@ -235,6 +262,13 @@ pub enum RunnerEvent {
         summary: String,
         /// By plugin.
         results: Vec<PluginResult>,
+        /// True if it passes, and a check of the plan itself ran something that passed.
+        #[serde(default)]
+        verified: bool,
+        /// Test files of the base that the run changed or removed, the first
+        /// [`MAX_NAMED_FILES`] of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tests_changed: Vec<String>,
     },
     /// The result is on its way.
     DeliveryStarted {},
@@ -273,94 +307,6 @@ pub struct NumberedEvent {
 pub struct Report {
     /// At most [`MAX_REPORTED_EVENTS`].
     pub events: Vec<NumberedEvent>,
-}
-
-/// How a run ended, in the runner's eyes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
-pub enum Outcome {
-    /// Verified and delivered.
-    Succeeded {
-        /// The result's head, if anything was changed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<String>,
-        /// The branch on the origin, if it was pushed.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        branch: Option<String>,
-        /// Where its pull request is, if there is one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        pr_url: Option<PullRequestUrl>,
-    },
-    /// Not.
-    Failed {
-        /// Why, for programs.
-        code: RunErrorCode,
-        /// Why, for people.
-        message: String,
-        /// The last commit there is.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<String>,
-    },
-    /// It is not over: its agent is done, and its children are not.
-    Waiting {
-        /// The commit with which the run began.
-        base: String,
-        /// Its newest commit.
-        commit: String,
-        /// The branch on the origin on which that stands.
-        branch: String,
-        /// The agent's session.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        session_id: Option<String>,
-    },
-    /// A client's wish ended it, and nothing of it is alive.
-    Stopped {
-        /// True if something had to be killed with SIGKILL.
-        forced: bool,
-        /// The last commit there is.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        commit: Option<String>,
-    },
-}
-
-impl Outcome {
-    /// What it is, without anything that an agent wrote.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Outcome::Succeeded { .. } => "succeeded",
-            Outcome::Failed { .. } => "failed",
-            Outcome::Waiting { .. } => "waiting",
-            Outcome::Stopped { .. } => "stopped",
-        }
-    }
-
-    /// Why the run failed, if it did.
-    #[must_use]
-    pub fn error_code(&self) -> Option<RunErrorCode> {
-        match self {
-            Outcome::Failed { code, .. } => Some(*code),
-            _ => None,
-        }
-    }
-}
-
-/// The last report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Finish {
-    /// Events that no report has brought yet.
-    pub events: Vec<NumberedEvent>,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Iterations begun.
-    pub iterations: u32,
-    /// All that the run used, by model.
-    pub usage: Vec<ModelUsage>,
 }
 
 /// What a run goes by from an iteration on.

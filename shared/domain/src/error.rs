@@ -120,6 +120,14 @@ pub enum Error {
         /// A guess.
         retry_after_s: i64,
     },
+    /// Enough calls wait for the death of this work order's processes.
+    #[error(
+        "the kill is under way and other calls wait for its end: look at the work order, or ask again in {retry_after_s} s"
+    )]
+    KillUnderWay {
+        /// A guess.
+        retry_after_s: i64,
+    },
     /// The organization's queue takes no more.
     #[error("the queue is full: try again in {retry_after_s} s")]
     QueueFull {

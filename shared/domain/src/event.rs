@@ -55,6 +55,8 @@ pub enum Lifecycle {
         iterations: u32,
         /// Where its pull request is, if there is one.
         pr_url: Option<PullRequestUrl>,
+        /// True if its result was verified by a check of the plan; told of one that succeeded.
+        verified: bool,
         /// Why it failed.
         error: Option<RunError>,
         /// When it got its slot.
@@ -99,6 +101,7 @@ impl Lifecycle {
                 status,
                 iterations,
                 pr_url,
+                verified,
                 error,
                 started_at,
                 completed_at,
@@ -106,6 +109,9 @@ impl Lifecycle {
                 reason,
             } => {
                 let mut data = json!({ "status": status, "iterations": iterations });
+                if *status == RunStatus::Succeeded {
+                    data["verified"] = json!(verified);
+                }
                 if *status != RunStatus::Canceled {
                     data["timing"] = json!({
                         "startedAt": started_at,
@@ -170,6 +176,10 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
     if let Some(fields) = data.as_object_mut() {
         fields.remove("type");
     }
+    if let RunnerEvent::AgentFinished { usage, .. } = event {
+        // Counts alone: what they cost is the run's to say.
+        data["usage"] = usage.iter().map(|one| json!(one.usage)).collect();
+    }
     let (kind, phase, iteration) = match event {
         RunnerEvent::WorkspaceReady { .. } => ("workspace.ready", None, None),
         RunnerEvent::IterationStarted { iteration } => {
@@ -181,6 +191,10 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         RunnerEvent::ChildrenRefused { iteration, .. } => {
             ("children.refused", None, Some(*iteration))
         }
+        RunnerEvent::ProtectedRestored { iteration, .. } => {
+            ("protected.restored", None, Some(*iteration))
+        }
+        RunnerEvent::BaselineFinished { .. } => ("verification.baseline", None, None),
         RunnerEvent::IntegrationStarted { .. } => {
             ("integration.started", Some(Phase::Integrating), None)
         }
@@ -237,6 +251,7 @@ mod tests {
                 status,
                 iterations: 1,
                 pr_url: None,
+                verified: true,
                 error: None,
                 started_at: at,
                 completed_at: at,

@@ -69,17 +69,67 @@ impl Default for Rates {
     }
 }
 
+/// What a run costs before its hold limits it, by what it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CostParts {
+    /// For models.
+    pub model: MicroCredits,
+    /// For compute.
+    pub compute: MicroCredits,
+}
+
+impl CostParts {
+    /// Both.
+    #[must_use]
+    pub fn total(self) -> MicroCredits {
+        self.model.plus(self.compute)
+    }
+
+    /// The same as the ledger shows it of a deduction.
+    #[must_use]
+    pub fn breakdown(self, deduction: MicroCredits) -> Breakdown {
+        Breakdown {
+            model_credits: self.model,
+            compute_credits: self.compute,
+            capped_credits: self.total().minus(deduction),
+        }
+    }
+}
+
+/// What a deduction is made of: model + compute − capped = amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Breakdown {
+    /// For models.
+    pub model_credits: MicroCredits,
+    /// For compute.
+    pub compute_credits: MicroCredits,
+    /// What the hold did not cover, and nobody pays.
+    pub capped_credits: MicroCredits,
+}
+
 impl Rates {
     /// The cost of a run in micro-credits, each part rounded up.
     #[must_use]
     pub fn cost(&self, model_cost: NanoUsd, compute_ms: i64) -> MicroCredits {
+        self.parts(model_cost, compute_ms).total()
+    }
+
+    /// The cost of a run, by its parts, each rounded up.
+    #[must_use]
+    pub fn parts(&self, model_cost: NanoUsd, compute_ms: i64) -> CostParts {
         let model = ceil_div(
             i128::from(model_cost.nano()) * i128::from(self.credits_per_usd.micro()),
             1_000_000_000,
         );
         let seconds = ceil_div(i128::from(compute_ms.max(0)), 1_000);
         let compute = ceil_div(seconds * i128::from(self.credits_per_minute.micro()), 60);
-        MicroCredits::from_micro(i64::try_from(model + compute).unwrap_or(i64::MAX))
+        let credits =
+            |micro: i128| MicroCredits::from_micro(i64::try_from(micro).unwrap_or(i64::MAX));
+        CostParts {
+            model: credits(model),
+            compute: credits(compute),
+        }
     }
 }
 
@@ -137,6 +187,20 @@ mod tests {
             prop_assert_eq!(settled.deduction.plus(settled.release), hold);
             prop_assert!(settled.deduction <= hold && settled.deduction <= cost);
             prop_assert!(settled.release >= MicroCredits::ZERO);
+        }
+
+        #[test]
+        fn model_and_compute_less_what_was_capped_is_the_deduction(
+            usd in 0i64..10_000_000_000,
+            ms in 0i64..100_000_000,
+            hold in 0i64..2_000_000_000,
+        ) {
+            let parts = Rates::default().parts(NanoUsd::from_nano(usd), ms);
+            let deduction = settle(MicroCredits::from_micro(hold), parts.total()).deduction;
+            let shown = parts.breakdown(deduction);
+            let sum = shown.model_credits.plus(shown.compute_credits).minus(shown.capped_credits);
+            prop_assert_eq!(sum, deduction);
+            prop_assert!(shown.capped_credits >= MicroCredits::ZERO);
         }
     }
 }

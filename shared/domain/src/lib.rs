@@ -9,6 +9,7 @@ pub mod audit;
 pub mod control;
 pub mod error;
 pub mod event;
+pub mod family;
 pub mod id;
 pub mod ledger;
 pub mod manual;

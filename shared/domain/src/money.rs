@@ -110,11 +110,19 @@ pub struct NanoUsd(i64);
 impl NanoUsd {
     /// Nothing.
     pub const ZERO: NanoUsd = NanoUsd(0);
+    /// The largest amount: nine million dollars, which a JSON number can say exactly.
+    pub const MAX: NanoUsd = NanoUsd(9_000_000_000_000_000);
 
     /// An amount by its billionths.
     #[must_use]
     pub fn from_nano(nano: i64) -> Self {
         Self(nano)
+    }
+
+    /// The same between nothing and the largest amount.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        self.clamp(NanoUsd::ZERO, NanoUsd::MAX)
     }
 
     /// Billionths of a dollar.

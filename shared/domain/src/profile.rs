@@ -100,6 +100,42 @@ pub struct Verification {
     pub timeout_ms: u64,
     /// How often a check that failed is tried again before it counts as failed.
     pub retry_flaky: u32,
+    /// Whether a run fails with NOT_VERIFIED, before its result is delivered, unless a check of the
+    /// plan itself ran something and passed.
+    #[serde(default)]
+    pub required: bool,
+    /// Whether test files of the base are protected: what the agent changes or removes of them is
+    /// put back.
+    #[serde(default)]
+    pub protect_tests: bool,
+    /// Whether the plan is held against the base before the agent begins.
+    #[serde(default)]
+    pub baseline: Baseline,
+}
+
+/// When the plan is held against the base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Baseline {
+    /// Never.
+    #[default]
+    Off,
+    /// Before the agent begins, which is given the result.
+    Before,
+}
+
+impl Baseline {
+    /// Every value, in the order of the documentation.
+    pub const ALL: [Baseline; 2] = [Baseline::Off, Baseline::Before];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Baseline::Off => "off",
+            Baseline::Before => "before",
+        }
+    }
 }
 
 /// What happens to the result.
@@ -176,6 +212,15 @@ pub struct ExecutionLimits {
     /// Processes of the agent at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_processes: Option<u64>,
+    /// From which depth on agents may not ask for children: 1 lets only those of work orders
+    /// without a parent do so.
+    #[serde(default = "default_child_depth")]
+    pub max_child_depth: u32,
+}
+
+/// Children of agents ask for no children, unless a profile says so.
+fn default_child_depth() -> u32 {
+    1
 }
 
 /// A profile whose gaps are filled. Its JSON is what is hashed and audited.

@@ -144,10 +144,15 @@ pub enum RunErrorCode {
     AgentNotConfigured,
     /// The result could not be pushed though it was allowed.
     DeliveryFailed,
-    /// The platform lost the run.
+    /// The platform lost the run, by what ECS or the service itself says. It costs nothing.
     ComputeLost,
+    /// The runner ended by itself without a last report, or stopped reporting while its task was
+    /// running.
+    RunnerFailed,
     /// A child did not succeed, or what the children did could not be brought together.
     ChildrenFailed,
+    /// Nothing of its result was verified, and its profile wants that.
+    NotVerified,
     /// A client killed it by force.
     Killed,
 }
@@ -162,7 +167,10 @@ impl RunErrorCode {
     /// True if a runner may end its run with it; the others are the service's own.
     #[must_use]
     pub fn is_runners_to_say(self) -> bool {
-        !matches!(self, RunErrorCode::ComputeLost | RunErrorCode::Killed)
+        !matches!(
+            self,
+            RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed | RunErrorCode::Killed
+        )
     }
 }
 

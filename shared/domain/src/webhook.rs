@@ -175,6 +175,7 @@ mod tests {
             status,
             iterations: 1,
             pr_url: None,
+            verified: true,
             error: None,
             started_at: at,
             completed_at: at,

@@ -18,26 +18,31 @@ use crate::stopper::{Killed, Stopper};
 const FIRST_LOOK: Duration = Duration::from_millis(4);
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
 /// First and longest pause between two questions to ECS, which limits how often it is asked.
-const FIRST_QUESTION: Duration = Duration::from_millis(20);
-const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+pub(crate) const FIRST_QUESTION: Duration = Duration::from_millis(20);
+pub(crate) const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+
+/// The time that the processes have to end by themselves.
+pub(crate) fn grace_ms(wish: Wish) -> u64 {
+    match wish {
+        Wish::Kill {
+            grace_period_ms,
+            immediate: false,
+        } => grace_period_ms,
+        _ => 0,
+    }
+}
 
 impl Stopper {
-    /// Waits until the task is gone, and settles what that means.
+    /// Waits until the task is gone, and settles what that means. ECS is asked first after the
+    /// time that is given.
     pub(crate) async fn see_dead(
         &self,
         lease: &Lease,
         wish: Wish,
-        began: Instant,
+        (began, first_question): (Instant, Duration),
     ) -> Result<Killed, Error> {
-        let grace_ms = match wish {
-            Wish::Kill {
-                grace_period_ms,
-                immediate: false,
-            } => grace_period_ms,
-            _ => 0,
-        };
-        let limit = Duration::from_millis(grace_ms + CONFIRM_MS);
-        let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
+        let limit = Duration::from_millis(grace_ms(wish) + CONFIRM_MS);
+        let (mut pause, mut patience) = (FIRST_LOOK, first_question);
         let mut asked_at = began;
         while began.elapsed() < limit {
             tokio::time::sleep(pause).await;

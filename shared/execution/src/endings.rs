@@ -5,15 +5,15 @@ use awo_cloud::compute::Gone;
 use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::Wish;
-use awo_domain::ledger::Rates;
-use awo_domain::money::MicroCredits;
+use awo_domain::ledger::{CostParts, Rates};
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
+use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_store::Store;
 use awo_store::endings::{Ending, Seen};
 use awo_store::lease::Lease;
-use awo_store::runs::{PricedUsage, Run};
+use awo_store::runs::Run;
 use awo_store::settlement::Charge;
 
 /// How often an end is tried that meets a report of the run.
@@ -78,14 +78,13 @@ impl Endings {
         ))
     }
 
-    /// Ends a run whose compute does not answer. The slot stays taken until it is known gone.
+    /// Ends a run that no longer reports while ECS says that its task is running. The slot stays
+    /// taken until the task is known to be gone.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn silent(&self, lease: &Lease, message: &str, now: Timestamp) -> Result<(), Error> {
-        let error = RunError::new(RunErrorCode::ComputeLost, message);
-        self.end(lease, &|_, _| RunEnd::Failed(error.clone()), now)
-            .await
+    pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        self.end(lease, &|lease, _| end_of_silent(lease), now).await
     }
 
     /// Ends a run that was to be killed and whose death could not be confirmed in time.
@@ -102,7 +101,7 @@ impl Endings {
     pub fn ending(&self, run: &Run, end: RunEnd, now: Timestamp) -> Ending {
         let charge = match end.error() {
             Some(error) if error.code.is_free_of_charge() => Charge {
-                cost: MicroCredits::ZERO,
+                cost: CostParts::default(),
                 ..self.charge(run, &[], now)
             },
             _ => self.charge(run, &run.usage, now),
@@ -122,7 +121,7 @@ impl Endings {
         Charge {
             cost: self
                 .rates
-                .cost(PricedUsage::total(usage), run.compute_ms(now)),
+                .parts(PricedUsage::total(usage), run.compute_ms(now)),
             transaction_id: TransactionId::new(now, self.mint.random(now)),
         }
     }
@@ -181,8 +180,28 @@ fn reason(run: &Run) -> Option<&str> {
     run.stop.as_ref().and_then(|stop| stop.reason.as_deref())
 }
 
-/// A task that was to be killed was; one that its own content killed has failed and pays; any
-/// other loss is ours and is free.
+/// A runner that was never heard of ran nothing of the client's: that is the platform's failure. One
+/// that has reported and stops may have been silenced by what it runs, so the run pays for what is
+/// known of it.
+fn end_of_silent(lease: &Lease) -> RunEnd {
+    if !was_claimed(lease) {
+        let message = "the task of this run started, and its runner never reported; the run costs \
+                       nothing: start a new run";
+        return RunEnd::Failed(RunError::new(RunErrorCode::ComputeLost, message));
+    }
+    let message = "the runner stopped reporting while its task was running; the run is charged for \
+                   its compute so far and for the usage that was reported. Read the run's events \
+                   for what it did last, give it less to do at once, and start a new run";
+    RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, message))
+}
+
+/// True if a runner has ever traded the lease's nonce for a token.
+fn was_claimed(lease: &Lease) -> bool {
+    lease.token_hash.is_some()
+}
+
+/// A task that was to be killed was killed. One that its own content killed, and one whose runner
+/// ended by itself, have failed and pay. Any other loss is the platform's and is free.
 fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
     if let Some(Wish::Kill { immediate, .. }) = lease.wish {
         let forced = immediate || gone.exit_code != Some(EXIT_TERMINATED);
@@ -197,6 +216,15 @@ fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
         .exit_code
         .map(|code| format!(", exit code {code}"))
         .unwrap_or_default();
+    if gone.ended_by_itself && was_claimed(lease) {
+        let message = format!(
+            "the runner ended by itself before it could report the run's end ({}{exit}); the run is \
+             charged for its compute so far and for the usage that was reported. Read the run's \
+             events for what it did last, and start a new run",
+            gone.reason
+        );
+        return RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, &message));
+    }
     let message = format!(
         "the compute of this run was lost ({}{exit}); it costs nothing: start a new run",
         gone.reason

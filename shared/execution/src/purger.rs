@@ -10,6 +10,7 @@ use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_store::Store;
+use awo_store::call_permits::{CallPermit, LongCall};
 use awo_store::cascades::Stopping;
 use awo_store::lease::Lease;
 use awo_store::purge::{Doomed, in_transactions};
@@ -69,6 +70,18 @@ impl Purger {
             stopper: Stopper::new(cloud)?,
             clock: cloud.clock.clone(),
         })
+    }
+
+    /// The right to hold a function for a purge. `holder` is unique.
+    ///
+    /// # Errors
+    /// [`Error::TooManyAtOnce`], or internal.
+    pub async fn permit(&self, org: &OrgId, holder: &str) -> Result<CallPermit, Error> {
+        let now = self.clock.now();
+        let permit = self
+            .store
+            .take_call_permit(org, LongCall::Purge, holder, now);
+        permit.await
     }
 
     /// How many work orders a purge would delete.

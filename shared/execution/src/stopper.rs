@@ -12,12 +12,14 @@ use awo_domain::stop::Stop;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, WorkOrderId};
 use awo_store::Store;
+use awo_store::call_permits::LongCall;
 use awo_store::cascades::Stopping;
 use awo_store::endings::Seen;
 use awo_store::lease::Lease;
 use awo_store::runs::Run;
 use awo_store::work_orders::WorkOrder;
 
+use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
 use crate::endings::Endings;
 
 /// How often a stop is tried that meets another change of the run.
@@ -140,6 +142,46 @@ impl Stopper {
         Err(Error::contended("cancel: the run kept changing"))
     }
 
+    /// As [`Stopper::kill`], for a call that holds a function while it waits: without a permit to
+    /// wait, the kill is requested all the same. `holder` is unique.
+    ///
+    /// # Errors
+    /// As of [`Stopper::kill`], [`Error::KillUnderWay`] or [`Error::TooManyAtOnce`].
+    pub async fn kill_for_caller(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        wish: Wish,
+        stopping: &Stopping<'_>,
+        holder: &str,
+    ) -> Result<Killed, Error> {
+        let began = Instant::now();
+        let (order, doomed) = self.doom(org, id, wish, stopping).await?;
+        let lease = match doomed {
+            Doomed::Dies(lease) => lease,
+            Doomed::Over(killed) => {
+                self.tell_family(org, &order).await;
+                return Ok(killed);
+            }
+        };
+        let waiting = async {
+            let call = LongCall::Kill {
+                order: id,
+                grace_ms: grace_ms(wish),
+            };
+            let now = self.clock.now();
+            let permit = self.store.take_call_permit(org, call, holder, now).await?;
+            let asks = match permit.is_first() {
+                true => FIRST_QUESTION,
+                false => LONGEST_QUESTION,
+            };
+            let killed = self.see_dead(&lease, wish, (began, asks)).await;
+            permit.give_back().await;
+            killed
+        };
+        tokio::join!(waiting, self.tell_family(org, &order)).0
+    }
+
     /// Kills the processes of a work order, and returns when they are known to be dead, or when
     /// that could not be known in time. Its children are killed as well if the client means them.
     ///
@@ -154,19 +196,15 @@ impl Stopper {
     ) -> Result<Killed, Error> {
         let began = Instant::now();
         let (order, doomed) = self.doom(org, id, wish, stopping).await?;
-        match doomed {
+        let lease = match doomed {
+            Doomed::Dies(lease) => lease,
             Doomed::Over(killed) => {
                 self.tell_family(org, &order).await;
-                Ok(killed)
+                return Ok(killed);
             }
-            Doomed::Dies(lease) => {
-                let (dead, ()) = tokio::join!(
-                    self.see_dead(&lease, wish, began),
-                    self.tell_family(org, &order)
-                );
-                dead
-            }
-        }
+        };
+        let dead = self.see_dead(&lease, wish, (began, FIRST_QUESTION));
+        tokio::join!(dead, self.tell_family(org, &order)).0
     }
 
     /// Writes down that a work order is to die, and tells its task; it may be over by that.

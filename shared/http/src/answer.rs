@@ -61,6 +61,22 @@ impl Answer {
         }
     }
 
+    /// 304, without a body: the client has it as it is.
+    #[must_use]
+    pub fn not_modified() -> Answer {
+        Answer {
+            status: 304,
+            ..Answer::no_content()
+        }
+    }
+
+    /// The same with a header more.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: String) -> Answer {
+        self.headers.push((name, value));
+        self
+    }
+
     /// 204 with the methods that a path has.
     #[must_use]
     pub fn options(methods: &[&str]) -> Answer {

@@ -1,6 +1,7 @@
 //! JSON bodies, read field by field, so that the caller hears of every fault at once and where
 //! it is. Duplicate keys and deep nesting are faults; so is every field that nobody read.
 
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -15,6 +16,8 @@ mod tests;
 
 /// Deepest nesting of a body.
 pub const MAX_DEPTH: usize = 64;
+/// Most values of a body, in all its lists and objects.
+pub const MAX_VALUES: usize = 32_768;
 
 /// A JSON object that is being read. What is wrong is noted and reading goes on; the fields
 /// count only once [`Object::finish`] is content.
@@ -37,14 +40,15 @@ impl Object {
     /// Parses a whole body.
     ///
     /// # Errors
-    /// [`Error::Invalid`] if it is not JSON, too deep, has duplicate keys, or is not an object.
+    /// [`Error::Invalid`] if it is not JSON, too deep, has too many values, or is not an object.
     pub fn parse(bytes: &[u8]) -> Result<Object, Error> {
-        let faults = Faults::default();
+        let (faults, values) = (Faults::default(), Cell::new(0));
         let mut from = serde_json::Deserializer::from_slice(bytes);
         let node = Reading {
             at: Path::Root,
             depth: 0,
             faults: &faults,
+            values: &values,
         }
         .deserialize(&mut from)
         .and_then(|node| from.end().map(|()| node))

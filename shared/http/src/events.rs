@@ -48,6 +48,8 @@ pub struct Batch {
     pub events: Vec<LiveEvent>,
     /// True if no more will come after these.
     pub is_last: bool,
+    /// True if the stream has to end for another one; what is still to come is for who connects again.
+    pub gives_way: bool,
 }
 
 struct Watch<S> {
@@ -113,7 +115,7 @@ where
                 self.after = last.id;
                 (self.eventful, self.spoke) = (now, now);
                 let is_old = now.duration_since(self.began) >= LONGEST;
-                let step = if batch.is_last || is_old {
+                let step = if batch.is_last || batch.gives_way || is_old {
                     Step::End
                 } else {
                     Step::Go(self)
@@ -122,6 +124,12 @@ where
             }
             if batch.is_last {
                 return (comment("this was all"), Step::End);
+            }
+            if batch.gives_way {
+                return (
+                    comment("another stream has begun: connect again to go on"),
+                    Step::End,
+                );
             }
             if now.duration_since(self.began) >= LONGEST {
                 return (comment("connect again to go on"), Step::End);
@@ -183,6 +191,7 @@ mod tests {
                 .filter(|s| Duration::from_secs(**s) <= age)
                 .count() as u64;
             let batch = Batch {
+                gives_way: false,
                 events: (after + 1..=come).map(event).collect(),
                 is_last: ends && come == times.len() as u64,
             };

@@ -28,9 +28,10 @@ impl Failure {
             Error::UnsupportedMediaType => (415, "UNSUPPORTED_MEDIA_TYPE"),
             Error::PayloadTooLarge { .. } => (413, "PAYLOAD_TOO_LARGE"),
             Error::IdempotencyMismatch => (422, "IDEMPOTENCY_MISMATCH"),
-            Error::RateLimited { .. } | Error::TooManyAtOnce { .. } | Error::Contended { .. } => {
-                (429, "RATE_LIMITED")
-            }
+            Error::RateLimited { .. }
+            | Error::TooManyAtOnce { .. }
+            | Error::KillUnderWay { .. }
+            | Error::Contended { .. } => (429, "RATE_LIMITED"),
             Error::QueueFull { .. } => (503, "QUEUE_FULL"),
             Error::Internal { .. } => (500, "INTERNAL_ERROR"),
         };
@@ -39,6 +40,7 @@ impl Failure {
             Error::MethodNotAllowed { allow } => vec![("allow", allow.clone())],
             Error::RateLimited { retry_after_s }
             | Error::TooManyAtOnce { retry_after_s, .. }
+            | Error::KillUnderWay { retry_after_s }
             | Error::Contended { retry_after_s, .. }
             | Error::QueueFull { retry_after_s } => {
                 vec![("retry-after", retry_after_s.to_string())]

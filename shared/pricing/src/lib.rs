@@ -4,10 +4,17 @@ use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
+use awo_domain::agent::answer::{Counts, ServiceTier};
 use awo_domain::money::NanoUsd;
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::{ModelUsage, PricedUsage};
 use genai_prices::{PriceRequest, Usage, UsageKey};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// The release of the crate that bundles the table of public prices; `Cargo.toml` pins it.
+const TABLE_RELEASE: &str = "0.2.1";
+/// How much of the hash of the operator's own prices a version shows.
+const OWN_HASH_DIGITS: usize = 12;
 
 /// A price of the operator's own, in US dollars for a million tokens.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,14 +67,56 @@ impl Prices {
         serde_json::to_value(&self.own).unwrap_or_default()
     }
 
-    /// The cost of a usage at a time, or none if the model's price is not known.
+    /// Names what is in force, so that a price can be looked up later: the release of the bundled
+    /// table, and what the operator's own prices hash to, if there are any.
     #[must_use]
-    pub fn cost(&self, usage: &ModelUsage, at: Timestamp) -> Option<NanoUsd> {
-        let usd = match self.own.get(&usage.model) {
-            Some(price) => own_cost(price, usage),
-            None => public_cost(usage, at)?,
+    pub fn version(&self) -> String {
+        let table = format!("genai-prices-{TABLE_RELEASE}");
+        if self.own.is_empty() {
+            return table;
+        }
+        let own = serde_json::to_vec(&self.own).unwrap_or_default();
+        let hash = hex::encode(Sha256::digest(own));
+        format!("{table}+own-{}", &hash[..OWN_HASH_DIGITS])
+    }
+
+    /// What one call costs that was answered at this time, by its own size, or none if the model's
+    /// price is not known.
+    #[must_use]
+    pub fn call(&self, model: &str, counts: &Counts, at: Timestamp) -> Option<NanoUsd> {
+        let usd = match self.own.get(model) {
+            Some(price) => {
+                let searches = Counts {
+                    web_searches: counts.web_searches,
+                    ..Counts::default()
+                };
+                own_cost(price, &counts.of(model))
+                    + public_cost(model, &searches, at).unwrap_or_default()
+            }
+            None => public_cost(model, counts, at)?,
         };
         to_nano(usd)
+    }
+
+    /// What usage costs that a process reports of itself, or none if the model's price is not known.
+    /// How large its calls were is not known, so it has the price of the smallest.
+    #[must_use]
+    pub fn reported(&self, usage: &ModelUsage, at: Timestamp) -> Option<NanoUsd> {
+        let usd = match self.own.get(&usage.model) {
+            Some(price) => own_cost(price, usage),
+            None => base_cost(usage, at)?,
+        };
+        to_nano(usd)
+    }
+
+    /// The same of several, each with its price.
+    #[must_use]
+    pub fn price_reported(&self, usage: Vec<ModelUsage>, at: Timestamp) -> Vec<PricedUsage> {
+        let price = |usage: ModelUsage| {
+            let cost = self.reported(&usage, at);
+            PricedUsage::new(usage, cost)
+        };
+        usage.into_iter().map(price).collect()
     }
 }
 
@@ -87,8 +136,10 @@ fn own_cost(price: &OwnPrice, usage: &ModelUsage) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts stay below 2^53")]
-fn public_cost(usage: &ModelUsage, at: Timestamp) -> Option<f64> {
-    let counts = Usage::from([
+fn public_cost(model: &str, counts: &Counts, at: Timestamp) -> Option<f64> {
+    let usage = counts.of(model);
+    let for_an_hour = counts.written_for_an_hour.min(usage.cache_write_tokens);
+    let units = Usage::from([
         (UsageKey::INPUT_TOKENS, usage.input_tokens as f64),
         (
             UsageKey::CACHE_READ_TOKENS,
@@ -98,97 +149,52 @@ fn public_cost(usage: &ModelUsage, at: Timestamp) -> Option<f64> {
             UsageKey::CACHE_WRITE_TOKENS,
             usage.cache_write_tokens as f64,
         ),
+        (UsageKey::CACHE_WRITE_1H_TOKENS, for_an_hour as f64),
         (UsageKey::OUTPUT_TOKENS, usage.output_tokens as f64),
+        (UsageKey::WEB_SEARCHES, counts.web_searches as f64),
     ]);
-    let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0));
-    let price =
-        genai_prices::calculate(&PriceRequest::new(&usage.model, &counts).with_timestamp(at))
-            .ok()?;
-    Some(price.total_price)
+    let tier = counts.service_tier.map(ServiceTier::as_str);
+    public_price(model, &units, tier, at)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "checked against the range")]
+/// The price in the lowest tier of long contexts: tiers are a matter of a call's input, so the sum
+/// is priced as if it came in calls of one token each.
+#[expect(clippy::cast_precision_loss, reason = "token counts stay below 2^53")]
+fn base_cost(usage: &ModelUsage, at: Timestamp) -> Option<f64> {
+    let calls = usage.input_tokens.max(1) as f64;
+    let each = |tokens: u64| tokens as f64 / calls;
+    let units = Usage::from([
+        (UsageKey::INPUT_TOKENS, each(usage.input_tokens)),
+        (UsageKey::CACHE_READ_TOKENS, each(usage.cached_input_tokens)),
+        (UsageKey::CACHE_WRITE_TOKENS, each(usage.cache_write_tokens)),
+        (UsageKey::OUTPUT_TOKENS, each(usage.output_tokens)),
+    ]);
+    Some(public_price(&usage.model, &units, None, at)? * calls)
+}
+
+fn public_price(
+    model: &str,
+    units: &Usage,
+    service_tier: Option<&str>,
+    at: Timestamp,
+) -> Option<f64> {
+    let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0));
+    let mut request = PriceRequest::new(model, units).with_timestamp(at);
+    if let Some(tier) = service_tier {
+        request = request.with_price_context("service_tier", tier);
+    }
+    Some(genai_prices::calculate(&request).ok()?.total_price)
+}
+
+/// Costs end at the largest amount: one that is too large to be true is not free.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a cast of a float saturates, and the amount is bounded"
+)]
 fn to_nano(usd: f64) -> Option<NanoUsd> {
     let nano = (usd * 1e9).round();
-    (nano.is_finite() && (0.0..9e15).contains(&nano)).then(|| NanoUsd::from_nano(nano as i64))
+    (!nano.is_nan()).then(|| NanoUsd::from_nano(nano as i64).bounded())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usage(model: &str) -> ModelUsage {
-        ModelUsage {
-            model: model.to_owned(),
-            input_tokens: 1_000_000,
-            output_tokens: 100_000,
-            cached_input_tokens: 200_000,
-            cache_write_tokens: 0,
-            cost_usd: Some(999.0),
-        }
-    }
-
-    #[test]
-    fn an_unknown_model_has_no_price_and_a_reported_cost_is_no_price() {
-        let at = Timestamp::from_epoch_ms(1_780_000_000_000);
-        assert_eq!(
-            Prices::default().cost(&usage("nobody-knows-this-model"), at),
-            None
-        );
-        assert!(Prices::default().cost(&usage("gpt-4o"), at).is_some());
-    }
-
-    #[test]
-    fn what_is_written_to_the_cache_costs_what_its_provider_asks_for_it() {
-        let at = Timestamp::from_epoch_ms(1_780_000_000_000);
-        // As Claude Code itself said of these counts.
-        let claude = ModelUsage {
-            model: "claude-sonnet-4-5".to_owned(),
-            input_tokens: 1_200,
-            output_tokens: 40,
-            cached_input_tokens: 600,
-            cache_write_tokens: 400,
-            cost_usd: None,
-        };
-        let cost = Prices::default().cost(&claude, at);
-        assert_eq!(cost, Some(NanoUsd::from_nano(2_880_000)));
-        let gpt = ModelUsage {
-            model: "gpt-4o".to_owned(),
-            ..claude
-        };
-        let unwritten = ModelUsage {
-            cache_write_tokens: 0,
-            ..gpt.clone()
-        };
-        let cost = |usage| Prices::default().cost(usage, at);
-        assert_eq!(cost(&gpt), cost(&unwritten), "it asks no more for them");
-        let own = br#"{"gpt-4o":{"inputUsdPerMillion":1,"outputUsdPerMillion":1,"cacheWriteUsdPerMillion":2}}"#;
-        let own = Prices::parse(own).unwrap();
-        assert_eq!(own.cost(&gpt, at), Some(NanoUsd::from_nano(1_640_000)));
-    }
-
-    #[test]
-    fn own_prices_read_back_as_they_were_written() {
-        let json = br#"{"m":{"inputUsdPerMillion":1.5,"outputUsdPerMillion":10.0}}"#;
-        let own = Prices::parse(json).unwrap().own();
-        assert_eq!(serde_json::to_vec(&own).unwrap(), json);
-        assert!(Prices::parse(&serde_json::to_vec(&Prices::default().own()).unwrap()).is_ok());
-    }
-
-    #[test]
-    fn the_operators_price_comes_first() {
-        let prices = Prices::parse(
-            br#"{"gpt-4o": {"inputUsdPerMillion": 1, "outputUsdPerMillion": 10, "cachedInputUsdPerMillion": 0.5}}"#,
-        );
-        let at = Timestamp::from_epoch_ms(0);
-        assert_eq!(
-            prices.unwrap().cost(&usage("gpt-4o"), at),
-            Some(NanoUsd::from_nano(1_900_000_000))
-        );
-        assert!(
-            Prices::parse(br#"{"m": {"inputUsdPerMillion": -1, "outputUsdPerMillion": 0}}"#)
-                .is_err()
-        );
-        assert!(Prices::parse(br#"{"m": {"input": 1}}"#).is_err());
-    }
-}
+mod tests;

@@ -6,7 +6,9 @@
 //! written in the transaction that changes the balance, which counts its changes: a look at all of
 //! them counts only if the balance was the same before and after.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod part;
+
+use std::collections::BTreeMap;
 
 use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
@@ -19,10 +21,12 @@ use crate::batch::{MAX_KEYS, Wanted};
 use crate::change::Change;
 use crate::credits::{BalanceItem, LedgerEntry};
 use crate::item::{DUE_LEDGERS, Key, SCHEMA_VERSION, holds, ledger_entries, settlements};
-use crate::list::{Page, Slice};
+use crate::list::Slice;
 use crate::schema::DUE;
 use crate::table::{Updated, conflict_pause};
 use crate::transaction::{Guard, Transaction};
+
+use part::{Hold, Part, Settled};
 
 /// From check to check of an organization.
 const PERIOD_MS: i64 = 24 * 3_600_000;
@@ -88,25 +92,6 @@ pub enum Checked {
     Unknown,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Hold {
-    sk: String,
-    amount_micro: i64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Settled {
-    sk: String,
-}
-
-/// What is written of a part of time.
-struct Part {
-    entries: Page<LedgerEntry>,
-    holds: Page<Hold>,
-    settled: BTreeSet<String>,
-}
-
 impl From<&BalanceItem> for Sums {
     fn from(item: &BalanceItem) -> Sums {
         Sums {
@@ -153,6 +138,14 @@ impl Checkpoint {
             });
         let open = open.map(|hold| (hold.sk.clone(), hold.amount_micro));
         self.open_micro.extend(open);
+        for hold in part
+            .holds
+            .items
+            .iter()
+            .filter(|hold| hold.sk.as_str() < before.as_str())
+        {
+            self.take_out(hold);
+        }
         self.until = until;
         match self.open_micro.len() <= MAX_OPEN {
             true => Ok(()),
@@ -160,14 +153,29 @@ impl Checkpoint {
         }
     }
 
+    /// Of a hold that was a part of another one's: that has so much less, while it is open.
+    fn take_out(&mut self, hold: &Hold) {
+        let parent = hold.out_of.as_ref();
+        if let Some(parents) = parent.and_then(|run| self.open_micro.get_mut(run)) {
+            *parents -= hold.amount_micro;
+        }
+    }
+
     /// What all comes to, with what is newer.
     fn sums(&self, newest: &Part) -> Sums {
+        let mut all = self.clone();
+        let holds = newest.holds.items.iter();
+        let open = holds.filter(|hold| !newest.settled.contains(&hold.sk));
+        let open = open.map(|hold| (hold.sk.clone(), hold.amount_micro));
+        all.open_micro.extend(open);
+        newest
+            .holds
+            .items
+            .iter()
+            .for_each(|hold| all.take_out(hold));
         let entries = newest.entries.items.iter();
-        let open = newest.holds.items.iter();
-        let open = open.filter(|hold| !newest.settled.contains(&hold.sk));
         let balance = self.balance_micro + entries.map(signed).sum::<i64>();
-        let reserved =
-            self.open_micro.values().sum::<i64>() + open.map(|hold| hold.amount_micro).sum::<i64>();
+        let reserved = all.open_micro.values().sum::<i64>();
         Sums {
             balance,
             reserved,
@@ -180,26 +188,6 @@ impl Checkpoint {
 fn signed(entry: &LedgerEntry) -> i64 {
     let amount = MicroCredits::from_micro(entry.amount_micro);
     TransactionType::signed(entry.kind, amount).micro()
-}
-
-impl Part {
-    /// Up to when it is whole: of what was cut off, its last moment is not.
-    fn whole_until(&self, wanted: Timestamp) -> Timestamp {
-        let entry = self.entries.items.last().filter(|_| self.entries.has_more);
-        let hold = self.holds.items.last().filter(|_| self.holds.has_more);
-        let hold = hold.and_then(|hold| RunId::parse(&hold.sk).ok());
-        [
-            entry.map(|entry| entry.id.made_at()),
-            hold.map(|run| run.made_at()),
-        ]
-        .into_iter()
-        .flatten()
-        .fold(wanted, Timestamp::min)
-    }
-
-    fn is_cut_off(&self) -> bool {
-        self.entries.has_more || self.holds.has_more
-    }
 }
 
 impl Store {

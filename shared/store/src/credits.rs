@@ -1,10 +1,10 @@
 //! The ledger: entries that are only added, holds that are resolved once, and a balance that is
 //! always their sum and never below zero.
 
-use awo_domain::ledger::TransactionType;
+use awo_domain::ledger::{CostParts, TransactionType};
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
-use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -52,25 +52,74 @@ pub struct LedgerEntry {
     /// The run that was paid for or refunded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The run's work order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_order_id: Option<WorkOrderId>,
     /// The run's tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<String>,
     /// The run's tenant user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant_user_id: Option<String>,
+    /// Of a deduction, what it is for.
+    #[serde(flatten)]
+    pub parts: EntryParts,
+    /// Of a deduction, the version of the price list that the run was priced by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_list: Option<String>,
+    /// Of a purchase or a refund, how it came about.
+    #[serde(flatten)]
+    pub booking: Booking,
     /// When it was made: the time in its id, so that ranges of ids are ranges of time.
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
 }
 
-/// A hold, from the creation of a run until its settlement.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What a deduction is for; nothing of other entries, and of those that were written without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct HoldItem {
-    pub amount_micro: i64,
-    pub created_at: Timestamp,
-    pub v: u32,
+pub struct EntryParts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model_micro: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    compute_micro: Option<i64>,
+}
+
+impl From<CostParts> for EntryParts {
+    fn from(parts: CostParts) -> EntryParts {
+        EntryParts {
+            model_micro: Some(parts.model.micro()),
+            compute_micro: Some(parts.compute.micro()),
+        }
+    }
+}
+
+impl EntryParts {
+    /// The parts, if they were written down.
+    #[must_use]
+    pub fn known(self) -> Option<CostParts> {
+        let (model, compute) = self.model_micro.zip(self.compute_micro)?;
+        Some(CostParts {
+            model: MicroCredits::from_micro(model),
+            compute: MicroCredits::from_micro(compute),
+        })
+    }
+}
+
+/// How a purchase or a refund came about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Booking {
+    /// Who added it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// An invoice, an order, a ticket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 /// How a hold was resolved, kept for ever.
@@ -124,48 +173,6 @@ impl EntryFilter {
             .filter("type", self.kind.map(|kind| kind.as_str().to_owned()))
             .filter("tenantId", self.tenant_id.clone())
             .filter("tenantUserId", self.tenant_user_id.clone())
-    }
-}
-
-impl Transaction {
-    /// Reserves credits for a run.
-    pub(crate) fn hold(
-        self,
-        store: &Store,
-        org: &OrgId,
-        run: &RunId,
-        amount: MicroCredits,
-        now: Timestamp,
-    ) -> Result<Transaction, Error> {
-        self.update(
-            Guard::Balance,
-            &store.tables.ledger,
-            &Key::balance(org),
-            Change::new().reserve(amount.micro(), now),
-        )?
-        .keep_hold(store, org, run, amount, now)
-    }
-
-    /// Writes down what is reserved for a run. The balance must change in the same transaction.
-    pub(crate) fn keep_hold(
-        self,
-        store: &Store,
-        org: &OrgId,
-        run: &RunId,
-        amount: MicroCredits,
-        now: Timestamp,
-    ) -> Result<Transaction, Error> {
-        let hold = HoldItem {
-            amount_micro: amount.micro(),
-            created_at: now,
-            v: SCHEMA_VERSION,
-        };
-        self.put(
-            Guard::Hold,
-            &store.tables.ledger,
-            &Key::hold(org, run),
-            &hold,
-        )
     }
 }
 
@@ -239,14 +246,19 @@ impl Store {
         org: &OrgId,
         id: &TransactionId,
         amount: MicroCredits,
+        booking: &Booking,
     ) -> Result<BalanceItem, Error> {
         let entry = LedgerEntry {
             id: id.clone(),
             kind: TransactionType::Purchase,
             amount_micro: amount.micro(),
             run_id: None,
+            work_order_id: None,
             tenant_id: None,
             tenant_user_id: None,
+            parts: EntryParts::default(),
+            price_list: None,
+            booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };
@@ -264,21 +276,26 @@ impl Store {
         org: &OrgId,
         id: &TransactionId,
         run: &RunId,
-        amount: MicroCredits,
+        (amount, booking): (MicroCredits, &Booking),
         now: Timestamp,
     ) -> Result<BalanceItem, Error> {
         let settled: Option<SettlementItem> = self
             .get(&self.tables.ledger, &Key::settlement(org, run))
             .await?;
         let cost = settled.map_or(0, |s| s.deduction_micro);
-        let tenant = self.run(org, run).await?.and_then(|run| run.tenant_context);
+        let of = self.run(org, run).await?;
+        let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
         let entry = LedgerEntry {
             id: id.clone(),
             kind: TransactionType::Refund,
             amount_micro: amount.micro(),
             run_id: Some(run.clone()),
+            work_order_id: of.map(|run| run.work_order_id),
             tenant_id: tenant.as_ref().map(|t| t.tenant_id.clone()),
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
+            parts: EntryParts::default(),
+            price_list: None,
+            booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };

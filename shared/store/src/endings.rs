@@ -8,6 +8,7 @@ use awo_domain::event::Lifecycle;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp};
 
@@ -17,7 +18,7 @@ use crate::change::Change;
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
-use crate::runs::{PricedUsage, Run};
+use crate::runs::Run;
 use crate::settlement::Charge;
 use crate::transaction::{Guard, Transaction};
 use crate::work_orders::WorkOrder;
@@ -216,7 +217,10 @@ impl End<'_> {
 
     fn ended_order(&self, to: WorkOrderStatus) -> Change {
         let from = self.order.status;
-        let order = Change::new().move_order(self.org, &self.run.run_id, from, to);
+        let verified = self.run.verified && self.ending.end == RunEnd::Succeeded;
+        let order = Change::new()
+            .move_order(self.org, &self.run.run_id, from, to)
+            .set("verified", verified);
         let waits = from == WorkOrderStatus::WaitingForChildren;
         let order = match waits {
             true => order.when_option("sealedAt", self.order.sealed_at),
@@ -237,6 +241,7 @@ impl End<'_> {
             status,
             iterations: self.ending.iterations,
             pr_url: self.ending.pr_url.clone(),
+            verified: self.run.verified,
             error: self.ending.end.error().cloned(),
             started_at: self.run.started_at.unwrap_or(self.run.created_at),
             completed_at: self.now,
@@ -264,6 +269,8 @@ impl End<'_> {
             .set("completedAt", self.now)
             .set("iteration", ending.iterations)
             .set("usage", &ending.usage)
+            .set("verified", run.verified)
+            .set("testsChanged", &run.tests_changed)
             .set("lastSequence", run.last_sequence + 1)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())

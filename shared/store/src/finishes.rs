@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::endings::{End, Ender, Ending};
 use crate::item::Key;
 use crate::lease::{Lease, lease_lost};
-use crate::reports::{Pricing, Progress, REPORT_TRIES, Reporter, Standing};
+use crate::reports::{Progress, REPORT_TRIES, Reporter, Standing};
 use crate::runs::Run;
 use crate::suspension::{Leave, Suspend};
 use crate::transaction::{Committed, Guard, Transaction};
@@ -70,7 +70,6 @@ impl Store {
         by: &Reporter,
         events: &[NumberedEvent],
         finishing: &Finishing<'_>,
-        pricing: &Pricing<'_>,
         now: Timestamp,
     ) -> Result<Finished, Error> {
         for _ in 0..REPORT_TRIES {
@@ -91,7 +90,7 @@ impl Store {
             let Some(order) = order.filter(|order| order.has_begun(&stored)) else {
                 continue;
             };
-            let progress = Progress::of(&stored, lease.reported, events, pricing)?;
+            let progress = Progress::of(&stored, lease.reported, events)?;
             let said = Said {
                 by,
                 order: &order,

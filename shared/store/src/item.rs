@@ -86,9 +86,9 @@ impl Key {
         Key::new(format!("{org}#idem"), hash)
     }
 
-    /// A place for a live stream, by its number.
-    pub fn stream(org: &OrgId, number: u32) -> Key {
-        Key::new(streams(org), format!("{number:02}"))
+    /// A permit of a call that holds a function.
+    pub fn call_permit(partition: String, name: String) -> Key {
+        Key::new(partition, name)
     }
 
     pub fn log(org: &OrgId, run: &RunId, iteration: u32) -> Key {
@@ -237,6 +237,11 @@ impl Key {
     pub fn api_key(key: &KeyId) -> Key {
         Key::new(format!("key#{key}"), "key")
     }
+
+    /// What authenticates a key, by the hash of the whole key.
+    pub fn credential(hash: &str) -> Key {
+        Key::new(format!("credential#{hash}"), "credential")
+    }
 }
 
 pub(crate) fn work_orders(org: &OrgId) -> String {
@@ -257,10 +262,6 @@ pub(crate) fn queue(org: &OrgId) -> String {
 
 pub(crate) fn leases(org: &OrgId) -> String {
     format!("{org}#lease")
-}
-
-pub(crate) fn streams(org: &OrgId) -> String {
-    format!("{org}#stream")
 }
 
 pub(crate) fn logs(org: &OrgId, run: &RunId) -> String {

@@ -19,7 +19,7 @@ const WINDOW_TRIES: u32 = 4;
 /// Most keys that are listed.
 const MAX_LISTED_KEYS: u32 = 1_000;
 
-/// A key as it is stored.
+/// A key as its organization's operators see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredKey {
@@ -39,16 +39,44 @@ pub struct StoredKey {
     /// When it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// Hex of the organization's key for paging cursors.
-    pub cursor_key: String,
-    /// Start of the present rate window, Unix milliseconds.
-    #[serde(default)]
-    pub window_start: i64,
-    /// Requests in it.
-    #[serde(default)]
-    pub window_count: u32,
     /// Shape of this item.
     pub v: u32,
+}
+
+/// What authenticates a key: found by the hash of the whole key, so that a request with another
+/// secret touches nothing of the key's owner. A key that is revoked has none: functions may change
+/// the window alone, so none of them can give a key back, or take one away.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credential {
+    key_id: KeyId,
+    org_id: OrgId,
+    scopes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests_per_minute: Option<u32>,
+    /// Hex of the organization's key for paging cursors.
+    cursor_key: String,
+    /// Start of the present rate window, Unix milliseconds.
+    window_start: i64,
+    /// Requests in it.
+    window_count: u32,
+    /// Shape of this item.
+    v: u32,
+}
+
+impl Credential {
+    fn new(key: &StoredKey, cursor_key: &str) -> Credential {
+        Credential {
+            key_id: key.key_id.clone(),
+            org_id: key.org_id.clone(),
+            scopes: key.scopes.clone(),
+            requests_per_minute: key.requests_per_minute,
+            cursor_key: cursor_key.to_owned(),
+            window_start: 0,
+            window_count: 0,
+            v: SCHEMA_VERSION,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,35 +108,30 @@ impl Store {
     /// Checks a key and counts the request.
     ///
     /// One conditional update does both; it takes a second one when a window begins. An
-    /// unknown, a revoked and a wrong key cost the same and look the same.
+    /// unknown, a revoked and a wrong key cost the same and look the same; one with a wrong secret
+    /// names an item that does not exist.
     ///
     /// # Errors
     /// [`Error::Unauthorized`], or internal.
     pub async fn authenticate(&self, key: &ApiKey, now: Timestamp) -> Result<Caller, Error> {
         let window = now.epoch_ms() - now.epoch_ms().rem_euclid(WINDOW_MS);
-        let hash = key.hash();
-        let at = Key::api_key(&key.id());
+        let at = Key::credential(&key.hash());
         let mut stored_window = window;
         for _ in 0..WINDOW_TRIES {
-            let known = Change::new().when("hash", &hash).when_missing("revokedAt");
             let change = if stored_window < window {
-                known
+                Change::new()
                     .set("windowStart", window)
                     .set("windowCount", 1)
                     .when("windowStart", stored_window)
             } else {
-                known
+                Change::new()
                     .add("windowCount", 1)
                     .when("windowStart", stored_window)
             };
-            let item = match self.update(&self.tables.settings, &at, change).await? {
+            let stored: Credential = match self.update(&self.tables.settings, &at, change).await? {
                 Updated::New(item) => return caller(read(item)?),
-                Updated::Refused(item) => item.ok_or(Error::Unauthorized)?,
+                Updated::Refused(item) => read(item.ok_or(Error::Unauthorized)?)?,
             };
-            let stored: StoredKey = read(item)?;
-            if stored.hash != hash || stored.revoked_at.is_some() {
-                return Err(Error::Unauthorized);
-            }
             stored_window = stored.window_start;
         }
         Err(Error::internal(
@@ -137,11 +160,9 @@ impl Store {
             requests_per_minute,
             created_at: now,
             revoked_at: None,
-            cursor_key: cursor_key.to_owned(),
-            window_start: 0,
-            window_count: 0,
             v: SCHEMA_VERSION,
         };
+        let credential = Credential::new(&stored, cursor_key);
         let index = KeyIndex { key_id: key.id() };
         let committed = Transaction::new()
             .put(
@@ -149,6 +170,12 @@ impl Store {
                 &self.tables.settings,
                 &Key::api_key(&key.id()),
                 &stored,
+            )?
+            .put(
+                Guard::ApiKey,
+                &self.tables.settings,
+                &Key::credential(&stored.hash),
+                &credential,
             )?
             .put(
                 Guard::ApiKey,
@@ -170,14 +197,51 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn revoke_key(&self, key: &KeyId, now: Timestamp) -> Result<bool, Error> {
-        let change = Change::new()
+        let at = Key::api_key(key);
+        let Some(stored) = self.get::<StoredKey>(&self.tables.settings, &at).await? else {
+            return Ok(false);
+        };
+        let revoked = Change::new()
             .set_if_missing("revokedAt", now)
             .when_present("hash");
-        Ok(matches!(
-            self.update(&self.tables.settings, &Key::api_key(key), change)
-                .await?,
-            Updated::New(_)
-        ))
+        let (table, credential) = (&self.tables.settings, Key::credential(&stored.hash));
+        let committed = Transaction::new()
+            .update(Guard::ApiKey, table, &at, revoked)?
+            .delete(Guard::ApiKey, table, &credential, Change::new())?
+            .commit(self)
+            .await?;
+        Ok(committed.is_yes())
+    }
+
+    /// Makes what authenticates the keys of an organization, where a release before this one has
+    /// made them without; says for how many.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn upgrade_keys(&self, org: &OrgId, cursor_key: &str) -> Result<u32, Error> {
+        let mut upgraded = 0;
+        let alive = |key: &StoredKey| key.revoked_at.is_none();
+        for key in self.list_keys(org).await?.into_iter().filter(alive) {
+            let unchanged = Change::new().when_missing("revokedAt");
+            let committed = Transaction::new()
+                .put_when(
+                    Guard::ApiKey,
+                    &self.tables.settings,
+                    &Key::api_key(&key.key_id),
+                    &key,
+                    unchanged,
+                )?
+                .put(
+                    Guard::ApiKey,
+                    &self.tables.settings,
+                    &Key::credential(&key.hash),
+                    &Credential::new(&key, cursor_key),
+                )?
+                .commit(self)
+                .await?;
+            upgraded += u32::from(committed.is_yes());
+        }
+        Ok(upgraded)
     }
 
     /// The keys of an organization, oldest first.
@@ -200,7 +264,7 @@ impl Store {
     }
 }
 
-fn caller(stored: StoredKey) -> Result<Caller, Error> {
+fn caller(stored: Credential) -> Result<Caller, Error> {
     Ok(Caller {
         scopes: stored
             .scopes

@@ -98,6 +98,8 @@ pub struct Claiming<'a> {
     pub max_iterations: u32,
     /// The id of its first snapshot.
     pub snapshot_id: SnapshotId,
+    /// The version of the price list that its models are priced by.
+    pub price_list: String,
     /// True if it comes back from its children: it goes by what it went by.
     pub resumes: bool,
 }
@@ -285,6 +287,7 @@ impl Store {
             let begins = Change::new()
                 .set("audit", &first.1)
                 .set("maxIterations", claiming.max_iterations)
+                .set("priceList", &claiming.price_list)
                 .when_present("runId");
             transaction = transaction
                 .update(Guard::Run, work, &Key::run(org, run_id), begins)?

@@ -21,7 +21,9 @@
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants, whether there are webhooks |
 //! | work | `<org>` | `turns` | when the next turn at the tally is free, while there are rivals |
 //! | work | `<org>#idem` | hash | first answer to an idempotency key |
-//! | work | `<org>#stream` | number | place for a live stream |
+//! | work | `<org>#stream` | number | permit of a live stream |
+//! | work | `<org>#purging` | number | permit of a purge that is under way |
+//! | work | `<org>#killing` | work order id and number | permit of a call that waits for a death |
 //! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
 //! | work | `deployment#tasks` | `shard#` and number | taken places for tasks of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | organization that found no place |
@@ -47,14 +49,17 @@
 //! | settings | `<org>#webhook-answer` | hash | first answer that shows a secret |
 //! | settings | `<org>#profile` | name | profile of the organization |
 //! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
-//! | settings | `key#<key id>` | `key` | API key with its rate window |
+//! | settings | `key#<key id>` | `key` | API key, as operators see it |
+//! | settings | `credential#<hash of a key>` | `credential` | whose key that is, what it may do, its rate window |
 //! | deliveries | `<org>#outbox` | run id and sequence | event that webhooks are still to be told of |
+//! | deliveries | `<org>#sending` | number | permit of a function that sends to receivers |
 //! | deliveries | `<org>#<webhook>#delivery` | delivery id | delivery of an event to a webhook |
 //! | deliveries | `<org>#<webhook>#lane` | number | place of who sends to a webhook |
 
 pub mod attempts;
 pub mod audit;
 pub mod batch;
+pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;
 pub mod credits;
@@ -66,6 +71,7 @@ pub mod erasure;
 pub mod errands;
 pub mod family;
 pub mod finishes;
+pub mod holds;
 pub mod idempotency;
 pub mod keys;
 pub mod lanes;
@@ -86,7 +92,6 @@ pub mod schema;
 pub mod settlement;
 pub mod starts;
 pub mod stops;
-pub mod streams;
 pub mod summary;
 pub mod sums;
 pub mod suspension;

@@ -121,7 +121,7 @@ impl Transaction {
             .when_missing("sealedAt")
             .at_most_or_missing("children", i64::from(MAX_CHILDREN) - 1);
         let change = match &child.asked_by {
-            Some(run) => change.when("runId", run),
+            Some(asking) => change.when("runId", &asking.run_id),
             None => change,
         };
         let change = terminal.fold(change, |change, over| change.compare("status", "<>", over));

@@ -4,7 +4,7 @@
 use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
-use awo_domain::usage::{MAX_MODELS, ModelUsage, sum_by_model};
+use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 
 use crate::Store;
@@ -12,7 +12,7 @@ use crate::change::Change;
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, SILENCE_MS, held, lease_lost};
 use crate::moves::after_run;
-use crate::runs::{PricedUsage, Run};
+use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
 
 /// Who reports, on what.
@@ -25,9 +25,6 @@ pub struct Reporter {
     /// SHA-256 of the runner's token.
     pub token_hash: String,
 }
-
-/// What usage costs, at the prices of the day.
-pub type Pricing<'a> = dyn Fn(Vec<ModelUsage>) -> Vec<PricedUsage> + Sync + 'a;
 
 /// How often a report is tried again that met another one of the same run.
 pub(crate) const REPORT_TRIES: u32 = 3;
@@ -45,7 +42,7 @@ pub(crate) enum Standing {
 /// The run as it is after some events, and the events to tell.
 pub(crate) struct Progress {
     pub run: Run,
-    used: Vec<ModelUsage>,
+    used: Vec<PricedUsage>,
     started: bool,
     /// The iteration that begins, if one does.
     begins: Option<u32>,
@@ -55,12 +52,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Takes the events that are new, in order; a gap ends the taking.
-    pub fn of(
-        run: &Run,
-        reported: u64,
-        events: &[NumberedEvent],
-        pricing: &Pricing<'_>,
-    ) -> Result<Progress, Error> {
+    pub fn of(run: &Run, reported: u64, events: &[NumberedEvent]) -> Result<Progress, Error> {
         let mut progress = Progress {
             run: run.clone(),
             used: Vec::new(),
@@ -76,11 +68,8 @@ impl Progress {
             }
         }
         progress.run.last_sequence += progress.told.len() as u64;
-        let known = run.usage.iter().map(|known| &known.usage);
-        let all = sum_by_model(known.chain(&progress.used));
-        // More models than any run may name: the last report will be refused for it.
-        if !progress.used.is_empty() && all.len() <= MAX_MODELS {
-            progress.run.usage = pricing(all);
+        if !progress.used.is_empty() {
+            progress.run.usage = sum_by_model(run.usage.iter().chain(&progress.used));
         }
         Ok(progress)
     }
@@ -103,6 +92,14 @@ impl Progress {
                 self.run.base.get_or_insert_with(|| commit.clone());
             }
             RunnerEvent::Committed { commit, .. } => self.run.commit = Some(commit.clone()),
+            RunnerEvent::VerificationFinished {
+                verified,
+                tests_changed,
+                ..
+            } => {
+                self.run.verified = *verified;
+                self.run.tests_changed.clone_from(tests_changed);
+            }
             RunnerEvent::IterationStarted { iteration } => self.begins = Some(*iteration),
             RunnerEvent::AgentFinished { usage, .. } => self.used.extend(usage.iter().cloned()),
             _ => {}
@@ -124,7 +121,6 @@ impl Store {
         &self,
         by: &Reporter,
         events: &[NumberedEvent],
-        pricing: &Pricing<'_>,
         snapshot_id: &SnapshotId,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
@@ -134,7 +130,7 @@ impl Store {
                 Standing::Stopped(_, lease) => return Ok(lease.answer()),
                 Standing::Lost(_) => return Err(lease_lost()),
             };
-            let mut progress = Progress::of(&run, lease.reported, events, pricing)?;
+            let mut progress = Progress::of(&run, lease.reported, events)?;
             if progress.reported == lease.reported {
                 return self.reported_before(by, &run, events, now).await;
             }
@@ -262,6 +258,8 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("lastSequence", to.last_sequence)
         .set("usage", &to.usage)
         .set("maxIterations", to.max_iterations)
+        .set("verified", to.verified)
+        .set("testsChanged", &to.tests_changed)
         .set_some("audit", to.audit.as_ref())
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())

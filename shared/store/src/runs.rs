@@ -1,11 +1,10 @@
 //! Runs: their items and how they are read and listed.
 
 use awo_domain::audit::AuditHead;
-use awo_domain::money::NanoUsd;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -29,29 +28,6 @@ pub struct Cost {
     pub credits_micro: i64,
     /// The priced part of the models' cost.
     pub usd_nano: i64,
-}
-
-/// What one model was used for and what that costs, where its price is known.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PricedUsage {
-    /// The counts.
-    pub usage: ModelUsage,
-    /// Billionths of a dollar; absent if the price is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cost_usd_nano: Option<i64>,
-}
-
-impl PricedUsage {
-    /// The priced part of all.
-    #[must_use]
-    pub fn total(all: &[PricedUsage]) -> NanoUsd {
-        all.iter()
-            .filter_map(|one| one.cost_usd_nano)
-            .fold(NanoUsd::ZERO, |sum, nano| {
-                sum.plus(NanoUsd::from_nano(nano))
-            })
-    }
 }
 
 /// A run as it is stored.
@@ -97,6 +73,13 @@ pub struct Run {
     /// The last commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// True if its last verification passed, and a check of the plan itself ran something and
+    /// passed.
+    #[serde(default)]
+    pub verified: bool,
+    /// Test files of its base that it changed or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests_changed: Vec<String>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunError>,
@@ -128,6 +111,9 @@ pub struct Run {
     /// How it left its compute to wait for its children, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspension: Option<Suspension>,
+    /// The version of the price list that its models are priced by, from its claim on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_list: Option<String>,
     /// When it got compute again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,

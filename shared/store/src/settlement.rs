@@ -5,23 +5,24 @@
 //! stopped is settled when its compute is known to be gone, in the transaction that returns its
 //! slot: until then its runner may still say, once, what it used.
 
-use awo_domain::ledger::{Settlement, TransactionType, settle};
+use awo_domain::ledger::{CostParts, Settlement, TransactionType, settle};
 use awo_domain::money::MicroCredits;
+use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 
 use crate::Store;
 use crate::change::Change;
-use crate::credits::{LedgerEntry, SettlementItem};
+use crate::credits::{Booking, LedgerEntry, SettlementItem};
 use crate::item::{Key, SCHEMA_VERSION};
 use crate::lease::Lease;
-use crate::runs::{Cost, PricedUsage, Run};
+use crate::runs::{Cost, Run};
 use crate::transaction::{Guard, Transaction};
 
 /// What a run is to be charged.
 #[derive(Debug, Clone)]
 pub struct Charge {
     /// Before the hold limits it.
-    pub cost: MicroCredits,
+    pub cost: CostParts,
     /// The ledger entry's id, if one is needed.
     pub transaction_id: TransactionId,
 }
@@ -86,7 +87,7 @@ impl Store {
 impl Charge {
     /// How it resolves the run's hold.
     pub(crate) fn settle(&self, run: &Run) -> Settlement {
-        settle(MicroCredits::from_micro(run.hold_micro), self.cost)
+        settle(MicroCredits::from_micro(run.hold_micro), self.cost.total())
     }
 }
 
@@ -107,9 +108,12 @@ impl Change {
             credits_micro: settled.deduction.micro(),
             usd_nano: PricedUsage::total(usage).nano(),
         };
+        let hold = settled.deduction.plus(settled.release);
         self.set("cost", cost)
             .set("settledAt", now)
             .when_missing("settledAt")
+            // Children may have got a part of it in the meantime.
+            .when("holdMicro", hold.micro())
     }
 
     /// A balance of which a hold is resolved.
@@ -154,8 +158,12 @@ impl Transaction {
             kind: TransactionType::Deduction,
             amount_micro: settled.deduction.micro(),
             run_id: Some(run.run_id.clone()),
+            work_order_id: Some(run.work_order_id.clone()),
             tenant_id: tenant.map(|t| t.tenant_id.clone()),
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id.clone()),
+            parts: charge.cost.into(),
+            price_list: run.price_list.clone(),
+            booking: Booking::default(),
             created_at: charge.transaction_id.made_at(),
             v: SCHEMA_VERSION,
         };

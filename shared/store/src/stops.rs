@@ -223,6 +223,7 @@ impl Transaction {
             status,
             iterations: 0,
             pr_url: None,
+            verified: false,
             error: None,
             started_at: run.created_at,
             completed_at: now,

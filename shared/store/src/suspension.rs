@@ -6,6 +6,7 @@
 //! looks at, until its children have ended, and then an entry of the queue (`sealedAt` says which).
 
 use awo_domain::event::Lifecycle;
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::dispatch::EntryItem;
 use crate::endings::Ender;
 use crate::item::{Key, SCHEMA_VERSION, due_shard};
 use crate::moves::after_order;
-use crate::runs::{PricedUsage, Run, Suspension};
+use crate::runs::{Run, Suspension};
 use crate::transaction::{Guard, Transaction};
 use crate::work_orders::{WorkOrder, queue_entry};
 

@@ -41,6 +41,7 @@ pub(crate) enum Guard {
     Tally,
     Balance,
     Hold,
+    ParentsHold,
     Settlement,
     LedgerEntry,
     Idempotency,
@@ -59,6 +60,7 @@ pub(crate) enum Guard {
     Outbox,
     Verification,
     TaskPlace,
+    CallPermit,
     Checkpoint,
     Purge,
     Profile,
@@ -196,7 +198,7 @@ impl Transaction {
             .table_name(table)
             .set_key(Some(key.to_item()))
             .set_condition_expression(parts.condition)
-            .set_expression_attribute_names(Some(parts.names))
+            .set_expression_attribute_names((!parts.names.is_empty()).then_some(parts.names))
             .set_expression_attribute_values(parts.values)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .build()

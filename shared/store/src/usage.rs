@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION};
-use crate::runs::{PricedUsage, Run};
+use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
 
 /// Most models whose last use by a work order is remembered; those used longest ago are forgotten.

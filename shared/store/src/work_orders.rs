@@ -19,6 +19,7 @@ use crate::Store;
 use crate::change::Change;
 use crate::credits::insufficient;
 use crate::dispatch::EntryItem;
+use crate::holds::ParentsHold;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
 use crate::parents::parent_refused;
@@ -81,6 +82,9 @@ pub struct WorkOrder {
     /// a client wants it dead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed_at: Option<Timestamp>,
+    /// True if it succeeded, and its newest run's result is verified.
+    #[serde(default)]
+    pub verified: bool,
     /// When it was accepted.
     pub created_at: Timestamp,
 }
@@ -110,8 +114,9 @@ pub struct NewWorkOrder {
     pub order: Order,
     /// How many work orders are above it.
     pub depth: u32,
-    /// The parent's run that asked for it, if one did: it must still be the newest.
-    pub asked_by: Option<RunId>,
+    /// The parent's run that asked for it, if one did: it must still be the newest, and what is
+    /// reserved comes out of its hold.
+    pub asked_by: Option<ParentsHold>,
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
@@ -147,6 +152,7 @@ impl NewWorkOrder {
             children: 0,
             start_commit: order.start_commit,
             sealed_at: None,
+            verified: false,
             created_at: self.now,
         }
     }
@@ -214,7 +220,6 @@ impl Store {
             )?
             .put(Guard::Entry, work, &Key::entry(org, &new.id), &entry)?
             .update(Guard::Tally, work, &Key::tally(org), tally)?
-            .hold(self, org, &new.run_id, new.hold, now)?
             .tell(
                 self,
                 &subject,
@@ -222,6 +227,11 @@ impl Store {
                 Lifecycle::Created.to_parts(),
                 now,
             )?;
+        let (run_id, hold) = (&new.run_id, new.hold);
+        transaction = match &new.asked_by {
+            Some(parent) => transaction.hold_out_of(self, org, run_id, hold, parent, now)?,
+            None => transaction.hold(self, org, run_id, hold, now)?,
+        };
         if let Some(parent) = &work_order.parent_id {
             transaction = transaction.add_child(self, parent, new)?;
         }
@@ -290,6 +300,8 @@ pub(crate) fn queued_run(
         branch: None,
         pr_url: None,
         commit: None,
+        verified: false,
+        tests_changed: Vec::new(),
         error: None,
         usage: Vec::new(),
         cost: None,
@@ -301,6 +313,7 @@ pub(crate) fn queued_run(
         earlier: None,
         base: None,
         suspension: None,
+        price_list: None,
         resumed_at: None,
     }
 }
@@ -329,47 +342,26 @@ fn refused(
         Guard::Idempotency => 0,
         Guard::Parent => 1,
         Guard::Tally => 2,
-        Guard::Balance => 3,
+        Guard::Balance | Guard::ParentsHold => 3,
         _ => 4,
     });
-    match (refusals.into_iter().next(), request) {
-        (
-            Some(Refusal {
-                guard: Guard::Idempotency,
-                item,
-                ..
-            }),
-            Some(request),
-        ) => first_answer(request, item).map(Created::Replayed),
-        (
-            Some(Refusal {
-                guard: Guard::Parent,
-                item,
-                ..
-            }),
-            _,
-        ) => Err(parent_refused(item, new.asked_by.as_ref())?),
-        (
-            Some(Refusal {
-                guard: Guard::Tally,
-                ..
-            }),
-            _,
-        ) => Err(Error::QueueFull {
+    let Some(Refusal { guard, item, .. }) = refusals.into_iter().next() else {
+        return Err(Error::internal("create was refused by nobody"));
+    };
+    match (guard, request) {
+        (Guard::Idempotency, Some(request)) => first_answer(request, item).map(Created::Replayed),
+        (Guard::Parent, _) => {
+            let asking = new.asked_by.as_ref().map(|asking| &asking.run_id);
+            Err(parent_refused(item, asking)?)
+        }
+        (Guard::Tally, _) => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),
-        (
-            Some(Refusal {
-                guard: Guard::Balance,
-                item,
-                ..
-            }),
-            _,
-        ) => Err(insufficient(new.hold, item)?),
-        (refusal, _) => Err(Error::internal(format!(
-            "create was refused by {:?}",
-            refusal.map(|r| r.guard)
-        ))),
+        (Guard::Balance, _) => Err(insufficient(new.hold, item)?),
+        (Guard::ParentsHold, _) => Err(Error::Conflict(
+            "the run that asks for children has less left than was read, or is over".to_owned(),
+        )),
+        (guard, _) => Err(Error::internal(format!("create was refused by {guard:?}"))),
     }
 }
 

@@ -59,6 +59,35 @@ pub(crate) fn default_signals() {
     }
 }
 
+/// How much the command's processes give way to those of the runner, from 0 to 19.
+const NICENESS: libc::c_int = 10;
+const NICENESS_TEXT: &[u8] = b"10";
+const AUTOGROUP: &CStr = c"/proc/self/autogroup";
+
+/// Lowers the CPU priority of this process and of everything that it will start. Without root's
+/// powers nobody can raise it again.
+///
+/// Where the kernel groups processes by session (`sched_autogroup`), priorities count within a
+/// session alone, so the session's own is lowered too. Neither is worth a failed start.
+///
+/// Async-signal-safe: it runs between fork and exec, after `setsid`.
+pub(crate) fn lower_priority() {
+    // SAFETY: all calls are async-signal-safe system calls. They take integers, a NUL-terminated
+    // constant, and a constant with its length; the descriptor is this function's own.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS);
+        let autogroup = libc::open(AUTOGROUP.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if autogroup >= 0 {
+            libc::write(
+                autogroup,
+                NICENESS_TEXT.as_ptr().cast(),
+                NICENESS_TEXT.len(),
+            );
+            libc::close(autogroup);
+        }
+    }
+}
+
 /// Marks every descriptor beyond the standard streams close-on-exec, so that the command
 /// inherits nothing, whatever our own parent forgot to close.
 pub(crate) fn inherit_nothing() {

@@ -22,6 +22,7 @@ mod hardening;
 mod limits;
 mod measure;
 mod order;
+mod sandbox;
 mod supervise;
 mod tree;
 
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
 pub use limits::{Breach, Limit, Limits};
 pub use order::{Order, USAGE};
+pub use sandbox::Sandbox;
 pub use tree::{Killed, Reaped, kill_descendants};
 
 /// How long the kill loop goes on before it reports survivors: only a process stuck in the

@@ -4,14 +4,17 @@ use std::ffi::OsString;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use crate::Limits;
+use crate::{Limits, Sandbox};
 
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
-[--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] -- command [argument…]
+[--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
+[--read PATH…] [--write PATH…] [--hide FOLDER…] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
+With --read or --write the command sees nothing else of the file system, where the kernel has Landlock;
+a folder that is hidden is not granted with those above it.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
@@ -25,6 +28,7 @@ pub(crate) const MAX_GRACE_MS: u64 = 600_000;
 /// The first descriptor that is not a standard stream.
 const FIRST_FREE_FD: RawFd = 3;
 const NO_PLACE: &str = "--place needs a folder";
+const NO_PATH: &str = "--read, --write and --hide need a path";
 
 /// A command to supervise.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub struct Order {
     pub report_fd: Option<RawFd>,
     /// What the whole tree may take.
     pub limits: Limits,
+    /// What it sees of the file system; everything where absent.
+    pub sandbox: Option<Sandbox>,
     /// The command; never empty.
     pub argv: Vec<OsString>,
 }
@@ -53,6 +59,7 @@ impl Order {
         let mut grace_ms = DEFAULT_GRACE_MS;
         let mut report_fd = None;
         let mut limits = Limits::default();
+        let mut sandbox = Sandbox::default();
         loop {
             let flag = args
                 .next()
@@ -67,6 +74,9 @@ impl Order {
                 Some(flag @ "--max-disk-mb") => limits.disk_mb = Some(number(&mut args, flag)?),
                 Some(flag @ "--max-processes") => limits.processes = Some(number(&mut args, flag)?),
                 Some("--place") => limits.places.push(args.next().ok_or(NO_PLACE)?.into()),
+                Some("--read") => sandbox.reads.push(args.next().ok_or(NO_PATH)?.into()),
+                Some("--write") => sandbox.writes.push(args.next().ok_or(NO_PATH)?.into()),
+                Some("--hide") => sandbox.hidden.push(args.next().ok_or(NO_PATH)?.into()),
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
             }
         }
@@ -90,6 +100,7 @@ impl Order {
             term_grace: Duration::from_millis(grace_ms),
             report_fd,
             limits,
+            sandbox: (sandbox != Sandbox::default()).then_some(sandbox),
             argv,
         })
     }
@@ -118,6 +129,15 @@ impl Order {
         }
         for place in &self.limits.places {
             args.extend(["--place".into(), place.into()]);
+        }
+        for (flag, paths) in self.sandbox.iter().flat_map(|sandbox| {
+            [
+                ("--read", &sandbox.reads),
+                ("--write", &sandbox.writes),
+                ("--hide", &sandbox.hidden),
+            ]
+        }) {
+            args.extend(paths.iter().flat_map(|path| [flag.into(), path.into()]));
         }
         args.push("--".into());
         args.extend(self.argv.iter().cloned());
@@ -154,6 +174,11 @@ mod tests {
                 processes: Some(8),
                 places: vec!["/a b".into(), "/c".into()],
             },
+            sandbox: Some(Sandbox {
+                reads: vec!["/usr".into()],
+                writes: vec!["/a b".into(), "/c".into()],
+                hidden: vec!["/d".into()],
+            }),
             argv: vec!["sh".into(), "-c".into(), "--".into()],
         };
         assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));

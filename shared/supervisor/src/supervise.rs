@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use crate::limits::{self, Kernel};
 use crate::measure::Measuring;
 use crate::order::MAX_GRACE_MS;
+use crate::sandbox::drop_capabilities;
 use crate::tree::{LOOK_AGAIN, Terminated};
 use crate::{Breach, Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
@@ -115,18 +116,33 @@ fn start(order: &Order) -> io::Result<Pid> {
     }
     let uid = user.map_or_else(|| nix::unistd::geteuid().as_raw(), |(uid, _)| uid);
     let kernel = Kernel::of(&order.limits, uid)?;
+    let mut sandbox = match &order.sandbox {
+        Some(sandbox) => sandbox.rules()?,
+        None => None,
+    };
+    // In a sandbox root is a user like any other.
+    let gives_up = sandbox.is_some() && user.is_none() && nix::unistd::geteuid().is_root();
     // SAFETY: the closure runs between fork and exec. It makes a few system calls that are
-    // async-signal-safe, allocates nothing and takes no lock.
+    // async-signal-safe and takes no lock. This process has one thread, so that nobody can hold the
+    // lock of an allocator that a failing step may want for its message.
     unsafe {
         command.pre_exec(move || {
             // What this process ignores or reads from a descriptor, the command gets as by default.
             hardening::default_signals();
             SigSet::empty().thread_set_mask()?;
             nix::unistd::setsid()?;
+            hardening::lower_priority();
             nix::sys::prctl::set_no_new_privs()?;
             // Set after the ids changed, which would have cleared it.
             nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)?;
-            kernel.apply()
+            kernel.apply()?;
+            if gives_up {
+                drop_capabilities()?;
+            }
+            match sandbox.take() {
+                Some(rules) => rules.restrict_self().map(drop).map_err(io::Error::other),
+                None => Ok(()),
+            }
         });
     }
     // The handle is dropped: waiting is done for all children at once.

@@ -4,6 +4,8 @@
 //! Names stand for what CloudFormation would put in their place: a resource's own name for its ARN
 //! and for its id, `awo` for the stack's.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use serde_norway::Value as Yaml;
 
@@ -41,6 +43,9 @@ impl Context {
     }
 }
 
+/// What limits the attributes that a call may name.
+const ATTRIBUTES: (&str, &str) = ("ForAllValues:StringEquals", "dynamodb:Attributes");
+
 /// One action on one resource, under one pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
@@ -50,6 +55,8 @@ pub struct Grant {
     pub resource: String,
     /// What the condition asks for, and its pattern.
     pub condition: Option<(Context, String)>,
+    /// The attributes that a call may name, where not all.
+    pub attributes: Option<BTreeSet<String>>,
     /// Where it stands: the function or the managed policy, and the statement's id.
     pub statement: String,
 }
@@ -63,7 +70,14 @@ impl Grant {
             (Some((asked, pattern)), Some((of, value))) => asked == of && like(pattern, value),
             (Some(_), None) => false,
         };
-        self.action == call.action && like(&self.resource, &call.resource) && condition
+        let attributes = self
+            .attributes
+            .as_ref()
+            .is_none_or(|may| !call.attributes.is_empty() && call.attributes.is_subset(may));
+        self.action == call.action
+            && like(&self.resource, &call.resource)
+            && condition
+            && attributes
     }
 }
 
@@ -178,14 +192,18 @@ fn pieces(owner: &str, statement: &Value) -> Result<Vec<Grant>, String> {
     if statement["Effect"] != "Allow" || others.next().is_some() {
         return Err(format!("{at}: only plain Allow statements are understood"));
     }
-    let mut conditions = vec![None];
+    let (mut conditions, mut attributes) = (vec![None], None);
     let asked = statement["Condition"].as_object().into_iter().flatten();
-    for (nth, (operator, keys)) in asked.enumerate() {
+    for (operator, keys) in asked {
         let keys: Vec<_> = keys.as_object().into_iter().flatten().collect();
         let [(key, patterns)] = keys.as_slice() else {
             return Err(format!("{at}: one key an operator is understood"));
         };
-        let context = Context::of(operator, key).filter(|_| nth == 0);
+        if (operator.as_str(), key.as_str()) == ATTRIBUTES {
+            attributes = Some(listed(patterns).iter().flat_map(resolved).collect());
+            continue;
+        }
+        let context = Context::of(operator, key).filter(|_| conditions == [None]);
         let context =
             context.ok_or_else(|| format!("{at}: {operator} of {key} is not understood"))?;
         let patterns = listed(patterns);
@@ -199,6 +217,7 @@ fn pieces(owner: &str, statement: &Value) -> Result<Vec<Grant>, String> {
                 action: action.clone(),
                 resource: resource.clone(),
                 condition: condition.clone(),
+                attributes: attributes.clone(),
                 statement: at.clone(),
             }));
         }

@@ -221,7 +221,9 @@ async fn children_that_there_is_no_room_for_are_not_opened_and_count_for_nothing
         "{errors}"
     );
     assert_eq!(run.ask(&asked).await.body, answer.body, "asked again");
-    let many = json!({ "iteration": 2, "commit": "c1", "branch": "x", "children": vec![part; 21] });
+    let many = json!({
+        "iteration": 2, "commit": "c1", "branch": "x", "usage": [], "children": vec![part; 21],
+    });
     let answer = run.control("children", &many).await;
     assert_eq!(answer.body["opened"], json!([]), "{}", answer.text);
     let dump = holds(&service).await;

@@ -31,7 +31,7 @@ const DELAYS_MS: [u64; 4] = [200, 400, 1_200, 600];
 /// Longest wait for something that is sure to come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-async fn service() -> TestService {
+pub async fn service() -> TestService {
     let delays = DELAYS_MS.map(|ms| ms.to_string()).join(",");
     let settings = [
         ("AWO_MAX_CONCURRENT", "0"),
@@ -43,7 +43,7 @@ async fn service() -> TestService {
 }
 
 /// The path of a new webhook.
-async fn webhook(client: &Client, receiver: &Receiver, events: &[&str]) -> String {
+pub async fn webhook(client: &Client, receiver: &Receiver, events: &[&str]) -> String {
     let body = json!({ "url": receiver.url, "events": events });
     let made = client.post("/v1/webhooks", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
@@ -53,7 +53,7 @@ async fn webhook(client: &Client, receiver: &Receiver, events: &[&str]) -> Strin
     )
 }
 
-async fn created(client: &Client) -> Value {
+pub async fn created(client: &Client) -> Value {
     let mut order = order();
     order["tenantContext"] = json!({ "tenantId": "acme", "tenantUserId": "u1" });
     let made = client.post("/v1/work-orders", &order).await;
@@ -70,7 +70,7 @@ async fn deliveries(client: &Client, webhook: &str) -> Vec<Value> {
 }
 
 /// The deliveries, once none of them is pending any more and there are so many.
-async fn all_over(client: &Client, webhook: &str, count: usize) -> Vec<Value> {
+pub async fn all_over(client: &Client, webhook: &str, count: usize) -> Vec<Value> {
     let began = Instant::now();
     loop {
         let found = deliveries(client, webhook).await;

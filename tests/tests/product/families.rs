@@ -142,7 +142,10 @@ impl<'a> Family<'a> {
     }
 
     async fn finish(&self, by: &Functions, task: usize, outcome: Value) -> bool {
-        let usage = json!([{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }]);
+        let usage = json!([{
+            "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
+            "costUsdNano": 3_500_000,
+        }]);
         let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": usage });
         self.says(by, task, "finish", &body).await
     }
@@ -173,7 +176,7 @@ impl<'a> Family<'a> {
             Ask => {
                 let part = json!({ "taskPrompt": "a part", "limits": { "maxCredits": 10 } });
                 let body = json!({
-                    "iteration": 1, "commit": "c1", "branch": "x", "children": [part],
+                    "iteration": 1, "commit": "c1", "branch": "x", "usage": [], "children": [part],
                 });
                 self.says(by, 0, "children", &body).await
             }

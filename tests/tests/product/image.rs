@@ -20,7 +20,10 @@ fn stages() -> Vec<Vec<String>> {
         if line.starts_with("FROM ") {
             stages.push(Vec::new());
         }
-        stages.last_mut().unwrap().push(line.to_owned());
+        // What is before the first names the bases.
+        if let Some(stage) = stages.last_mut() {
+            stage.push(line.to_owned());
+        }
     }
     stages
 }
@@ -73,12 +76,31 @@ fn the_last_stage_is_a_copy_without_layers_below_and_agrees_with_the_template() 
 }
 
 #[test]
-fn every_base_is_named_with_its_version() {
-    for stage in stages() {
+fn every_base_is_named_by_its_digest() {
+    let text = fs::read_to_string(root().join("infra/runner/Dockerfile")).unwrap();
+    let named = |variable: &str| {
+        let name = variable.trim_start_matches("${").trim_end_matches('}');
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("ARG {name}=")));
+        line.unwrap_or_else(|| panic!("{variable} has no default"))
+            .to_owned()
+    };
+    for stage in stages()
+        .iter()
+        .filter(|stage| stage[0].starts_with("FROM "))
+    {
         let base = stage[0].split(' ').nth(1).unwrap();
-        let is_pinned =
-            base == "scratch" || base.split_once(':').is_some_and(|(_, tag)| tag != "latest");
-        assert!(is_pinned, "{base}");
+        if base == "scratch" {
+            continue;
+        }
+        let base = named(base);
+        let (tag, digest) = base
+            .split_once("@sha256:")
+            .unwrap_or_else(|| panic!("{base}"));
+        let hex = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_tagged = tag.split_once(':').is_some_and(|(_, tag)| tag != "latest");
+        assert!(hex && is_tagged, "{base}");
     }
 }
 
@@ -142,53 +164,134 @@ fn sh(script: &str, env: &[(&str, &str)]) -> Output {
     command.output().unwrap()
 }
 
-#[test]
-fn agents_are_installed_with_their_version_alone_and_node_with_them_alone() {
-    let dir = tempfile::tempdir().unwrap();
-    let npm = dir.path().join("npm");
-    fs::write(
-        &npm,
-        format!("#!/bin/sh\necho \"$@\" > {}/asked\n", dir.path().display()),
-    )
-    .unwrap();
-    fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::copy(&npm, dir.path().join("node")).unwrap();
-    let path = format!(
-        "{}:{}",
-        dir.path().display(),
-        std::env::var("PATH").unwrap()
-    );
-    let script = stage("agents").pop().unwrap();
-    let agents = dir.path().join("agents");
-    let script = script
-        .strip_prefix("RUN ")
-        .unwrap()
-        .replace("/agents", agents.to_str().unwrap());
-    let run = |asked: &str| sh(&script, &[("AGENTS", asked), ("PATH", &path)]);
+/// The stage that installs agents, with programs of its own for npm and node.
+struct Installing {
+    dir: tempfile::TempDir,
+    script: String,
+}
 
-    assert!(run("").status.success());
-    assert!(!dir.path().join("asked").exists() && !agents.join("bin/node").exists());
-    for unpinned in [
-        "opencode-ai",
-        "@openai/codex",
-        "@openai/codex@1.2.3 opencode-ai@latest",
-    ] {
-        let refused = run(unpinned);
-        assert_eq!(refused.status.code(), Some(1), "{unpinned}");
-        assert!(String::from_utf8_lossy(&refused.stderr).contains("has no version"));
+impl Installing {
+    fn new() -> Installing {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display();
+        // It installs what the file `installed` says, and one program.
+        let npm = format!(
+            "#!/bin/sh\necho \"$@\" >> {at}/asked\nif [ \"$1\" = install ]; then mkdir -p node_modules/.bin; \
+             cp {at}/installed node_modules/.package-lock.json; touch node_modules/.bin/codex; fi\n"
+        );
+        for name in ["npm", "node"] {
+            let path = dir.path().join(name);
+            fs::write(&path, &npm).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let lock = root().join("tests/agents");
+        let last = stage("agents").pop().unwrap();
+        let script = last.strip_prefix("RUN ").unwrap();
+        let script = script.replace("/lock/", &format!("{}/", lock.display()));
+        let script = script.replace(" /agents", &format!(" {at}/agents"));
+        Installing { script, dir }
     }
-    assert!(!dir.path().join("asked").exists());
+
+    fn run(&self, asked: &str) -> Output {
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", self.dir.path().display());
+        sh(&self.script, &[("AGENTS", asked), ("PATH", &path)])
+    }
+
+    fn installs(&self, integrity: &str) {
+        let lock = format!("{{\n  \"integrity\": \"{integrity}\",\n}}");
+        fs::write(self.dir.path().join("installed"), lock).unwrap();
+    }
+
+    fn asked(&self) -> String {
+        fs::read_to_string(self.dir.path().join("asked")).unwrap_or_default()
+    }
+}
+
+#[test]
+fn agents_are_installed_as_they_are_locked_and_node_with_them_alone() {
+    let lock = fs::read_to_string(root().join("tests/agents/package.json")).unwrap();
+    let lock: serde_json::Value = serde_json::from_str(&lock).unwrap();
+    let locked = |name: &str| format!("{name}@{}", lock["dependencies"][name].as_str().unwrap());
+    let (codex, opencode) = (locked("@openai/codex"), locked("opencode-ai"));
+    let installing = Installing::new();
+    let node = installing.dir.path().join("agents/bin/node");
+
+    assert!(installing.run("").status.success());
+    assert!(installing.asked().is_empty() && !node.exists());
+    for (asked, why) in [
+        ("opencode-ai", "has no version"),
+        ("@openai/codex", "has no version"),
+        (&*format!("{codex} opencode-ai@latest"), "has no version"),
+        (&*format!("{codex} opencode-ai@0.0.1"), "is not locked"),
+        ("left-pad@1.3.0", "is not locked"),
+    ] {
+        let refused = installing.run(asked);
+        assert_eq!(refused.status.code(), Some(1), "{asked}");
+        assert!(
+            String::from_utf8_lossy(&refused.stderr).contains(why),
+            "{refused:?}"
+        );
+    }
+    assert!(installing.asked().is_empty());
+
+    // What npm found has another content than was locked: none of its scripts runs.
+    installing.installs("sha512-bm90IHdoYXQgd2FzIGxvY2tlZA==");
+    let refused = installing.run(&codex);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is not locked"));
+    assert!(!installing.asked().contains("rebuild") && !node.exists());
+
+    let whole = fs::read_to_string(root().join("tests/agents/package-lock.json")).unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let known = &whole["packages"]["node_modules/@openai/codex"]["integrity"];
+    installing.installs(known.as_str().unwrap());
+    fs::remove_file(installing.dir.path().join("asked")).unwrap();
+    let done = installing.run(&format!("{codex} {opencode}"));
+    assert!(done.status.success(), "{done:?}");
+    let asked = installing.asked();
+    let asked: Vec<&str> = asked.lines().collect();
     assert!(
-        run("@openai/codex@1.2.3 opencode-ai@4.5.6")
-            .status
-            .success()
+        asked[0].starts_with("install --ignore-scripts"),
+        "{asked:?}"
     );
-    let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
+    assert_eq!(asked[1..], ["rebuild"]);
+    let program = installing.dir.path().join("agents/bin/codex");
     assert!(
-        asked
-            .trim()
-            .ends_with("@openai/codex@1.2.3 opencode-ai@4.5.6"),
-        "{asked}"
+        node.exists() && program.exists(),
+        "a program that leads nowhere"
     );
-    assert!(agents.join("bin/node").exists());
+}
+
+/// The script that looks for known holes, with a cargo-deny that does this.
+fn advisories(fetch: &str, check: &str, required: &str) -> Output {
+    let dir = tempfile::tempdir().unwrap();
+    let deny = dir.path().join("cargo-deny");
+    let script =
+        format!("#!/bin/sh\ncase \"$*\" in *\"fetch db\"*) {fetch} ;; *) {check} ;; esac\n");
+    fs::write(&deny, script).unwrap();
+    fs::set_permissions(&deny, fs::Permissions::from_mode(0o755)).unwrap();
+    let script = format!(
+        "{}/tests/advisories.sh {}",
+        root().display(),
+        deny.display()
+    );
+    sh(&script, &[("REQUIRE_ADVISORIES", required)])
+}
+
+#[test]
+fn known_holes_are_looked_for_where_the_database_can_be_reached_and_it_is_said_where_not() {
+    let unreachable = advisories("echo no such host >&2; exit 1", "exit 0", "");
+    assert!(unreachable.status.success());
+    let printed = String::from_utf8_lossy(&unreachable.stderr);
+    assert!(
+        printed.contains("NOT CHECKED") && printed.contains("no such host"),
+        "{printed}"
+    );
+    assert!(!advisories("exit 1", "exit 0", "1").status.success());
+    assert!(advisories("exit 0", "exit 0", "1").status.success());
+    assert!(
+        !advisories("exit 0", "exit 1", "").status.success(),
+        "a hole"
+    );
 }

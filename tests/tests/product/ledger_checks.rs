@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
 use awo_store::checkpoints::{Checked, Checkpoint};
+use awo_store::credits::Booking;
 use awo_tests::faults::Fault;
 use awo_tests::rules::client;
 use awo_tests::service::program;
@@ -25,9 +26,8 @@ const MAX_CALLS: u32 = 40;
 async fn live_a_day(world: &World, org: &Org) {
     let now = world.cloud.clock.now();
     let id = TransactionId::new(now, world.cloud.mint.random(now));
-    let granted = world
-        .store
-        .grant(&org.id, &id, MicroCredits::from_credits(5));
+    let (amount, booking) = (MicroCredits::from_credits(5), Booking::default());
+    let granted = world.store.grant(&org.id, &id, amount, &booking);
     granted.await.unwrap();
     let body = json!({
         "taskPrompt": "mend it",

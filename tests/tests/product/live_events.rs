@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use awo_domain::api_key::Scope;
-use awo_store::streams::{MAX_STREAMS, PLACE_MS, StreamPlace};
+use awo_store::call_permits::{CallPermit, FUNCTION_MS, LongCall, MAX_STREAMS};
 use awo_tests::agents;
 use awo_tests::client::LiveStream;
 use awo_tests::driven::DrivenRun;
@@ -185,13 +185,20 @@ async fn a_place_is_free_when_its_stream_is_dropped_or_its_time_is_up() {
     let cloud = &service.service.cloud;
     let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
     let (stranger, _) = service.another_org(1).await;
-    let mut places: Vec<StreamPlace> = Vec::new();
-    let take = async |holder: &str, at| store.take_stream_place(&service.org, holder, at).await;
+    let mut places: Vec<CallPermit> = Vec::new();
+    let take = async |holder: &str, at| {
+        store
+            .take_call_permit(&service.org, LongCall::Stream, holder, at)
+            .await
+    };
     for number in 0..MAX_STREAMS {
         places.push(take(&format!("a{number}"), now).await.unwrap());
     }
     assert!(take("b", now).await.is_err());
-    let elsewhere = store.take_stream_place(&stranger, "b", now).await.unwrap();
+    let elsewhere = store
+        .take_call_permit(&stranger, LongCall::Stream, "b", now)
+        .await
+        .unwrap();
     elsewhere.give_back().await;
 
     drop(places.pop());
@@ -209,7 +216,7 @@ async fn a_place_is_free_when_its_stream_is_dropped_or_its_time_is_up() {
     assert!(take("c", now).await.is_err());
 
     // Those who hold expired places cannot give back what somebody else has taken since.
-    let later = now.plus_ms(PLACE_MS);
+    let later = now.plus_ms(FUNCTION_MS);
     let mut taken = Vec::new();
     for number in 0..MAX_STREAMS {
         taken.push(take(&format!("d{number}"), later).await.unwrap());

@@ -63,6 +63,11 @@ impl Scene {
         limited.await.unwrap();
     }
 
+    async fn queue_of(&self, most: u32) {
+        let limited = self.world.store.set_limits(&self.org.id, None, Some(most));
+        limited.await.unwrap();
+    }
+
     fn bell(&self) -> String {
         json!({ "orgId": self.org.id }).to_string()
     }
@@ -103,7 +108,7 @@ impl Scene {
     async fn asks(&self, by: &Functions, parent: &WorkOrderId, children: usize) -> Reply {
         let part = json!({ "taskPrompt": "a part", "limits": { "maxCredits": HOLD } });
         let body = json!({
-            "iteration": 1, "commit": "c1", "branch": "x", "children": vec![part; children],
+            "iteration": 1, "commit": "c1", "branch": "x", "usage": [], "children": vec![part; children],
         });
         let run = self.run(parent).await;
         self.says(by, &run, TOKENS[0], ("children", body)).await
@@ -160,9 +165,9 @@ async fn a_cancel_that_comes_too_late_for_a_child_lets_its_parent_go_on() {
 
 #[tokio::test]
 async fn children_that_have_slots_before_they_are_taken_back_are_stopped() {
-    // For a parent and two children.
-    let scene = Scene::new(3 * HOLD + 5).await;
+    let scene = Scene::new(1_000).await;
     let (world, parent) = (&scene.world, scene.parent().await);
+    scene.queue_of(2).await;
     for nth in 1..=MAX_CALLS {
         world.faults.arm(nth, Fault::CrashAfter);
         let asking = scene.asks(&world.faulty, &parent, 3);
@@ -193,6 +198,8 @@ async fn children_that_have_slots_before_they_are_taken_back_are_stopped() {
     let known: Vec<&String> = tasks.iter().flatten().collect();
     assert_eq!((tasks.len(), known.len()), (2, 1), "{tasks:?}");
 
+    // There is no place for the third.
+    scene.queue_of(0).await;
     let answer = scene.asks(&world.sound, &parent, 3).await;
     assert_eq!(answer.body["opened"], json!([]), "{}", answer.text);
     world.task_ends(known[0]).await;

@@ -7,6 +7,7 @@ use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
 use awo_domain::stop::{Stop, StopKind};
 use awo_store::cascades::Stopping;
+use awo_store::credits::Booking;
 use awo_store::work_orders::NewWorkOrder;
 use awo_tests::client::Client;
 use awo_tests::seed::Seed;
@@ -174,7 +175,12 @@ impl Scene<'_> {
                     TransactionId::new(now, cloud.mint.random(now)),
                 );
                 store
-                    .grant(&self.org, &id, MicroCredits::from_credits(1))
+                    .grant(
+                        &self.org,
+                        &id,
+                        MicroCredits::from_credits(1),
+                        &Booking::default(),
+                    )
                     .await
                     .unwrap();
                 (id.to_string(), None)

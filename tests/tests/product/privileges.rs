@@ -57,10 +57,12 @@ Resources:
             Effect: Allow
             Action: dynamodb:UpdateItem
             Resource: !GetAtt SettingsTable.Arn
-            Condition: {'ForAllValues:StringLike': {dynamodb:LeadingKeys: ['key#*']}}
+            Condition:
+              'ForAllValues:StringLike': {dynamodb:LeadingKeys: ['key#*']}
+              'ForAllValues:StringEquals': {dynamodb:Attributes: [pk, count]}
 ";
 
-const CALLS: &str = "read-thing\tdynamodb:UpdateItem\ttable/awo-settings\tkey#*
+const CALLS: &str = "read-thing\tdynamodb:UpdateItem\ttable/awo-settings\tkey#* count,pk
 read-thing\tdynamodb:GetItem\ttable/awo-work\torg_*#wo
 read-thing\tdynamodb:Query\ttable/work\torg_*#wo
 read-thing\tdynamodb:Query\ttable/awo-work/index/byStatus\torg_*#wo#failed
@@ -102,6 +104,18 @@ fn what_is_taken_from_a_policy_is_missing() {
     says(
         &after("runner:*", "builder:*")[..1],
         "start-thing: missing: ecs:RunTask on arn:Partition:ecs:Region:AccountId:task-definition/awo-runner:1",
+    );
+}
+
+#[test]
+fn attributes_are_held_to_those_that_calls_name() {
+    says(
+        &after("[pk, count]", "[pk]")[..1],
+        "read-thing: missing: dynamodb:UpdateItem on SettingsTable, dynamodb:LeadingKeys key#*",
+    );
+    says(
+        &after("[pk, count]", "[pk, count, scopes]"),
+        "read-thing: extra: KnowCallers's CheckAndCount allows the attribute scopes, ",
     );
 }
 

@@ -68,7 +68,7 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runner_that_was_stopped_is_noticed_after_two_heartbeats_and_costs_nothing() {
+async fn a_runner_that_stops_reporting_is_noticed_after_two_heartbeats_and_charged() {
     for victim in [Victim::Runner, Victim::Both] {
         let scene = Scene::stopped(victim).await;
         let began = Instant::now();
@@ -77,9 +77,9 @@ async fn a_runner_that_was_stopped_is_noticed_after_two_heartbeats_and_costs_not
         scene.service.service.sweep().await.unwrap();
         let path = format!("/v1/runs/{}", scene.run);
         let run = scene.service.client.get(&path).await.body;
-        assert_eq!(run["error"]["code"], "COMPUTE_LOST", "{run:#}");
+        assert_eq!(run["error"]["code"], "RUNNER_FAILED", "{run:#}");
         let run = scene.gone().await;
-        assert_eq!(run["cost"]["credits"], 0, "{run:#}");
+        assert!(run["cost"]["credits"].as_f64().unwrap() > 0.0, "{run:#}");
         println!(
             "{victim:?} stopped: gone {:?} after the sweep",
             began.elapsed()

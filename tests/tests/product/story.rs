@@ -79,7 +79,10 @@ fn finish(outcome: &Value) -> Value {
         "events": [{ "number": 3, "at": "2026-11-20T08:00:02.000Z", "event": { "type": "deliverySkipped", "reason": "test" } }],
         "outcome": outcome,
         "iterations": 1,
-        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
+        "usage": [{
+            "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
+            "costUsdNano": 3_500_000,
+        }],
     })
 }
 

@@ -259,3 +259,79 @@ async fn the_tables_of_the_template_are_those_that_the_code_makes() {
     let made = client.list_tables().send().await.expect("tables");
     assert_eq!(made.table_names().len(), tables);
 }
+
+/// The entries of throttling: path and method, with the rate.
+fn throttles() -> BTreeMap<(String, String), serde_json::Value> {
+    let template = template();
+    let settings = template["Resources"]["Api"]["Properties"]["MethodSettings"].clone();
+    let entry = |entry: &serde_json::Value| {
+        let of = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+        // Behind the first, slashes are written so.
+        let path = of("ResourcePath");
+        let path = path
+            .strip_prefix("/~1")
+            .map_or(path.clone(), |rest| format!("/{}", rest.replace("~1", "/")));
+        (
+            (path, of("HttpMethod")),
+            entry["ThrottlingRateLimit"].clone(),
+        )
+    };
+    settings
+        .as_array()
+        .expect("settings")
+        .iter()
+        .map(entry)
+        .collect()
+}
+
+#[test]
+fn the_routes_of_runners_and_those_without_a_key_are_throttled_apart_from_all_others() {
+    use awo_http::routes::Access;
+    let throttles = throttles();
+    let apart: BTreeSet<(String, String)> = ROUTES
+        .iter()
+        .filter(|route| !matches!(route.access, Access::Key(_)))
+        .flat_map(|route| {
+            route
+                .methods()
+                .iter()
+                .map(|method| (route.path.to_owned(), (*method).to_owned()))
+        })
+        .collect();
+    let all = ("/*".to_owned(), "*".to_owned());
+    let entries: BTreeSet<_> = throttles.keys().filter(|of| **of != all).cloned().collect();
+    assert_eq!(entries, apart);
+    for ((path, method), rate) in throttles {
+        let own = path.starts_with("/control/");
+        assert_eq!(rate == "ControlRatePerSecond", own, "{method} {path}");
+    }
+}
+
+#[test]
+fn only_tasks_may_call_the_routes_of_runners() {
+    let template = template();
+    let auth = &template["Resources"]["Api"]["Properties"]["Auth"];
+    let statements = auth["ResourcePolicy"]["CustomStatements"]
+        .as_array()
+        .expect("statements");
+    let denied: Vec<_> = statements
+        .iter()
+        .filter(|of| of["Effect"] == "Deny")
+        .collect();
+    let [denied] = denied.as_slice() else {
+        panic!("{denied:#?}");
+    };
+    // Stage and method, then the path: every one below it, whatever routes there will be.
+    assert_eq!(denied["Resource"], "execute-api:/*/*/control/*");
+    let sources = &denied["Condition"]["NotIpAddress"]["aws:SourceIp"];
+    assert_eq!(sources[0], "MakesNetwork");
+    assert_eq!(sources[1], serde_json::json!(["${NatAddress}/32"]));
+    assert_eq!(sources[2][0], "NamesControlSources");
+    assert_eq!(sources[2][1], serde_json::json!([",", "ControlSources"]));
+    for route in ROUTES
+        .iter()
+        .filter(|route| route.access == awo_http::routes::Access::Runner)
+    {
+        assert!(route.path.starts_with("/control/"), "{}", route.path);
+    }
+}

@@ -1,5 +1,6 @@
 //! Credit transactions by every filter and page by page.
 
+use awo_store::credits::Booking;
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
@@ -29,7 +30,13 @@ async fn ledger(service: &TestService) -> Vec<Value> {
             let id = awo_domain::TransactionId::new(now, cloud.mint.random(now));
             let amount = awo_domain::money::MicroCredits::from_micro(1_000);
             store
-                .refund(&service.org, &id, &run.run_id, amount, now)
+                .refund(
+                    &service.org,
+                    &id,
+                    &run.run_id,
+                    (amount, &Booking::default()),
+                    now,
+                )
                 .await
                 .unwrap();
         }
@@ -133,4 +140,48 @@ async fn cursors_are_bound(client: &Client) {
         assert_eq!(answer.status, 400, "{bad}: {}", answer.text);
         assert!(answer.text.contains("cursor"), "{}", answer.text);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_entry_says_what_it_is_for_by_which_prices_and_who_added_it() {
+    let service = quiet_service().await;
+    let (client, cloud) = (&service.client, &service.service.cloud);
+    let mut body = order();
+    body["limits"] = json!({ "maxCredits": 40 });
+    let made = client.post("/v1/work-orders", &body).await.body;
+    let mut run = DrivenRun::of(&service, &made).await;
+    cloud.clock.advance(60_000);
+    let usage = json!([{
+        "usage": { "model": "gpt-4o", "inputTokens": 1, "outputTokens": 1 },
+        "costUsdNano": 450_000_000,
+    }]);
+    end(&mut run, succeeded(), usage).await;
+    let now = cloud.clock.now();
+    let id = awo_domain::TransactionId::new(now, cloud.mint.random(now));
+    let amount = awo_domain::money::MicroCredits::from_credits(2);
+    let booking = Booking {
+        actor: Some("kim".to_owned()),
+        note: Some("the model was down".to_owned()),
+        reference: Some("TICKET-7".to_owned()),
+    };
+    let store = cloud.store().unwrap();
+    let refund = store.refund(&service.org, &id, &run.run_id, (amount, &booking), now);
+    refund.await.unwrap();
+    let all = client.get("/v1/credits/usage").await.body;
+    let (refund, deduction) = (&all["transactions"][0], &all["transactions"][1]);
+    assert_eq!(deduction["amount"], 40, "{all:#}");
+    assert_eq!(deduction["workOrderId"], made["id"], "{all:#}");
+    let parts = &deduction["breakdown"];
+    assert_eq!(parts["modelCredits"], 45, "{all:#}");
+    let part = |name: &str| parts[name].as_f64().unwrap();
+    assert!((1.0..1.1).contains(&part("computeCredits")), "{all:#}");
+    let sum = part("modelCredits") + part("computeCredits") - part("cappedCredits");
+    assert!((sum - 40.0).abs() < 1e-9, "{all:#}");
+    let prices = deduction["priceList"].as_str().unwrap();
+    assert!(prices.starts_with("genai-prices-"), "{all:#}");
+    assert_eq!(refund["workOrderId"], made["id"], "{all:#}");
+    assert_eq!(refund["actor"], "kim", "{all:#}");
+    assert_eq!(refund["note"], "the model was down", "{all:#}");
+    assert_eq!(refund["reference"], "TICKET-7", "{all:#}");
+    assert!(refund.get("breakdown").is_none(), "{all:#}");
 }

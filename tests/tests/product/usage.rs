@@ -89,12 +89,16 @@ async fn random_story(service: &TestService, dice: &mut Dice) -> Vec<Value> {
         let mut usage = Vec::new();
         for model in MODELS {
             if dice.below(2) == 0 {
-                usage.push(json!({
+                let mut used = json!({ "usage": {
                     "model": model,
                     "inputTokens": 1_000 + dice.below(1_000),
                     "outputTokens": dice.below(500),
                     "cachedInputTokens": dice.below(1_000),
-                }));
+                } });
+                if model != MODELS[2] {
+                    used["costUsdNano"] = json!(1 + dice.below(10_000_000));
+                }
+                usage.push(used);
             }
         }
         if dice.below(2) == 0 {

@@ -54,6 +54,14 @@ impl Success {
             content: None,
         }
     }
+
+    /// No body, since the client has it.
+    pub fn not_modified(description: &'static str) -> Success {
+        Success {
+            status: 304,
+            ..Success::nothing(description)
+        }
+    }
 }
 
 /// The body of a plain list.

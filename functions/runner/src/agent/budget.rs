@@ -34,7 +34,7 @@ pub(super) async fn keep_to(
             seen = stamp;
             tell(meter, result);
         }
-        if let Some(why) = meter.lock().used_up(now()) {
+        if let Some(why) = meter.lock().used_up() {
             break why;
         }
     };
@@ -48,7 +48,7 @@ pub(super) async fn keep_to(
 fn tell(meter: &SharedMeter, result: &Path) {
     let said = confined::read(result, MAX_RESULT_BYTES).ok();
     if let Some(said) = said.and_then(|bytes| AgentResult::parse(&bytes).ok()) {
-        meter.lock().tell(said.usage);
+        meter.lock().tell(said.usage, now());
     }
 }
 

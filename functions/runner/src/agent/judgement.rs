@@ -6,7 +6,7 @@ use std::time::Duration;
 use awo_domain::agent::told::{Told, told as read};
 use awo_domain::agent::{Agent, AgentResult, AgentStatus};
 
-use super::{Attempt, Failure};
+use super::{Attempt, Failure, NOT_STARTED};
 use crate::output::last_bytes;
 use crate::supervised::{End, Finished, Interrupted};
 
@@ -42,7 +42,7 @@ pub(super) fn judge(
         )),
         End::CalledOff(why) => Some(format!("the agent was stopped: {why}")),
         End::OverLimit(why) => Some(format!("the agent was ended: {why}")),
-        End::NotStarted(why) => Some(format!("the agent could not be started: {why}")),
+        End::NotStarted(why) => Some(format!("{NOT_STARTED}: {why}")),
         End::SupervisorLost => Some("the agent killed its supervisor".to_owned()),
     };
     let ended = ended.map(|what| match finished.output.text().trim() {
@@ -93,7 +93,8 @@ pub(super) fn judge(
         },
         summary: said.summary,
         session_id: said.session_id,
-        usage: said.usage,
+        reported: said.usage,
+        usage: Vec::new(),
         children,
         took: finished.took,
         output: Some(finished.output),
@@ -124,7 +125,8 @@ pub(super) fn cut_short(
         exit_code: None,
         summary: said.summary,
         session_id: said.session_id,
-        usage: said.usage,
+        reported: said.usage,
+        usage: Vec::new(),
         children: Vec::new(),
         took: interrupted.took,
         output: interrupted.output,

@@ -16,7 +16,7 @@ use std::time::Duration;
 use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
 use awo_domain::profile::ExecutionLimits;
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::{ModelUsage, PricedUsage};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -24,7 +24,7 @@ use crate::confined::{self, Unreadable};
 use crate::layout::{self, Layout};
 use crate::limits;
 use crate::live_output::{Heard, LiveOutput};
-use crate::meter::SharedMeter;
+use crate::meter::{SharedMeter, now};
 use crate::output::Tail;
 use crate::prompt;
 use crate::proxy::Proxy;
@@ -49,7 +49,10 @@ pub(crate) struct Attempt {
     pub(crate) exit_code: Option<i32>,
     pub(crate) summary: Option<String>,
     pub(crate) session_id: Option<String>,
-    pub(crate) usage: Vec<ModelUsage>,
+    /// What it says that it used.
+    pub(crate) reported: Vec<ModelUsage>,
+    /// What it used, with its price.
+    pub(crate) usage: Vec<PricedUsage>,
     pub(crate) took: Duration,
     /// The children that it asks for; none of an attempt that failed.
     pub(crate) children: Vec<Value>,
@@ -67,6 +70,16 @@ pub(crate) struct Failure {
     pub(crate) reason: String,
     /// True if its time was up.
     pub(crate) timed_out: bool,
+}
+
+/// How the reason of an agent begins whose program is not there.
+const NOT_STARTED: &str = "the agent could not be started";
+
+impl Failure {
+    /// True if the agent's program cannot be started: no iteration will change that.
+    pub(crate) fn is_not_started(&self) -> bool {
+        self.reason.starts_with(NOT_STARTED)
+    }
 }
 
 /// Runs agents.
@@ -87,7 +100,7 @@ pub(crate) struct Agents<'a> {
 pub(crate) struct Left<'a> {
     pub(crate) time: Duration,
     /// What the run has used so far.
-    pub(crate) used: &'a [ModelUsage],
+    pub(crate) used: &'a [PricedUsage],
 }
 
 impl Agents<'_> {
@@ -144,6 +157,7 @@ impl Agents<'_> {
             dir: &dir,
             home: &home,
             tmp: &tmp,
+            reads: &[&layout.request(), &layout.prompt()],
             env,
             limit,
             at_timeout: AtTimeout::Ask,
@@ -180,10 +194,14 @@ impl Agents<'_> {
         let mut env: Environment = vec![
             ("AWO_REQUEST", layout.request().into()),
             ("AWO_PROMPT", layout.prompt().into()),
+            ("AWO_PROMPT_FILE", layout.prompt().into()),
+            ("AWO_DEPTH", request.depth.to_string().into()),
             ("AWO_RESULT", layout.result().into()),
             ("AWO_RUN_ID", request.run_id.as_str().into()),
             ("AWO_ITERATION", request.iteration.to_string().into()),
         ];
+        let parent = request.parent_id.as_ref();
+        env.extend(parent.map(|parent| ("AWO_PARENT_ID", parent.as_str().into())));
         let door = self.proxy.map(Proxy::door);
         env.extend(door.into_iter().flat_map(driver::models));
         let argv = match program {
@@ -206,12 +224,14 @@ impl Agents<'_> {
         Some((argv, env))
     }
 
-    /// What went through the door counts instead of what the agent says.
+    /// What the model proxy counted stands instead of what the agent reports.
     fn count(&self, attempt: &mut Attempt) {
-        let (passed, refused) = self.meter.lock().end();
-        if !passed.is_empty() {
-            attempt.usage = passed;
-        }
+        let mut meter = self.meter.lock();
+        let (passed, refused) = meter.end();
+        attempt.usage = match passed.is_empty() {
+            true => meter.price(std::mem::take(&mut attempt.reported), now()),
+            false => passed,
+        };
         attempt.over_budget = refused.or(attempt.over_budget.take());
     }
 
@@ -243,6 +263,7 @@ pub(crate) fn not_made(reason: String) -> Attempt {
         exit_code: None,
         summary: None,
         session_id: None,
+        reported: Vec::new(),
         usage: Vec::new(),
         children: Vec::new(),
         took: Duration::ZERO,

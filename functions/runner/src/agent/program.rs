@@ -62,11 +62,11 @@ fn own_agent(workspace: &Path) -> Result<Vec<OsString>, NotConfigured> {
             Ok(vec![path.into_os_string()])
         }
         Ok(_) => Err(NotConfigured(format!(
-            "{AGENT_FILE} is not an executable file: chmod +x it, or set agent.command"
+            "{AGENT_FILE} is not an executable file: chmod +x it and commit that, or set agent.command"
         ))),
         Err(_) => Err(NotConfigured(format!(
             "there is no agent: set agent.command, or add an executable {AGENT_FILE} to the \
-             repository"
+             repository and commit it (what is not committed is not part of a run)"
         ))),
     }
 }

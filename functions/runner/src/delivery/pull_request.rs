@@ -33,6 +33,9 @@ pub(crate) struct Pushed<'a> {
     pub(crate) commit: &'a str,
     pub(crate) branch: &'a str,
     pub(crate) iterations: u32,
+    pub(crate) verified: bool,
+    /// Test files of the base that the run changed or removed.
+    pub(crate) tests_changed: &'a [String],
 }
 
 /// A pull request that is there.

@@ -33,12 +33,21 @@ pub(super) fn body(pushed: &Pushed<'_>) -> String {
         1 => "1 iteration".to_owned(),
         many => format!("{many} iterations"),
     };
+    let said = match pushed.verified {
+        true => "They passed the verification of their run",
+        false => "They are **unverified**: no check of the plan ran anything that passed",
+    };
     let mut text = format!(
-        "An agent made these changes. They passed the verification of their run; review them \
-         before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
-         The task was:\n\n",
+        "An agent made these changes. {said}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
+",
         spec.run_id, spec.work_order_id, pushed.commit
     );
+    if !pushed.tests_changed.is_empty() {
+        text.push_str("The run changed tests, or what decides how they run:\n\n");
+        text.push_str(&quoted(&pushed.tests_changed.join("\n")));
+        text.push('\n');
+    }
+    text.push_str("The task was:\n\n");
     text.push_str(&quoted(&spec.task_prompt));
     text
 }

@@ -8,11 +8,12 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::makefile;
 use super::types::{Command, Plan};
 use super::{FrozenPlan, MAX_PLAN_BYTES};
+use super::{makefile, python};
 use crate::confined;
 
 /// Scripts of `package.json` that decide what testing means.
@@ -21,19 +22,17 @@ const SCRIPTS: [&str; 6] = ["pretest", "test", "posttest", "prelint", "lint", "p
 const TARGETS: [&str; 2] = ["test", "lint"];
 /// What `npm init` writes where there are no tests.
 const NO_TESTS: &str = "no test specified";
-/// The tests of a Python project, with what is installed.
-const PYTHON_TESTS: &str = "if python3 -c 'import pytest' 2>/dev/null; \
-then exec python3 -m pytest -q; else exec python3 -m unittest; fi";
 
 /// A manifest of the base, as far as it must not change.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Manifest {
     /// The scripts of `package.json` at the base.
     PackageJson {
-        scripts: Vec<(&'static str, Option<Value>)>,
+        scripts: Vec<(String, Option<Value>)>,
     },
     /// A makefile at the base.
-    Makefile { name: &'static str, text: String },
+    Makefile { name: String, text: String },
 }
 
 /// The plan that the manifests in `dir` suggest.
@@ -52,7 +51,7 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
         package_json(dir, &package, &mut frozen);
     }
     if has("pyproject.toml") || has("requirements.txt") {
-        let test = Command::new("python tests", PYTHON_TESTS);
+        let test = Command::new("python tests", python::command(dir));
         frozen.plan.tests.push(test);
     }
     if has("go.mod") {
@@ -106,14 +105,14 @@ fn package_json(dir: &Path, text: &str, frozen: &mut FrozenPlan) {
     }
     let scripts = SCRIPTS.map(|name| {
         let script = package.pointer("/scripts").and_then(|all| all.get(name));
-        (name, script.cloned())
+        (name.to_owned(), script.cloned())
     });
     frozen.manifests.push(Manifest::PackageJson {
         scripts: scripts.to_vec(),
     });
 }
 
-fn from_makefile(name: &'static str, text: String, frozen: &mut FrozenPlan) {
+fn from_makefile(name: &str, text: String, frozen: &mut FrozenPlan) {
     let plan = &mut frozen.plan;
     // The name is given, so that no other makefile comes before it.
     if makefile::rules(&text, "test").is_some() && plan.tests.is_empty() {
@@ -124,12 +123,15 @@ fn from_makefile(name: &'static str, text: String, frozen: &mut FrozenPlan) {
         let lint = Command::new("make lint", &format!("make -f {name} lint"));
         plan.contracts.commands.push(lint);
     }
-    frozen.manifests.push(Manifest::Makefile { name, text });
+    frozen.manifests.push(Manifest::Makefile {
+        name: name.to_owned(),
+        text,
+    });
 }
 
 impl Manifest {
     /// The file's name.
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Manifest::PackageJson { .. } => "package.json",
             Manifest::Makefile { name, .. } => name,
@@ -149,7 +151,7 @@ impl Manifest {
     }
 }
 
-fn put_scripts_back(base: &[(&str, Option<Value>)], now: &str) -> Option<String> {
+fn put_scripts_back(base: &[(String, Option<Value>)], now: &str) -> Option<String> {
     let mut package: Value = serde_json::from_str(now).ok()?;
     let object = package.as_object_mut()?;
     let scripts = object
@@ -161,11 +163,11 @@ fn put_scripts_back(base: &[(&str, Option<Value>)], now: &str) -> Option<String>
     let scripts = scripts.as_object_mut()?;
     let mut changed = false;
     for (name, script) in base {
-        if scripts.get(*name) != script.as_ref() {
+        if scripts.get(name) != script.as_ref() {
             changed = true;
             match script {
-                Some(script) => scripts.insert((*name).to_owned(), script.clone()),
-                None => scripts.remove(*name),
+                Some(script) => scripts.insert(name.clone(), script.clone()),
+                None => scripts.remove(name),
             };
         }
     }
@@ -173,7 +175,7 @@ fn put_scripts_back(base: &[(&str, Option<Value>)], now: &str) -> Option<String>
 }
 
 /// True for paths that by custom hold tests.
-pub(crate) fn is_test_file(path: &Path) -> bool {
+pub(super) fn is_test_file(path: &Path) -> bool {
     let in_test_folder = path.parent().is_some_and(|parent| {
         parent.components().any(|part| {
             matches!(
@@ -184,6 +186,56 @@ pub(crate) fn is_test_file(path: &Path) -> bool {
     });
     let name = path.file_name().and_then(|name| name.to_str());
     in_test_folder || name.is_some_and(has_test_name)
+}
+
+/// Files that can switch the tests of a detected plan off, or lead their runner astray.
+const SWITCHES: [&str; 17] = [
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "pytest.py",
+    "unittest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "package.json",
+    ".npmrc",
+    "Cargo.toml",
+    "build.rs",
+    "go.work",
+    ".mocharc",
+];
+/// Beginnings of the names of others.
+const SWITCH_STEMS: [&str; 6] = [
+    "jest.config.",
+    "vitest.config.",
+    "vite.config.",
+    ".mocharc.",
+    "karma.conf.",
+    "playwright.config.",
+];
+
+/// True for paths that by custom decide whether and how tests run.
+pub(crate) fn can_switch_off(path: &Path) -> bool {
+    let parts = || {
+        path.components()
+            .filter_map(|part| part.as_os_str().to_str())
+    };
+    let Some(name) = parts().next_back() else {
+        return false;
+    };
+    let in_cargo_config = path
+        .parent()
+        .is_some_and(|parent| parent.ends_with(".cargo"))
+        && matches!(name, "config" | "config.toml");
+    in_cargo_config
+        || SWITCHES.contains(&name)
+        || SWITCH_STEMS.iter().any(|stem| name.starts_with(stem))
+        || parts().any(|part| part.ends_with(".egg-info") || part.ends_with(".dist-info"))
+        || parts().any(|part| matches!(part, "pytest" | "_pytest"))
 }
 
 fn has_test_name(name: &str) -> bool {
@@ -208,8 +260,8 @@ mod tests {
     fn scripts_of_the_base_are_put_back_and_the_rest_is_the_agents() {
         let base = Manifest::PackageJson {
             scripts: vec![
-                ("pretest", None),
-                ("test", Some(Value::from("node --test"))),
+                ("pretest".to_owned(), None),
+                ("test".to_owned(), Some(Value::from("node --test"))),
             ],
         };
         let now = r#"{"name":"x","scripts":{"test":"true","pretest":"x","build":"y"}}"#;
@@ -226,7 +278,7 @@ mod tests {
     #[test]
     fn a_makefile_whose_targets_are_the_same_is_left_alone() {
         let base = Manifest::Makefile {
-            name: "Makefile",
+            name: "Makefile".to_owned(),
             text: "test:\n\ta\n".to_owned(),
         };
         assert_eq!(base.put_back("X = 1\ntest:\n\ta\n"), None);

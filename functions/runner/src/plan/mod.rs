@@ -4,31 +4,39 @@
 //! `verify.yaml`, a manifest's test command or a protected file changes nothing about what its
 //! own work is judged by.
 
+mod bounds;
 mod detected;
 mod makefile;
+mod python;
 mod types;
 mod values;
 
 use std::path::Path;
 
 use awo_domain::run::MAX_ERROR_MESSAGE;
+use serde::{Deserialize, Serialize};
 
 use crate::confined::{self, Unreadable};
+use crate::repository::{Change, ChangeKind};
 
-pub(crate) use detected::{Manifest, is_test_file};
+pub(crate) use detected::Manifest;
+use detected::{can_switch_off, is_test_file};
 pub(crate) use types::{
     Blackbox, Command, Coverage, CoverageFormat, Expect, Plan, Schema, SchemaCheck, TestReport,
     TestReportFormat,
 };
-pub(crate) use values::{Glob, glob_set};
+pub(crate) use values::{Glob, matching};
 
+/// What stands before a sentence for people in the output of a detected plan's command.
+pub(crate) const ADVICE: &str = "awo: ";
 /// The plan's name in a repository.
 pub(crate) const PLAN_FILE: &str = "verify.yaml";
 /// Largest plan and largest manifest that are read.
 const MAX_PLAN_BYTES: u64 = 262_144;
 
 /// A plan that will not change any more.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct FrozenPlan {
     pub(crate) plan: Plan,
     /// Manifests whose commands are put back; only in a detected plan.
@@ -52,6 +60,16 @@ impl FrozenPlan {
             Err(Unreadable::Missing) => Ok(detected::detect(dir)),
             Err(why) => Err(fault(why.to_string())),
         }
+    }
+}
+
+impl FrozenPlan {
+    /// True for a change of what decides how the run's work is tested: of a test file of the base,
+    /// and, where the plan was detected, of what can switch tests off, also if it is new.
+    pub(crate) fn is_test_change(&self, change: &Change) -> bool {
+        let is_new = change.kind == ChangeKind::Added;
+        let is_test = !is_new && is_test_file(&change.path);
+        is_test || (self.keeps_test_files && can_switch_off(&change.path))
     }
 }
 

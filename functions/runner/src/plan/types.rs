@@ -3,16 +3,13 @@
 
 use std::time::Duration;
 
-use globset::GlobSet;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::values::{Fraction, Glob, Pattern, RelativePath, Text, TimeoutMs, Version, glob_set};
-
-/// Most entries of any list in a plan.
-const MAX_ENTRIES: usize = 200;
+use super::bounds::{self, Globs};
+use super::values::{Fraction, Glob, Pattern, RelativePath, Text, TimeoutMs, Version};
 
 /// The whole plan.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Plan {
     version: Version,
@@ -25,7 +22,7 @@ pub(crate) struct Plan {
     pub(crate) sanity: Sanity,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Contracts {
     pub(crate) required_files: Vec<Glob>,
@@ -35,7 +32,7 @@ pub(crate) struct Contracts {
 }
 
 /// A command for `sh -c`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Command {
     #[serde(default)]
@@ -49,14 +46,14 @@ pub(crate) struct Command {
 }
 
 /// Where a command writes a structured report.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct TestReport {
     pub(crate) format: TestReportFormat,
     pub(crate) path: RelativePath,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TestReportFormat {
     Junit,
@@ -85,7 +82,7 @@ impl Command {
 }
 
 /// A JSON file and the schema that it must fit.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SchemaCheck {
     pub(crate) file: RelativePath,
@@ -93,7 +90,7 @@ pub(crate) struct SchemaCheck {
 }
 
 /// A command and what its output must be.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Blackbox {
     #[serde(default)]
@@ -118,7 +115,7 @@ impl Blackbox {
 
 /// What is expected of a command. `contains` and `matches` look at all output, `equalsFile` and
 /// `jsonSchema` at standard output alone.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Expect {
     pub(crate) exit_code: i32,
@@ -128,15 +125,23 @@ pub(crate) struct Expect {
     pub(crate) json_schema: Option<Schema>,
 }
 
+impl Expect {
+    /// True if nothing is expected of what the command writes.
+    pub(crate) fn is_of_exit_code_alone(&self) -> bool {
+        let has_patterns = !self.contains.is_empty() || !self.matches.is_empty();
+        !has_patterns && self.equals_file.is_none() && self.json_schema.is_none()
+    }
+}
+
 /// A schema: its path, or itself.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Schema {
     File(RelativePath),
     Inline(serde_json::Map<String, serde_json::Value>),
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Sanity {
     pub(crate) max_file_bytes: Option<u64>,
@@ -145,7 +150,7 @@ pub(crate) struct Sanity {
 }
 
 /// A coverage report and the part of the lines that must be covered.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Coverage {
     pub(crate) format: CoverageFormat,
@@ -153,7 +158,7 @@ pub(crate) struct Coverage {
     pub(crate) minimum: Fraction,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CoverageFormat {
     Lcov,
@@ -167,28 +172,22 @@ impl Plan {
     /// What is wrong, with the key and the line.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Plan, String> {
         let text = std::str::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())?;
+        bounds::check_aliases(text)?;
         let plan: Option<Plan> = serde_norway::from_str(text).map_err(|why| why.to_string())?;
         let plan = plan.unwrap_or_default();
-        plan.check_sizes()?;
+        bounds::check(&plan)?;
         Ok(plan)
     }
 
-    fn check_sizes(&self) -> Result<(), String> {
+    /// The lists of patterns of paths, by name.
+    pub(super) fn globs(&self) -> Globs<'_> {
         let contracts = &self.contracts;
-        let lists = [
-            ("protected", self.protected.as_ref().map_or(0, Vec::len)),
-            ("setup", self.setup.len()),
-            ("contracts.requiredFiles", contracts.required_files.len()),
-            ("contracts.forbiddenFiles", contracts.forbidden_files.len()),
-            ("contracts.schemas", contracts.schemas.len()),
-            ("contracts.commands", contracts.commands.len()),
-            ("tests", self.tests.len()),
-            ("blackbox", self.blackbox.len()),
-        ];
-        match lists.iter().find(|(_, count)| *count > MAX_ENTRIES) {
-            Some((name, _)) => Err(format!("{name} has more than {MAX_ENTRIES} entries")),
-            None => Ok(()),
-        }
+        let protected = self.protected.as_deref().unwrap_or_default();
+        vec![
+            ("protected", protected),
+            ("contracts.requiredFiles", &contracts.required_files),
+            ("contracts.forbiddenFiles", &contracts.forbidden_files),
+        ]
     }
 
     /// Whether verification runs anything but custom plugins.
@@ -206,17 +205,15 @@ impl Plan {
         reports.chain(coverage).map(RelativePath::as_str)
     }
 
-    /// What is put back to its base content.
-    pub(crate) fn protected(&self) -> GlobSet {
-        match &self.protected {
-            Some(globs) => glob_set(globs),
-            None => glob_set(&[Glob::of_file(super::PLAN_FILE)]),
-        }
+    /// Patterns of what is put back to its base content; absent: the plan itself alone.
+    pub(crate) fn protected(&self) -> Option<&[Glob]> {
+        self.protected.as_deref()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::glob_set;
     use super::*;
 
     const WHOLE: &str = r#"
@@ -242,8 +239,9 @@ sanity:
     fn the_documented_shape_is_understood() {
         let plan = Plan::parse(WHOLE.as_bytes()).unwrap();
         assert_eq!(plan.tests[0].name(), "unit");
-        assert!(plan.protected().is_match("tests/a/b"));
-        assert!(!plan.protected().is_match("src/tests/a"));
+        let protected = glob_set(plan.protected().unwrap()).unwrap();
+        assert!(protected.is_match("tests/a/b"));
+        assert!(!protected.is_match("src/tests/a"));
         assert_eq!(plan.blackbox[0].expect.contains.len(), 1);
     }
 
@@ -251,7 +249,7 @@ sanity:
     fn every_part_is_optional() {
         for text in ["", "version: 1", "tests: []", "# nothing\n"] {
             let plan = Plan::parse(text.as_bytes()).unwrap();
-            assert!(plan.protected().is_match("verify.yaml"));
+            assert!(plan.protected().is_none(), "the plan alone is protected");
         }
     }
 

@@ -1,12 +1,12 @@
 //! The values of a plan: each is checked where it is read, so that the YAML parser can say on
 //! which line it stands.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use regex::{Regex, RegexBuilder};
-use serde::Deserialize;
+use regex::{Regex, RegexBuilder, RegexSetBuilder};
+use serde::{Deserialize, Serialize};
 
 /// Longest pattern, path, name and command.
 const MAX_TEXT: usize = 8_192;
@@ -16,10 +16,12 @@ const MAX_TIMEOUT_MS: u64 = 3_600_000;
 const DEFAULT_TIMEOUT_MS: u64 = 300_000;
 /// Largest compiled pattern: a repository must not buy itself our memory.
 const MAX_PATTERN_BYTES: usize = 1_048_576;
+/// Largest size of all patterns of a plan together, compiled.
+const MAX_PATTERNS_BYTES: usize = 4 * MAX_PATTERN_BYTES;
 
 /// A text of 1 to [`MAX_TEXT`] bytes.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct Text(String);
 
 impl Text {
@@ -29,6 +31,12 @@ impl Text {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<Text> for String {
+    fn from(value: Text) -> String {
+        value.0
     }
 }
 
@@ -44,22 +52,23 @@ impl TryFrom<String> for Text {
 }
 
 /// A pattern of paths: `*` stays within a folder, `**` does not.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct Glob(String);
 
 impl Glob {
-    /// The pattern of a file whose name holds no special characters.
-    pub(crate) fn of_file(name: &str) -> Glob {
-        Glob(name.to_owned())
-    }
-
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     fn compile(&self) -> Result<globset::Glob, globset::Error> {
         GlobBuilder::new(&self.0).literal_separator(true).build()
+    }
+}
+
+impl From<Glob> for String {
+    fn from(value: Glob) -> String {
+        value.0
     }
 }
 
@@ -75,40 +84,87 @@ impl TryFrom<String> for Glob {
 }
 
 /// A set of patterns, each of which was found valid when it was read.
-pub(crate) fn glob_set(globs: &[Glob]) -> GlobSet {
+///
+/// # Errors
+/// If all of them together are too large.
+pub(super) fn glob_set<'a>(
+    globs: impl IntoIterator<Item = &'a Glob>,
+) -> Result<GlobSet, globset::Error> {
     let mut set = GlobSetBuilder::new();
-    for glob in globs.iter().filter_map(|glob| glob.compile().ok()) {
-        set.add(glob);
+    for glob in globs {
+        set.add(glob.compile()?);
     }
-    set.build().unwrap_or_else(|_| GlobSet::empty())
+    set.build()
+}
+
+/// The numbers of the paths that match one of these patterns, which were found to fit together
+/// when the plan was read.
+pub(crate) fn matching(globs: &[Glob], paths: &[PathBuf]) -> Vec<usize> {
+    let set = glob_set(globs).unwrap_or_else(|_| GlobSet::empty());
+    let numbered = paths.iter().enumerate();
+    let found = numbered.filter(|(_, path)| set.is_match(path));
+    found.map(|(number, _)| number).collect()
 }
 
 /// A regular expression.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "String")]
-pub(crate) struct Pattern(pub(crate) Regex);
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Pattern(String);
+
+impl Pattern {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The pattern, compiled; it is not kept so, since a plan may have many.
+    pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
+        RegexBuilder::new(&self.0)
+            .multi_line(true)
+            .size_limit(MAX_PATTERN_BYTES)
+            .build()
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> String {
+        pattern.0
+    }
+}
 
 impl TryFrom<String> for Pattern {
     type Error = String;
     fn try_from(text: String) -> Result<Pattern, String> {
-        let built = RegexBuilder::new(&text)
-            .multi_line(true)
-            .size_limit(MAX_PATTERN_BYTES)
-            .build();
-        built
-            .map(Pattern)
-            .map_err(|why| format!("is not a regular expression: {why}"))
+        let pattern = Pattern(Text::try_from(text)?.0);
+        match pattern.compile() {
+            Ok(_) => Ok(pattern),
+            Err(why) => Err(format!("is not a regular expression: {why}")),
+        }
     }
 }
 
+/// True if all these patterns together stay within [`MAX_PATTERNS_BYTES`] when they are compiled.
+pub(super) fn patterns_fit(patterns: &[&Pattern]) -> bool {
+    RegexSetBuilder::new(patterns.iter().map(|pattern| pattern.as_str()))
+        .multi_line(true)
+        .size_limit(MAX_PATTERNS_BYTES)
+        .build()
+        .is_ok()
+}
+
 /// A path that stays below the folder it is relative to.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(crate) struct RelativePath(String);
 
 impl RelativePath {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<RelativePath> for String {
+    fn from(value: RelativePath) -> String {
+        value.0
     }
 }
 
@@ -128,9 +184,15 @@ impl TryFrom<String> for RelativePath {
 }
 
 /// A time limit in milliseconds.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "u64")]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
 pub(crate) struct TimeoutMs(u64);
+
+impl From<TimeoutMs> for u64 {
+    fn from(ms: TimeoutMs) -> u64 {
+        ms.0
+    }
+}
 
 impl TimeoutMs {
     pub(crate) fn duration(self) -> Duration {
@@ -156,9 +218,15 @@ impl TryFrom<u64> for TimeoutMs {
 }
 
 /// A part of a whole.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(try_from = "f64")]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
 pub(crate) struct Fraction(pub(crate) f64);
+
+impl From<Fraction> for f64 {
+    fn from(part: Fraction) -> f64 {
+        part.0
+    }
+}
 
 impl TryFrom<f64> for Fraction {
     type Error = String;
@@ -172,9 +240,15 @@ impl TryFrom<f64> for Fraction {
 }
 
 /// The version of the plan's form.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(try_from = "u32")]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(try_from = "u32", into = "u32")]
 pub(crate) struct Version;
+
+impl From<Version> for u32 {
+    fn from(_: Version) -> u32 {
+        1
+    }
+}
 
 impl TryFrom<u32> for Version {
     type Error = String;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use awo_domain::agent::answer::{Counter, Dialect};
 use awo_domain::control::Provider;
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::PricedUsage;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
 use http::{Method, Request, Response, StatusCode};
@@ -134,7 +134,7 @@ async fn pass(
 /// as the provider has said what it used.
 struct UnderWay {
     shared: Arc<Shared>,
-    call: ModelUsage,
+    call: PricedUsage,
     dialect: Dialect,
     counter: Option<Counter>,
 }
@@ -172,11 +172,11 @@ impl Drop for UnderWay {
         let counts = self.counter.take().and_then(Counter::end);
         if was_answered && counts.is_none() {
             tracing::warn!(
-                model = self.call.model,
+                model = self.call.usage.model,
                 "an answer did not say what it used"
             );
         }
-        self.shared.meter().done(&self.call, counts);
+        self.shared.meter().done(&self.call, counts, now());
         self.shared.under_way.send_modify(|calls| *calls -= 1);
     }
 }

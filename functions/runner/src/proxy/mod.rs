@@ -7,6 +7,7 @@
 //! - no call begins that the budget does not cover, and none while no agent is at work.
 
 mod call;
+mod extras;
 mod refusal;
 mod request;
 mod upstream;

@@ -6,6 +6,8 @@ use awo_domain::usage::MAX_MODEL_NAME;
 use http::Method;
 use serde::{Deserialize, Deserializer};
 
+use super::extras::Extras;
+
 /// Longest query that is passed on, in bytes.
 const MAX_QUERY_BYTES: usize = 1_024;
 
@@ -113,13 +115,15 @@ pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<(String, Ve
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("the body is not valid: it must be a JSON object".to_owned());
     }
-    let deciding: Deciding =
-        serde_json::from_slice(&body).map_err(|why| format!("the body is not valid: {why}"))?;
+    let invalid = |why| format!("the body is not valid: {why}");
+    let deciding: Deciding = serde_json::from_slice(&body).map_err(invalid)?;
+    let extras: Extras = serde_json::from_slice(&body).map_err(invalid)?;
     let model = deciding.model;
     let is_name = (1..=MAX_MODEL_NAME).contains(&model.len());
     if !is_name || model.chars().any(char::is_control) {
         return Err(format!("model must be 1–{MAX_MODEL_NAME} printable bytes"));
     }
+    extras.check(dialect)?;
     if deciding.background == Some(true) {
         return Err("background answers are not passed on: leave background out".to_owned());
     }
@@ -171,6 +175,10 @@ mod tests {
     fn a_body_that_could_be_read_in_two_ways_is_refused() {
         for (body, word) in [
             (r#"{"model":"cheap","model":"dear"}"#, "duplicate"),
+            (
+                r#"{"model":"m","tools":[],"tools":[{"type":"x"}]}"#,
+                "duplicate",
+            ),
             (r#"{"model":"m","background":true}"#, "background"),
             (r#"{"messages":[]}"#, "model"),
             (r#"{"model":""}"#, "model"),

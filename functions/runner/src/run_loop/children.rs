@@ -3,6 +3,7 @@
 
 use awo_domain::control::{Children, ChildrenAnswer, Outcome, RunnerEvent};
 use awo_domain::profile::GitMode;
+use awo_domain::usage::sum_by_model;
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -52,6 +53,15 @@ impl Work<'_> {
             let why = "this run has waited for children before, and a run can do so once";
             return Ok(Err(why.to_owned()));
         }
+        let deepest = self.spec.profile.execution_limits.max_child_depth;
+        if self.spec.depth >= deepest {
+            let why = format!(
+                "this work order is a child of depth {} (AWO_DEPTH), and the profile's \
+                 executionLimits.maxChildDepth is {deepest}",
+                self.spec.depth
+            );
+            return Ok(Err(why));
+        }
         if git_ops.mode == GitMode::Local {
             let why = "they begin from the run's branch on the origin, and with the profile's \
                        gitOps.mode local none is pushed";
@@ -72,6 +82,7 @@ impl Work<'_> {
             iteration: tally.iterations,
             commit,
             branch,
+            usage: sum_by_model(&tally.usage),
             children,
         };
         Ok(match self.post(&asked).await? {

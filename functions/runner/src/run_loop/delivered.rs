@@ -5,7 +5,7 @@ use awo_domain::profile::GitMode;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::RunErrorCode;
 
-use super::{Abort, Work, fail};
+use super::{Abort, Tally, Work, fail};
 use crate::delivery::pull_request::{self, Pushed, Unopened};
 use crate::stop::Stopped;
 
@@ -13,7 +13,7 @@ impl Work<'_> {
     /// Opens the pull request, where the profile wants one of a run that is no part of another, and tells that the result is there.
     pub(super) async fn delivered(
         &self,
-        iterations: u32,
+        tally: &Tally,
         commit: &str,
         branch: &str,
     ) -> Result<Option<PullRequestUrl>, Abort> {
@@ -33,7 +33,9 @@ impl Work<'_> {
             base: self.base,
             commit,
             branch,
-            iterations,
+            iterations: tally.iterations,
+            verified: tally.verified,
+            tests_changed: &tally.tests_changed,
         };
         let opening = pull_request::open(self.hosts, &pushed);
         let opened = self.repository.unless_stopped(opening).await;

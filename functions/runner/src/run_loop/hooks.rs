@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use awo_domain::run::RunErrorCode;
 
-use super::{Abort, Work, fail};
+use super::{Abort, Tally, Work, fail};
 use crate::limits::limits;
 use crate::output::last_bytes;
 use crate::supervised::{AtTimeout, End, Job};
@@ -20,8 +20,9 @@ const TOLD_COMMAND: usize = 300;
 impl Work<'_> {
     /// Runs each command as the agent would run it. The plan is frozen by now, so that none of
     /// them can change it.
-    pub(super) async fn post_create(&self) -> Result<(), Abort> {
+    pub(super) async fn post_create(&self, tally: &mut Tally) -> Result<(), Abort> {
         let commands = &self.spec.hooks.post_create;
+        tally.executed |= !commands.is_empty();
         for (i, command) in commands.iter().enumerate() {
             let which = format!("{} of {}", i + 1, commands.len());
             self.hook(&which, command).await?;
@@ -39,6 +40,7 @@ impl Work<'_> {
             dir: &dir,
             home: &home,
             tmp: &tmp,
+            reads: &[],
             env: &[("AWO_RUN_ID", self.spec.run_id.as_str().into())],
             limit,
             at_timeout: AtTimeout::Kill,

@@ -114,7 +114,7 @@ impl Work<'_> {
     }
 
     /// What was filled is the agent's, or the run has no workspace any more.
-    async fn give_workspace(&self, filled: Result<(), GitError>) -> Result<(), Abort> {
+    pub(super) async fn give_workspace(&self, filled: Result<(), GitError>) -> Result<(), Abort> {
         let layout = self.layout.clone();
         let give = move || layout.give_tree(&layout.workspace());
         let filled = match filled {
@@ -214,6 +214,8 @@ impl Work<'_> {
         };
         match concluded.await {
             Ok(Ok(commit)) => {
+                let merge = commit.clone();
+                let commit = self.restored(tally, commit).await?.unwrap_or(merge);
                 let hash = commit.hash.clone();
                 self.report_merge(tally, child, commit).await;
                 self.report_diff(tally.iterations, hash).await;

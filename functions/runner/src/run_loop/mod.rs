@@ -6,7 +6,9 @@ mod children;
 mod delivered;
 mod hooks;
 mod integration;
+mod protection;
 mod steps;
+mod tools;
 mod verdicts;
 
 use std::path::PathBuf;
@@ -16,7 +18,7 @@ use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, Provider, RunSpec, RunnerEvent};
 use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunError, RunErrorCode};
-use awo_domain::usage::{ModelUsage, sum_by_model};
+use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_pricing::Prices;
 use tokio::time::Instant;
 
@@ -25,7 +27,7 @@ use crate::delivery::place::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
-use crate::meter::{Budget, SharedMeter, now};
+use crate::meter::{Budget, SharedMeter};
 use crate::plan::FrozenPlan;
 use crate::proxy::Proxy;
 use crate::reporter::{Ending, Reporter};
@@ -84,6 +86,7 @@ impl Progress {
             outcome,
             iterations: self.tally.iterations,
             usage: sum_by_model(&self.tally.usage),
+            executed: self.tally.executed,
         }
     }
 
@@ -123,7 +126,7 @@ pub(crate) async fn run(
         );
         let repository = Repository::new(git, made);
         let left = left_of(spec, began);
-        let (base, frozen) = workspace::prepare(&repository, made, spec, left)
+        let (base, frozen) = workspace::prepare(&repository, &supervised, made, spec, left)
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
@@ -146,7 +149,8 @@ pub(crate) async fn run(
             hosts: &settings.hosts,
             began,
         };
-        work.post_create().await?;
+        work.check_tools().await?;
+        work.post_create(tally).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }
@@ -223,7 +227,7 @@ async fn door(
 struct Tally {
     iterations: u32,
     commit: Option<String>,
-    usage: Vec<ModelUsage>,
+    usage: Vec<PricedUsage>,
     feedback: Vec<Feedback>,
     session_id: Option<String>,
     /// The fewest failing checks so far.
@@ -232,6 +236,13 @@ struct Tally {
     outputs: Vec<String>,
     /// What children did and is not merged.
     integration: Integration,
+    /// Whether the newest commit is verified, and what it changed of the tests.
+    verified: bool,
+    tests_changed: Vec<String>,
+    /// Protected files that were put back in the present iteration.
+    restored: Vec<String>,
+    /// True once anything of the repository was executed.
+    executed: bool,
 }
 
 impl Tally {
@@ -248,6 +259,7 @@ impl Tally {
             usage: resumption.usage.clone(),
             session_id: resumption.session_id.clone().filter(|_| has_session),
             integration: Integration::of(resumption),
+            executed: true,
             ..Tally::default()
         }
     }
@@ -284,6 +296,7 @@ impl Work<'_> {
             work_dir: self.layout.workspace().to_string_lossy().into_owned(),
         };
         self.reporter.event(ready).await;
+        self.baseline(tally).await?;
         let mut gone_on = self.go_on(tally).await?;
         loop {
             let verdict = match gone_on.take() {
@@ -315,7 +328,10 @@ impl Work<'_> {
         tally.iterations = number;
         self.begin(number).await?;
         let attempt = match program {
-            Ok(program) => self.attempt(tally, &program).await,
+            Ok(program) => {
+                tally.executed = true;
+                self.attempt(tally, &program).await
+            }
             Err(why) => agent::not_made(why.0),
         };
         tally.usage.extend(attempt.usage.iter().cloned());
@@ -335,6 +351,10 @@ impl Work<'_> {
         tally.session_id = attempt.session_id.clone().or(before.filter(|_| goes_on));
         let over_budget = attempt.over_budget.clone().filter(|_| failure.is_some());
         self.report_attempt(number, attempt).await;
+        if let Some(failure) = failure.as_ref().filter(|failure| failure.is_not_started()) {
+            let message = format!("{}: correct agent.command", failure.reason);
+            return Err(fail(RunErrorCode::AgentFailed, &message));
+        }
         let kept = self.keep(tally, failure).await?;
         if self.left().is_zero() {
             return Err(self.out_of_time());
@@ -351,7 +371,7 @@ impl Work<'_> {
 
     /// For how long the run may go on, by its time and by its credits.
     fn left(&self) -> Duration {
-        let paid = self.meter.lock().time_left(now());
+        let paid = self.meter.lock().time_left();
         left_of(&self.spec, self.began).min(paid)
     }
 

@@ -13,7 +13,6 @@ use super::{Abort, Tally, Verdict, Work, fail, millis};
 use crate::agent::{Agents, Attempt, Failure, Left, Program};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
-use crate::meter::now;
 use crate::output::{Tail, last_bytes};
 use crate::prompt;
 use crate::repository::Commit;
@@ -94,7 +93,7 @@ impl Work<'_> {
 
     /// Ends a run that has used up its credits or the tokens that its profile grants.
     pub(super) fn check_budget(&self) -> Result<(), Abort> {
-        let used_up = self.meter.lock().used_up(now());
+        let used_up = self.meter.lock().used_up();
         used_up.map_or(Ok(()), |why| Err(out_of_budget(&why)))
     }
 
@@ -110,6 +109,8 @@ impl Work<'_> {
             feedback: tally.feedback.clone(),
             model: self.spec.agent.model.clone(),
             session_id: tally.session_id.clone(),
+            depth: self.spec.depth,
+            parent_id: self.spec.parent_id.clone(),
             limits: RequestLimits {
                 max_iteration_ms: millis(limit),
                 max_credits: self.spec.max_credits,
@@ -172,6 +173,9 @@ impl Work<'_> {
         match self.repository.commit(&message).await {
             Ok(None) => Ok(Ok(())),
             Ok(Some(commit)) => {
+                let Some(commit) = self.restored(tally, commit).await? else {
+                    return Ok(Ok(()));
+                };
                 self.report_commit(tally, &commit).await;
                 self.report_diff(tally.iterations, commit.hash).await;
                 Ok(Ok(()))

@@ -1,25 +1,29 @@
 //! What becomes of an iteration's commit: it is judged, and the one that passes is delivered.
 
-use std::time::Duration;
-
+use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};
 use awo_domain::plugin::{Plugin, applicable};
-use awo_domain::profile::GitMode;
+use awo_domain::profile::{Baseline, GitMode};
 use awo_domain::run::{RunError, RunErrorCode};
-use awo_domain::verification::{CombinedResult, Level};
+use awo_domain::verification::Level;
 
+use super::protection::{UNVERIFIED, names, restored_feedback};
+use super::tools::missing_tool;
 use super::{Abort, Tally, Verdict, Work, fail};
 use crate::delivery::{self, Delivery};
 use crate::git::GitError;
+use crate::layout;
+use crate::prompt;
 use crate::stop::Stopped;
-use crate::verify::{self, Tree, Verification, subject};
+use crate::verify::{self, Judgement, NotPrepared, Tree, Verification, subject};
+
+/// What the feedback is called that is the base's.
+const BASELINE_CHECK: &str = "baseline";
 
 impl Work<'_> {
     pub(super) async fn verify(&self, tally: &mut Tally) -> Result<Verdict, Abort> {
         let iteration = tally.iterations;
-        let profile = &self.spec.profile;
-        let chosen = &profile.verification.plugin_ids;
-        let plugins = applicable(self.spec.plugins.clone(), &profile.levels(), chosen);
+        let plugins = self.plugins();
         let mut levels: Vec<Level> = plugins.iter().map(|plugin| plugin.level).collect();
         levels.dedup();
         let started = RunnerEvent::VerificationStarted {
@@ -27,8 +31,20 @@ impl Work<'_> {
             levels: levels.clone(),
         };
         self.reporter.event(started).await;
-        let result = self.judge(tally, &plugins).await?;
+        tally.executed = true;
+        let (judgement, tests_changed) = self.judge(tally, &plugins).await?;
+        let Judgement {
+            result,
+            verified,
+            missing,
+        } = judgement;
+        tally.verified = verified;
+        tally.tests_changed.clone_from(&tests_changed);
         tally.feedback = verify::feedback(&result);
+        if !tally.feedback.is_empty() {
+            let restored = restored_feedback(tally);
+            tally.feedback.extend(restored);
+        }
         let failing = verify::failing(&result);
         let verdict = if result.overall_status.passes() {
             Verdict::Passed
@@ -46,33 +62,86 @@ impl Work<'_> {
             overall_status: result.overall_status,
             summary: result.summary,
             results: result.results,
+            verified,
+            tests_changed,
         };
         self.reporter.event(finished).await;
-        Ok(verdict)
+        match missing {
+            Some(missing) => Err(missing_tool(&missing)),
+            None => Ok(verdict),
+        }
     }
 
-    async fn judge(&self, tally: &Tally, plugins: &[Plugin]) -> Result<CombinedResult, Abort> {
+    /// Holds the plan against the base, where the profile wants that, before the agent begins: its
+    /// feedback is the result.
+    pub(super) async fn baseline(&self, tally: &mut Tally) -> Result<(), Abort> {
+        let profile = &self.spec.profile;
+        let is_wanted = profile.verification.baseline == Baseline::Before;
+        if !is_wanted || self.spec.resumption.is_some() {
+            return Ok(());
+        }
+        let text = prompt::task(&self.spec.task_prompt);
+        layout::write_anew(&self.layout.prompt(), text.as_bytes()).map_err(|why| {
+            let message = format!("the prompt could not be written: {why}");
+            fail(RunErrorCode::WorkspaceFailed, &message)
+        })?;
+        tally.executed = true;
+        let (judgement, _) = self.judge(tally, &self.plugins()).await?;
+        let result = judgement.result;
+        tally.feedback = verify::feedback(&result);
+        if tally.feedback.is_empty() {
+            tally.feedback.push(Feedback {
+                level: None,
+                check: BASELINE_CHECK.to_owned(),
+                message: result.summary.clone(),
+            });
+        }
+        let finished = RunnerEvent::BaselineFinished {
+            overall_status: result.overall_status,
+            summary: result.summary,
+            results: result.results,
+        };
+        self.reporter.event(finished).await;
+        match judgement.missing {
+            Some(missing) => Err(missing_tool(&missing)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn plugins(&self) -> Vec<Plugin> {
+        let profile = &self.spec.profile;
+        let chosen = &profile.verification.plugin_ids;
+        applicable(self.spec.plugins.clone(), &profile.levels(), chosen)
+    }
+
+    /// What is to be thought of the newest commit, and the tests that it changed.
+    async fn judge(
+        &self,
+        tally: &Tally,
+        plugins: &[Plugin],
+    ) -> Result<(Judgement, Vec<String>), Abort> {
         let number = tally.iterations;
         let commit = tally.commit.as_ref().unwrap_or(&self.base.commit);
         let base = &self.base.commit;
-        let made = subject::prepare(
-            self.repository,
-            self.layout,
-            self.frozen,
-            base,
-            commit,
-            number,
-        );
-        let subject = made.await.map_err(|why| match why {
-            GitError::Stopped => Abort::Stopped(Stopped::default()),
-            why => {
-                let message = format!("the commit could not be checked out to be verified: {why}");
-                fail(RunErrorCode::WorkspaceFailed, &message)
-            }
-        })?;
         let profile = &self.spec.profile;
-        let limit = Duration::from_millis(profile.verification.timeout_ms);
-        let limit = limit.min(self.left());
+        let limit = self.verification_limit();
+        let guard = self.guard(limit);
+        let made = subject::prepare(self.repository, self.layout, &guard, base, commit, number);
+        let subject = match made.await {
+            Ok(subject) => subject,
+            Err(NotPrepared::Git(GitError::Stopped)) => {
+                return Err(Abort::Stopped(Stopped::default()));
+            }
+            Err(NotPrepared::Git(why)) => {
+                let message = format!("the commit could not be checked out to be verified: {why}");
+                return Err(fail(RunErrorCode::WorkspaceFailed, &message));
+            }
+            Err(NotPrepared::Check(check)) => {
+                let result = verify::not_judged(plugins, check);
+                return Ok((result.into(), Vec::new()));
+            }
+        };
+        let tests_changed = names(subject.tests_changed.iter());
         let plan = &self.frozen.plan;
         let tree = Tree {
             repository: self.repository,
@@ -86,11 +155,22 @@ impl Work<'_> {
         let layout = self.layout.clone();
         // Nobody waits for it: the next one has a folder of its own.
         tokio::task::spawn_blocking(move || subject::remove(&layout, number));
-        Ok(result?)
+        Ok((result?, tests_changed))
     }
 
-    pub(super) async fn deliver(&self, tally: &Tally) -> Result<Outcome, Abort> {
+    pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
+        if self.spec.profile.verification.required && !tally.verified {
+            let message = "nothing was verified, and the profile's verification.required wants \
+                           that: no check of the plan ran anything that passed. Add tests that \
+                           run, or a verify.yaml";
+            return Err(fail(RunErrorCode::NotVerified, message));
+        }
+        if !tally.verified
+            && let Some(commit) = tally.commit.clone()
+        {
+            self.mark_unverified(tally, &commit).await?;
+        }
         let Some(commit) = tally.commit.clone() else {
             self.skip_delivery("nothing to deliver: nothing was changed")
                 .await;
@@ -114,7 +194,7 @@ impl Work<'_> {
         let mut pr_url = None;
         let branch = match delivery::deliver(self.repository, source, &commit, &branch).await {
             Delivery::Delivered => {
-                pr_url = self.delivered(tally.iterations, &commit, &branch).await?;
+                pr_url = self.delivered(tally, &commit, &branch).await?;
                 Some(branch)
             }
             Delivery::NotAllowed(why) => {
@@ -129,6 +209,26 @@ impl Work<'_> {
             branch,
             pr_url,
         })
+    }
+
+    /// Lets the message of the delivered commit say that nothing was verified.
+    async fn mark_unverified(&self, tally: &mut Tally, commit: &str) -> Result<(), Abort> {
+        // A commit that is on the origin already stays what it is.
+        let resumption = self.spec.resumption.as_ref();
+        if resumption.is_some_and(|resumption| resumption.commit == commit) {
+            return Ok(());
+        }
+        match self.repository.annotate(commit, UNVERIFIED).await {
+            Ok(hash) => {
+                tally.commit = Some(hash);
+                Ok(())
+            }
+            Err(GitError::Stopped) => Err(Abort::Stopped(Stopped::default())),
+            Err(why) => {
+                let message = format!("the commit could not be marked as unverified: {why}");
+                Err(fail(RunErrorCode::WorkspaceFailed, &message))
+            }
+        }
     }
 
     pub(super) async fn skip_delivery(&self, reason: &str) {

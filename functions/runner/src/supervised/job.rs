@@ -40,6 +40,8 @@ pub(crate) struct Job<'a> {
     pub(crate) home: &'a Path,
     /// Private place for temporary files.
     pub(crate) tmp: &'a Path,
+    /// Files and folders beside these that the command may read.
+    pub(crate) reads: &'a [&'a Path],
     /// Beyond PATH, HOME, TMPDIR and LANG.
     pub(crate) env: &'a [(&'a str, OsString)],
     pub(crate) limit: Duration,

@@ -1,14 +1,17 @@
 //! L2, blackbox: what a command says from outside.
 
+use std::path::Path;
+
 use awo_domain::verification::Check;
 use serde_json::Value;
 
-use super::contracts::{MAX_JSON_BYTES, fits};
-use super::{Verification, failed, passed, took, with_output};
+use super::contracts::{MAX_JSON_BYTES, fits, json};
+use super::{MissingTool, Verification, error, failed, no_answer, passed, took, with_output};
 use crate::confined;
+use crate::inspection::{Answer, Bytes, Task};
 use crate::plan::{Blackbox, Expect, Schema};
 use crate::stop::Stopped;
-use crate::supervised::{End, Finished};
+use crate::supervised::End;
 
 /// Longest part of an expectation that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -26,7 +29,7 @@ impl Verification<'_> {
         Ok(checks)
     }
 
-    async fn one_box(&self, one: &Blackbox) -> Result<Check, Stopped> {
+    async fn one_box(&mut self, one: &Blackbox) -> Result<Check, Stopped> {
         let command = one.command();
         let finished = match self.shell(&command).await? {
             Ok(finished) => finished,
@@ -35,12 +38,32 @@ impl Verification<'_> {
         let End::Exited(code) = finished.end else {
             return Ok(self.broken(command.name(), command.limit(), &finished));
         };
+        if code != one.expect.exit_code
+            && let Some(missing) = MissingTool::of(&command, code, &finished.output)
+        {
+            let message = with_output(&format!("exit code {code}: {missing}"), &finished.output);
+            self.missing.get_or_insert(missing);
+            return Ok(error(command.name(), &message));
+        }
         let mut faults = Vec::new();
         if code != one.expect.exit_code {
             let wanted = one.expect.exit_code;
             faults.push(format!("exit code {code} instead of {wanted}"));
         }
-        self.judge(&one.expect, &finished, &mut faults);
+        if !one.expect.is_of_exit_code_alone() {
+            let task = Task::Blackbox {
+                expect: one.expect.clone(),
+                output: Bytes(finished.output.bytes().to_vec()),
+                stdout: Bytes(finished.stdout.bytes().to_vec()),
+                stdout_was_cut: finished.stdout.was_cut(),
+            };
+            match self.inspect(task).await? {
+                Ok(Answer::Faults(found)) => faults.extend(found),
+                Ok(_) => return Ok(no_answer().check(command.name())),
+                Err(fault) => return Ok(fault.check(command.name())),
+            }
+        }
+        self.verified |= faults.is_empty();
         Ok(if faults.is_empty() {
             passed(command.name(), &took(&finished))
         } else {
@@ -48,55 +71,58 @@ impl Verification<'_> {
             failed(command.name(), &message)
         })
     }
+}
 
-    fn judge(&self, expect: &Expect, finished: &Finished, faults: &mut Vec<String>) {
-        let output = String::from_utf8_lossy(finished.output.bytes());
-        for text in &expect.contains {
-            if !output.contains(text.as_str()) {
-                faults.push(format!("the output lacks {:?}", shown(text.as_str())));
-            }
-        }
-        for pattern in &expect.matches {
-            if !pattern.0.is_match(&output) {
-                let pattern = shown(pattern.0.as_str());
-                faults.push(format!("the output does not match {pattern:?}"));
-            }
-        }
-        if let Some(path) = &expect.equals_file {
-            let path = path.as_str();
-            match confined::read_within(&self.subject.dir, path, MAX_JSON_BYTES) {
-                Ok(_) if finished.stdout.was_cut() => {
-                    faults.push("standard output is too long to compare".to_owned());
-                }
-                Ok(bytes) if bytes == finished.stdout.bytes() => {}
-                Ok(_) => faults.push(format!("standard output differs from {path}")),
-                Err(why) => faults.push(format!("{path} {why}")),
-            }
-        }
-        if let Some(schema) = &expect.json_schema {
-            self.judge_json(schema, finished, faults);
+/// What a command wrote and does not fit with what is expected; `stdout` is absent where it was too
+/// long to be kept.
+pub(crate) fn blackbox_faults(
+    dir: &Path,
+    expect: &Expect,
+    output: &[u8],
+    stdout: Option<&[u8]>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    let output = String::from_utf8_lossy(output);
+    for text in &expect.contains {
+        if !output.contains(text.as_str()) {
+            faults.push(format!("the output lacks {:?}", shown(text.as_str())));
         }
     }
+    for pattern in &expect.matches {
+        let matches = pattern.compile().is_ok_and(|regex| regex.is_match(&output));
+        if !matches {
+            let pattern = shown(pattern.as_str());
+            faults.push(format!("the output does not match {pattern:?}"));
+        }
+    }
+    if let Some(path) = &expect.equals_file {
+        let path = path.as_str();
+        match (confined::read_within(dir, path, MAX_JSON_BYTES), stdout) {
+            (Ok(_), None) => faults.push("standard output is too long to compare".to_owned()),
+            (Ok(bytes), Some(stdout)) if bytes == stdout => {}
+            (Ok(_), Some(_)) => faults.push(format!("standard output differs from {path}")),
+            (Err(why), _) => faults.push(format!("{path} {why}")),
+        }
+    }
+    if let Some(schema) = &expect.json_schema {
+        faults.extend(json_fault(dir, schema, stdout.unwrap_or_default()));
+    }
+    faults
+}
 
-    fn judge_json(&self, schema: &Schema, finished: &Finished, faults: &mut Vec<String>) {
-        let schema = match schema {
-            Schema::Inline(schema) => Value::Object(schema.clone()),
-            Schema::File(path) => match self.json(path.as_str()) {
-                Ok(schema) => schema,
-                Err(why) => {
-                    faults.push(format!("{} {why}", path.as_str()));
-                    return;
-                }
-            },
-        };
-        match serde_json::from_slice(finished.stdout.bytes()) {
-            Err(why) => faults.push(format!("standard output is not JSON: {why}")),
-            Ok(value) => {
-                let check = fits("", "standard output", &value, &schema);
-                if !check.status.passes() {
-                    faults.push(check.message);
-                }
-            }
+fn json_fault(dir: &Path, schema: &Schema, stdout: &[u8]) -> Option<String> {
+    let schema = match schema {
+        Schema::Inline(schema) => Value::Object(schema.clone()),
+        Schema::File(path) => match json(dir, path.as_str()) {
+            Ok(schema) => schema,
+            Err(why) => return Some(format!("{} {why}", path.as_str())),
+        },
+    };
+    match serde_json::from_slice(stdout) {
+        Err(why) => Some(format!("standard output is not JSON: {why}")),
+        Ok(value) => {
+            let check = fits("", "standard output", &value, &schema);
+            (!check.status.passes()).then_some(check.message)
         }
     }
 }

@@ -3,14 +3,37 @@
 
 use awo_domain::verification::{Check, Status};
 
+use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
-use super::{Verification, check, took};
+use super::{Kind, MissingTool, Verification, check, no_answer, took};
+use crate::inspection::{Answer, Task};
 use crate::plan::Command;
 use crate::stop::Stopped;
-use crate::supervised::Finished;
+use crate::supervised::{End, Finished};
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;
+/// The check that stands beside a command that ran no test.
+const NO_TESTS: &str = "no tests ran";
+
+/// What came of a command.
+struct Ran {
+    /// Its own check, and then those of its report.
+    checks: Vec<Check>,
+    /// True if it ran and all was well in the end.
+    passed: bool,
+    missing: Option<MissingTool>,
+}
+
+impl From<Check> for Ran {
+    fn from(check: Check) -> Ran {
+        Ran {
+            checks: vec![check],
+            passed: false,
+            missing: None,
+        }
+    }
+}
 
 impl Verification<'_> {
     /// Runs the set-up commands if they were not; false if there is no use in going on.
@@ -19,12 +42,14 @@ impl Verification<'_> {
             return Ok(done);
         }
         for command in &self.plan.setup {
-            let mut told = self.command(command).await?;
-            for check in &mut told {
+            let mut ran = self.command(command, Kind::Other).await?;
+            for check in &mut ran.checks {
                 check.name = format!("setup: {}", check.name);
             }
-            let passed = worst(&told).passes();
-            self.keep(checks, told);
+            // What is prepared is not what is verified.
+            ran.passed = false;
+            let passed = worst(&ran.checks).passes();
+            self.keep(checks, ran);
             if !passed {
                 self.set_up = Some(false);
                 return Ok(false);
@@ -34,49 +59,58 @@ impl Verification<'_> {
         Ok(true)
     }
 
-    /// Set-up, then these commands; all of them, so that an agent learns of all that is wrong. One
-    /// that fails is tried again up to `retries` times.
+    /// Set-up, then these commands; all of them, so that an agent learns of all that is wrong.
     pub(super) async fn commands(
         &mut self,
         commands: &[Command],
-        retries: u32,
+        kind: Kind,
     ) -> Result<Vec<Check>, Stopped> {
         let mut checks = Vec::new();
         if commands.is_empty() || !self.set_up(&mut checks).await? {
             return Ok(checks);
         }
         for command in commands {
-            let told = self.tried(command, retries).await?;
-            self.keep(&mut checks, told);
+            let ran = self.tried(command, kind).await?;
+            self.keep(&mut checks, ran);
         }
         Ok(checks)
     }
 
-    fn keep(&mut self, checks: &mut Vec<Check>, told: Vec<Check>) {
-        self.named += told.len().saturating_sub(1);
-        checks.extend(told);
+    fn keep(&mut self, checks: &mut Vec<Check>, ran: Ran) {
+        self.named += ran.checks.len().saturating_sub(1);
+        self.verified |= ran.passed;
+        if self.missing.is_none() {
+            self.missing = ran.missing;
+        }
+        checks.extend(ran.checks);
     }
 
     /// What could not be judged is not tried again: it took all its time, or broke its tool.
-    async fn tried(&self, command: &Command, retries: u32) -> Result<Vec<Check>, Stopped> {
-        let first = self.command(command).await?;
-        if worst(&first) != Status::Failed {
+    async fn tried(&self, command: &Command, kind: Kind) -> Result<Ran, Stopped> {
+        let first = self.command(command, kind).await?;
+        let Kind::Test { retries } = kind else {
+            return Ok(first);
+        };
+        if worst(&first.checks) != Status::Failed {
             return Ok(first);
         }
         let mut tries = 1;
         while tries <= retries && !self.left().is_zero() {
-            let again = self.command(command).await?;
-            match worst(&again) {
+            let again = self.command(command, kind).await?;
+            match worst(&again.checks) {
                 Status::Failed => tries += 1,
-                status if status.passes() => return Ok(flaky(first, tries + 1)),
+                status if status.passes() => {
+                    let checks = flaky(first.checks, tries + 1);
+                    return Ok(Ran { checks, ..again });
+                }
                 _ => break,
             }
         }
-        Ok(failed_again(first, tries))
+        let checks = failed_again(first.checks, tries);
+        Ok(Ran { checks, ..first })
     }
 
-    /// The command's own check, and then those of its report.
-    async fn command(&self, command: &Command) -> Result<Vec<Check>, Stopped> {
+    async fn command(&self, command: &Command, kind: Kind) -> Result<Ran, Stopped> {
         let dir = &self.subject.dir;
         let report = command.report.as_ref();
         let before = match report {
@@ -85,23 +119,102 @@ impl Verification<'_> {
         };
         let finished = match self.shell(command).await? {
             Ok(finished) => finished,
-            Err(check) => return Ok(vec![check]),
+            Err(check) => return Ok(check.into()),
         };
         let own = self.judged(command.name(), command.limit(), &finished);
+        if let Some(missing) = missing(command, &finished) {
+            let message = format!("{missing}; {}", own.message);
+            let check = check(&own.name, Status::Error, &message);
+            return Ok(Ran {
+                missing: Some(missing),
+                ..check.into()
+            });
+        }
         let (Some(report), Some(before)) = (report, before) else {
-            return Ok(vec![own]);
+            let counts = counts::read(&finished.output).filter(|_| kind != Kind::Other);
+            return Ok(match counts {
+                Some(counts) => with_counts(own, counts, &finished),
+                None => Ran::of(vec![own]),
+            });
         };
         let path = report.path.as_str();
-        Ok(match Findings::read(dir, report, before) {
-            Err(why) => vec![without_report(own, path, &why)],
+        let read = match before.still_holds(dir, path) {
+            true => Err("was there before and was not written anew".to_owned()),
+            false => match self.inspect(Task::Report(report.clone())).await? {
+                Ok(Answer::Findings(read)) => read,
+                Ok(_) => Err(no_answer().to_string()),
+                Err(fault) => Err(format!("was not read: {fault}")),
+            },
+        };
+        Ok(match read {
+            Err(why) => without_report(own, path, &why).into(),
+            Ok(findings) if findings.none_ran() && kind != Kind::Other && own.status.passes() => {
+                let message = format!("{path} names {}; {}", findings.counts(), own.message);
+                no_tests(own, message)
+            }
             Ok(findings) => {
                 let own = with_report(own, path, &findings, &finished);
                 let mut checks = vec![own];
                 let most = MAX_NAMED.saturating_sub(self.named);
                 checks.extend(findings.checks(command.name(), most));
-                checks
+                Ran::of(checks)
             }
         })
+    }
+}
+
+impl Ran {
+    fn of(checks: Vec<Check>) -> Ran {
+        let own = checks.first();
+        Ran {
+            passed: own.is_some_and(|own| own.status == Status::Passed),
+            checks,
+            missing: None,
+        }
+    }
+}
+
+fn missing(command: &Command, finished: &Finished) -> Option<MissingTool> {
+    match finished.end {
+        End::Exited(code) => MissingTool::of(command, code, &finished.output),
+        _ => None,
+    }
+}
+
+/// The command's check with what its tool says of tests.
+fn with_counts(own: Check, counts: Counts, finished: &Finished) -> Ran {
+    let names = counts::failed_names(&finished.output);
+    let named = match names.is_empty() || own.status == Status::Passed {
+        true => String::new(),
+        false => format!("failed: {}; ", names.join(", ")),
+    };
+    let message = format!("{counts}; {named}{}", own.message);
+    let reports_none = match finished.end {
+        End::Exited(0) => true,
+        End::Exited(code) => counts::is_code_of_none(code, &finished.output),
+        _ => false,
+    };
+    if counts.none_ran() && reports_none {
+        return no_tests(own, message);
+    }
+    Ran::of(vec![check(&own.name, own.status, &message)])
+}
+
+/// Zero tests are never a success: the command's check is a warning, and one more says why. What
+/// failed has failed all the same.
+fn no_tests(own: Check, message: String) -> Ran {
+    let name = own.name;
+    if own.status == Status::Error {
+        return check(&name, Status::Error, &message).into();
+    }
+    let why = format!("{name} ran no test: add tests, or correct the command");
+    Ran {
+        checks: vec![
+            check(&name, Status::Warning, &format!("no tests ran: {message}")),
+            check(NO_TESTS, Status::Warning, &why),
+        ],
+        passed: false,
+        missing: None,
     }
 }
 
@@ -127,9 +240,6 @@ fn with_report(own: Check, path: &str, findings: &Findings, finished: &Finished)
             Status::Failed,
             format!("exit code 0 {}, but {counts}", took(finished)),
         ),
-        Status::Passed if findings.skipped > 0 && findings.skipped == findings.count() => {
-            (Status::Warning, format!("nothing was tested: {counts}"))
-        }
         Status::Passed => (Status::Passed, format!("{counts} {}", own.message)),
         status if findings.failed == 0 => {
             let message = format!("though {counts}, it did not succeed: {}", own.message);

@@ -3,12 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use awo_domain::verification::Check;
+use awo_domain::verification::{Check, Status};
 use serde_json::Value;
 
-use super::{Verification, error, failed, files, passed};
+use super::{Kind, Verification, check, error, failed, passed};
 use crate::confined;
-use crate::plan::{Glob, SchemaCheck, glob_set};
+use crate::inspection::Task;
+use crate::output::printable;
+use crate::plan::{Glob, SchemaCheck, matching};
+use crate::repository::{Change, ChangeKind};
 use crate::stop::Stopped;
 
 /// Largest JSON file and largest schema.
@@ -25,46 +28,28 @@ impl Verification<'_> {
             let message = format!("test files of the base are gone: {gone}; put them back");
             checks.push(failed("test files kept", &message));
         }
-        if !contracts.required_files.is_empty() || !contracts.forbidden_files.is_empty() {
-            match files::list(&self.subject.dir) {
-                Ok(files) => checks.extend(self.file_rules(&files)),
-                Err(why) => checks.push(error("files", &format!("cannot be listed: {why}"))),
+        if !self.subject.tests_changed.is_empty() {
+            let changed = describe_changes(&self.subject.tests_changed);
+            let message = format!("the run changed tests, or what decides how they run: {changed}");
+            checks.push(check("tests changed", Status::Warning, &message));
+        }
+        let mut named: Vec<(String, Task)> = Vec::new();
+        for glob in &contracts.required_files {
+            named.push((required_name(glob), Task::Required(glob.clone())));
+        }
+        for glob in &contracts.forbidden_files {
+            named.push((forbidden_name(glob), Task::Forbidden(glob.clone())));
+        }
+        for schema in &contracts.schemas {
+            if self.looks_at(Path::new(schema.file.as_str())) {
+                let name = format!("schema: {}", schema.file.as_str());
+                named.push((name, Task::Schema(schema.clone())));
             }
         }
-        let schemas = contracts.schemas.iter();
-        for schema in schemas.filter(|schema| self.looks_at(Path::new(schema.file.as_str()))) {
-            checks.push(self.schema(schema));
-        }
-        let commands = self.commands(&contracts.commands, 0).await?;
+        checks.extend(self.inspected(named).await?);
+        let commands = self.commands(&contracts.commands, Kind::Other).await?;
         checks.extend(commands);
         Ok(checks)
-    }
-
-    fn file_rules(&self, files: &[PathBuf]) -> Vec<Check> {
-        let contracts = &self.plan.contracts;
-        let matching = |glob: &Glob| {
-            let set = glob_set(std::slice::from_ref(glob));
-            let found = files.iter().filter(move |file| set.is_match(file));
-            found.cloned().collect::<Vec<_>>()
-        };
-        let required = contracts.required_files.iter().map(|glob| {
-            let name = format!("required: {}", glob.as_str());
-            match matching(glob).len() {
-                0 => failed(&name, "no such file: add it"),
-                count => passed(&name, &format!("{count} found")),
-            }
-        });
-        let forbidden = contracts.forbidden_files.iter().map(|glob| {
-            let name = format!("forbidden: {}", glob.as_str());
-            let found = matching(glob)
-                .into_iter()
-                .filter(|file| self.looks_at(file));
-            match found.collect::<Vec<_>>() {
-                found if found.is_empty() => passed(&name, "none found"),
-                found => failed(&name, &format!("remove {}", list_some(&found))),
-            }
-        });
-        required.chain(forbidden).collect()
     }
 
     /// False for a file that this verification leaves alone.
@@ -72,26 +57,57 @@ impl Verification<'_> {
         let only = self.subject.only.as_ref();
         only.is_none_or(|only| only.contains(file))
     }
+}
 
-    fn schema(&self, check: &SchemaCheck) -> Check {
-        let (file, schema) = (check.file.as_str(), check.schema.as_str());
-        let name = format!("schema: {file}");
-        let schema = match self.json(schema) {
-            Ok(schema) => schema,
-            Err(why) => return error(&name, &format!("{schema} {why}")),
-        };
-        match self.json(file) {
-            Ok(value) => fits(&name, file, &value, &schema),
-            Err(why) => failed(&name, &format!("{file} {why}")),
-        }
-    }
+pub(crate) fn required_name(glob: &Glob) -> String {
+    format!("required: {}", glob.as_str())
+}
 
-    /// A JSON file of the checkout.
-    pub(super) fn json(&self, path: &str) -> Result<Value, String> {
-        let bytes = confined::read_within(&self.subject.dir, path, MAX_JSON_BYTES)
-            .map_err(|why| why.to_string())?;
-        serde_json::from_slice(&bytes).map_err(|why| format!("is not JSON: {why}"))
+pub(crate) fn forbidden_name(glob: &Glob) -> String {
+    format!("forbidden: {}", glob.as_str())
+}
+
+/// Whether one of `files` matches.
+pub(crate) fn required(glob: &Glob, files: &[PathBuf]) -> Check {
+    let name = required_name(glob);
+    match matching(std::slice::from_ref(glob), files).len() {
+        0 => failed(&name, "no such file: add it"),
+        count => passed(&name, &format!("{count} found")),
     }
+}
+
+/// Whether none of `files`, or of those that are among `only`, matches.
+pub(crate) fn forbidden(glob: &Glob, files: &[PathBuf], only: Option<&[PathBuf]>) -> Check {
+    let name = forbidden_name(glob);
+    let found = matching(std::slice::from_ref(glob), files);
+    let found = found.into_iter().map(|number| files[number].clone());
+    let found: Vec<PathBuf> = found
+        .filter(|file| only.is_none_or(|only| only.contains(file)))
+        .collect();
+    match found.is_empty() {
+        true => passed(&name, "none found"),
+        false => failed(&name, &format!("remove {}", list_some(&found))),
+    }
+}
+
+/// Whether a file of the checkout fits its schema.
+pub(crate) fn schema(dir: &Path, check: &SchemaCheck) -> Check {
+    let (file, schema) = (check.file.as_str(), check.schema.as_str());
+    let name = format!("schema: {file}");
+    let schema = match json(dir, schema) {
+        Ok(schema) => schema,
+        Err(why) => return error(&name, &format!("{schema} {why}")),
+    };
+    match json(dir, file) {
+        Ok(value) => fits(&name, file, &value, &schema),
+        Err(why) => failed(&name, &format!("{file} {why}")),
+    }
+}
+
+/// A JSON file of the checkout.
+pub(super) fn json(dir: &Path, path: &str) -> Result<Value, String> {
+    let bytes = confined::read_within(dir, path, MAX_JSON_BYTES).map_err(|why| why.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|why| format!("is not JSON: {why}"))
 }
 
 /// Whether a value fits a schema. References to other documents are not resolved: verification
@@ -110,6 +126,25 @@ pub(super) fn fits(name: &str, what: &str, value: &Value, schema: &Value) -> Che
         passed(name, "fits")
     } else {
         failed(name, &format!("{what} does not fit: {}", faults.join("; ")))
+    }
+}
+
+fn describe_changes(changes: &[Change]) -> String {
+    let shown: Vec<String> = changes
+        .iter()
+        .take(MAX_NAMED)
+        .map(|change| {
+            let how = match change.kind {
+                ChangeKind::Added => "added",
+                ChangeKind::Deleted => "removed",
+                ChangeKind::Modified => "changed",
+            };
+            format!("{} ({how})", printable(&change.path.to_string_lossy()))
+        })
+        .collect();
+    match changes.len().saturating_sub(MAX_NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

@@ -3,13 +3,16 @@
 //! says so.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use awo_domain::verification::Check;
 
 use super::findings::{Node, Stamp, Xml, attribute};
 use super::{Verification, error, failed, passed};
 use crate::confined::{self, Unreadable};
+use crate::inspection::Task;
 use crate::plan::{Coverage, CoverageFormat};
+use crate::stop::Stopped;
 
 /// Largest coverage report.
 const MAX_COVERAGE_BYTES: u64 = 32 * 1_024 * 1_024;
@@ -24,32 +27,41 @@ impl Verification<'_> {
         Some(Stamp::before(&self.subject.dir, coverage.path.as_str()).await)
     }
 
-    pub(super) fn coverage(&self, coverage: &Coverage) -> Check {
+    /// The check of how much the tests covered.
+    pub(super) async fn covered(&self, coverage: &Coverage) -> Result<Vec<Check>, Stopped> {
         let path = coverage.path.as_str();
         let dir = &self.subject.dir;
         let is_of_commit = |before: Stamp| before.still_holds(dir, path);
-        // By hand, the tests may have been run before; what a commit holds is what an agent says.
+        // In a workspace, the tests may have been run before; what a commit holds is what an agent
+        // says.
         if self.tree.is_some() && self.coverage_before.is_some_and(is_of_commit) {
             let why = "is part of the commit and was not written anew by any command";
-            return error(NAME, &format!("{path} {why}"));
+            return Ok(vec![error(NAME, &format!("{path} {why}"))]);
         }
-        let bytes = match confined::read_within(dir, path, MAX_COVERAGE_BYTES) {
-            Ok(bytes) => bytes,
-            Err(Unreadable::Missing) => {
-                return error(NAME, &format!("{path} was not written by the tests"));
-            }
-            Err(why) => return error(NAME, &format!("{path} {why}")),
-        };
-        let text = String::from_utf8_lossy(&bytes);
-        let lines = match coverage.format {
-            CoverageFormat::Lcov => lcov(&text),
-            CoverageFormat::Cobertura => cobertura(&text),
-        };
-        match lines.map(|lines| lines.counts()) {
-            Err(why) => error(NAME, &format!("{path} {why}")),
-            Ok((_, 0)) => error(NAME, &format!("{path} names no lines")),
-            Ok((hit, all)) => judge(hit, all, coverage.minimum.0),
+        let task = Task::Coverage(coverage.clone());
+        self.inspected(vec![(NAME.to_owned(), task)]).await
+    }
+}
+
+/// What a report says of how much was covered.
+pub(crate) fn coverage(dir: &Path, coverage: &Coverage) -> Check {
+    let path = coverage.path.as_str();
+    let bytes = match confined::read_within(dir, path, MAX_COVERAGE_BYTES) {
+        Ok(bytes) => bytes,
+        Err(Unreadable::Missing) => {
+            return error(NAME, &format!("{path} was not written by the tests"));
         }
+        Err(why) => return error(NAME, &format!("{path} {why}")),
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = match coverage.format {
+        CoverageFormat::Lcov => lcov(&text),
+        CoverageFormat::Cobertura => cobertura(&text),
+    };
+    match lines.map(|lines| lines.counts()) {
+        Err(why) => error(NAME, &format!("{path} {why}")),
+        Ok((_, 0)) => error(NAME, &format!("{path} names no lines")),
+        Ok((hit, all)) => judge(hit, all, coverage.minimum.0),
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use awo_domain::plugin::Plugin;
-use awo_domain::verification::Check;
+use awo_domain::verification::{Check, Status};
 
 use super::{Verification, Words, error};
 use crate::stop::Stopped;
@@ -33,7 +33,11 @@ impl Verification<'_> {
             limit: Duration::from_millis(plugin.timeout_ms),
         };
         checks.push(match self.process(&words).await? {
-            Ok(finished) => self.judged(words.name, words.limit, &finished),
+            Ok(finished) => {
+                let check = self.judged(words.name, words.limit, &finished);
+                self.verified |= check.status == Status::Passed;
+                check
+            }
             Err(check) => check,
         });
         Ok(checks)

@@ -15,10 +15,14 @@ mod blackbox;
 mod clean_tree;
 mod commands;
 mod contracts;
+mod counts;
 mod coverage;
 mod custom;
 mod files;
 mod findings;
+mod guard;
+mod inspected;
+mod missing;
 mod report;
 mod sanity;
 pub(crate) mod subject;
@@ -37,15 +41,24 @@ use tokio::time::Instant;
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
+use crate::repository::Change;
 use crate::stop::Stopped;
 use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
 use clean_tree::Differing;
 use findings::Stamp;
+use inspected::no_answer;
 
+pub(crate) use blackbox::blackbox_faults;
 pub(crate) use clean_tree::Tree;
+pub(crate) use contracts::{forbidden, forbidden_name, required, required_name, schema};
+pub(crate) use coverage::coverage;
 pub(crate) use files::list as every_file;
-pub(crate) use report::{failing, feedback};
+pub(crate) use findings::Findings;
+pub(crate) use guard::{Guard, NotPrepared};
+pub(crate) use missing::MissingTool;
+pub(crate) use report::{failing, feedback, not_judged};
+pub(crate) use sanity::{LARGE_FILES, LEFTOVERS, large_files, leftovers};
 
 /// Output of a command that becomes the check's message, at its end.
 const KEEP_OUTPUT_BYTES: usize = 16_384;
@@ -58,10 +71,14 @@ pub(crate) struct Subject {
     /// A private home and a place for temporary files of the commands.
     pub(crate) home: PathBuf,
     pub(crate) tmp: PathBuf,
-    /// What the checks of sanity look at, relative to `dir`.
-    pub(crate) changed: Vec<PathBuf>,
+    /// For the requests of inspections.
+    pub(crate) request: PathBuf,
+    /// What the checks of sanity look at, relative to `dir`; everything where absent.
+    pub(crate) changed: Option<Vec<PathBuf>>,
     /// Test files that must be there and are not.
     pub(crate) gone_test_files: Vec<PathBuf>,
+    /// Changes of test files that are not put back.
+    pub(crate) tests_changed: Vec<Change>,
     /// The only files that forbidden files and schemas are looked for in, where there is a limit.
     pub(crate) only: Option<HashSet<PathBuf>>,
     /// A file with the task, for custom plugins.
@@ -105,6 +122,30 @@ pub(crate) struct Verification<'a> {
     coverage_before: Option<Stamp>,
     /// Findings that are checks of their own so far.
     named: usize,
+    /// True once a check of the plan itself, or a custom plugin, ran something that passed.
+    verified: bool,
+    /// The first program of the plan that is not there.
+    missing: Option<MissingTool>,
+}
+
+/// What came of a verification.
+#[derive(Debug)]
+pub(crate) struct Judgement {
+    pub(crate) result: CombinedResult,
+    /// True if it passes, and something of the plan itself ran and passed.
+    pub(crate) verified: bool,
+    /// A program of the plan that is not there.
+    pub(crate) missing: Option<MissingTool>,
+}
+
+impl From<CombinedResult> for Judgement {
+    fn from(result: CombinedResult) -> Judgement {
+        Judgement {
+            result,
+            verified: false,
+            missing: None,
+        }
+    }
 }
 
 impl<'a> Verification<'a> {
@@ -128,6 +169,8 @@ impl<'a> Verification<'a> {
             differed_before: None,
             coverage_before: None,
             named: 0,
+            verified: false,
+            missing: None,
         }
     }
 
@@ -152,7 +195,7 @@ impl<'a> Verification<'a> {
     ///
     /// # Errors
     /// When everything is to stop.
-    pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<CombinedResult, Stopped> {
+    pub(crate) async fn run(mut self, plugins: &[Plugin]) -> Result<Judgement, Stopped> {
         let began = Instant::now();
         let is_sanity = |plugin: &Plugin| plugin.id == PluginId::BuiltIn(BuiltIn::Sanity);
         if plugins.iter().any(is_sanity) {
@@ -173,7 +216,16 @@ impl<'a> Verification<'a> {
             };
             results.push(result);
         }
-        Ok(report::combined(results, began.elapsed()))
+        let mut result = report::combined(results, began.elapsed());
+        let passes = result.overall_status.passes();
+        if passes && !self.verified {
+            report::unverified(&mut result);
+        }
+        Ok(Judgement {
+            verified: self.verified && passes,
+            missing: self.missing,
+            result,
+        })
     }
 
     async fn checks_of(&mut self, plugin: &Plugin) -> Result<Vec<Check>, Stopped> {
@@ -183,8 +235,10 @@ impl<'a> Verification<'a> {
         match plugin.id {
             PluginId::BuiltIn(BuiltIn::Contracts) => self.contracts().await,
             PluginId::BuiltIn(BuiltIn::Tests) => {
-                let retries = self.retries;
-                self.commands(&self.plan.tests, retries).await
+                let kind = Kind::Test {
+                    retries: self.retries,
+                };
+                self.commands(&self.plan.tests, kind).await
             }
             PluginId::BuiltIn(BuiltIn::Blackbox) => self.blackbox().await,
             PluginId::BuiltIn(BuiltIn::Sanity) => self.sanity().await,
@@ -210,11 +264,13 @@ impl<'a> Verification<'a> {
             return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
         }
         let subject = self.subject;
+        let reads: Vec<&Path> = subject.prompt.iter().map(PathBuf::as_path).collect();
         let job = Job {
             argv: words.argv,
             dir: &subject.dir,
             home: &subject.home,
             tmp: &subject.tmp,
+            reads: &reads,
             env: words.env,
             limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
@@ -270,6 +326,15 @@ impl<'a> Verification<'a> {
     }
 }
 
+/// What a command is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A linter, or set-up.
+    Other,
+    /// Tests: they are counted, and run again up to so many times if they fail.
+    Test { retries: u32 },
+}
+
 fn took(finished: &Finished) -> String {
     format!("after {} ms", finished.took.as_millis())
 }
@@ -298,6 +363,6 @@ fn failed(name: &str, message: &str) -> Check {
     check(name, Status::Failed, message)
 }
 
-fn error(name: &str, message: &str) -> Check {
+pub(crate) fn error(name: &str, message: &str) -> Check {
     check(name, Status::Error, message)
 }

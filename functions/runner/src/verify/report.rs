@@ -63,6 +63,23 @@ pub(super) fn not_run(plugin: &Plugin, gate: Level) -> PluginResult {
     }
 }
 
+/// A verification that ended before its first plugin ran, with the check that says why.
+pub(crate) fn not_judged(plugins: &[Plugin], check: Check) -> CombinedResult {
+    let level = check.status;
+    let mut plugins = plugins.iter();
+    let first = plugins.next();
+    let first = first.map(|first| (plugin(first, vec![check], Duration::ZERO), first.level));
+    let gate = first.as_ref().map_or(Level::L0, |(_, level)| *level);
+    let results = first.into_iter().map(|(result, _)| result);
+    let results: Vec<PluginResult> = results
+        .chain(plugins.map(|plugin| not_run(plugin, gate)))
+        .collect();
+    let mut combined = combined(results, Duration::ZERO);
+    // Without any plugin the check counts all the same.
+    combined.overall_status = combined.overall_status.max(level);
+    combined
+}
+
 /// The whole.
 pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> CombinedResult {
     let overall_status = Status::worst(results.iter().map(|result| result.status));
@@ -72,7 +89,10 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
         None if checks().next().is_none() => {
             "nothing was verified: add a verify.yaml or tests".to_owned()
         }
-        None => format!("verification passed: {} checks", checks().count()),
+        None => match checks().count() {
+            1 => "verification passed: 1 check".to_owned(),
+            count => format!("verification passed: {count} checks"),
+        },
     };
     bound(&mut results);
     CombinedResult {
@@ -81,6 +101,20 @@ pub(super) fn combined(mut results: Vec<PluginResult>, took: Duration) -> Combin
         summary,
         duration_ms: millis(took),
     }
+}
+
+/// What is said of a verification that passes, and in which nothing of the plan ran and passed.
+pub(super) fn unverified(result: &mut CombinedResult) {
+    let checks = || result.results.iter().flat_map(|result| &result.checks);
+    let warnings = checks().filter(|check| check.status == Status::Warning);
+    let mut names: Vec<&str> = warnings.map(|check| check.name.as_str()).collect();
+    names.truncate(MAX_NAMED);
+    let because = match (names.is_empty(), checks().next()) {
+        (false, _) => names.join(", "),
+        (true, None) => "add a verify.yaml or tests".to_owned(),
+        (true, Some(_)) => "no check of the plan ran a command that passed; add tests".to_owned(),
+    };
+    result.summary = format!("nothing was verified: {because}");
 }
 
 /// The names of the checks that do not pass.

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use awo_domain::verification::Check;
 
 use super::contracts::list_some;
-use super::{Verification, error, failed, passed};
+use super::{Verification, failed, passed};
 use crate::confined;
+use crate::inspection::Task;
 use crate::stop::Stopped;
 
 /// Largest file that is searched for leftovers.
@@ -23,68 +24,66 @@ const MAX_SEARCHED_BYTES: u64 = 2 * 1_024 * 1_024;
 /// Most leftovers that are named.
 const MAX_LEFTOVERS: usize = 20;
 
+/// The names of checks.
+pub(crate) const LARGE_FILES: &str = "large files";
+pub(crate) const LEFTOVERS: &str = "debug leftovers";
+
 impl Verification<'_> {
     pub(super) async fn sanity(&self) -> Result<Vec<Check>, Stopped> {
         let sanity = &self.plan.sanity;
-        let mut checks = Vec::new();
+        let mut named: Vec<(String, Task)> = Vec::new();
         if let Some(limit) = sanity.max_file_bytes {
-            checks.push(self.large_files(limit));
+            named.push((LARGE_FILES.to_owned(), Task::LargeFiles { limit }));
         }
         if sanity.forbid_debug_leftovers {
-            checks.push(self.leftovers());
+            named.push((LEFTOVERS.to_owned(), Task::Leftovers));
         }
+        let mut checks = self.inspected(named).await?;
         checks.extend(self.clean_tree().await?);
         if let Some(coverage) = &sanity.coverage {
-            checks.push(self.coverage(coverage));
+            checks.extend(self.covered(coverage).await?);
         }
         Ok(checks)
     }
+}
 
-    fn large_files(&self, limit: u64) -> Check {
-        let is_large = |path: &&PathBuf| {
-            let meta = confined::metadata_within(&self.subject.dir, path);
-            meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
+/// Whether none of `files` is larger than `limit` bytes.
+pub(crate) fn large_files(dir: &Path, files: &[PathBuf], limit: u64) -> Check {
+    let is_large = |path: &&PathBuf| {
+        let meta = confined::metadata_within(dir, path);
+        meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
+    };
+    let large: Vec<PathBuf> = files.iter().filter(is_large).cloned().collect();
+    match large.is_empty() {
+        true => passed(LARGE_FILES, "none"),
+        false => failed(
+            LARGE_FILES,
+            &format!("larger than {limit} bytes: {}", list_some(&large)),
+        ),
+    }
+}
+
+/// Whether none of `files` has something that is there for debugging.
+pub(crate) fn leftovers(dir: &Path, files: &[PathBuf]) -> Check {
+    let mut found = Vec::new();
+    for path in files {
+        let relative = path.to_string_lossy();
+        let read = confined::read_within(dir, path, MAX_SEARCHED_BYTES);
+        // What is gone, a link or too large to be source text has no leftovers.
+        let Ok(bytes) = read else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
         };
-        let large: Vec<PathBuf> = self
-            .subject
-            .changed
-            .iter()
-            .filter(is_large)
-            .cloned()
-            .collect();
-        match large.is_empty() {
-            true => passed("large files", "none"),
-            false => failed(
-                "large files",
-                &format!("larger than {limit} bytes: {}", list_some(&large)),
-            ),
+        let marks = marks_of(path);
+        for (number, line) in text.lines().enumerate() {
+            if is_leftover(line, marks) && found.len() < MAX_LEFTOVERS {
+                found.push(format!("{relative}:{}: {}", number + 1, line.trim()));
+            }
         }
     }
-
-    fn leftovers(&self) -> Check {
-        let mut found = Vec::new();
-        for path in &self.subject.changed {
-            if self.left().is_zero() {
-                return error("debug leftovers", &self.out_of_time("not finished: "));
-            }
-            let relative = path.to_string_lossy();
-            let read = confined::read_within(&self.subject.dir, &*relative, MAX_SEARCHED_BYTES);
-            // What is gone, a link or too large to be source text has no leftovers.
-            let Ok(bytes) = read else { continue };
-            let Ok(text) = std::str::from_utf8(&bytes) else {
-                continue;
-            };
-            let marks = marks_of(path);
-            for (number, line) in text.lines().enumerate() {
-                if is_leftover(line, marks) && found.len() < MAX_LEFTOVERS {
-                    found.push(format!("{relative}:{}: {}", number + 1, line.trim()));
-                }
-            }
-        }
-        match found.is_empty() {
-            true => passed("debug leftovers", "none"),
-            false => failed("debug leftovers", &format!("remove\n{}", found.join("\n"))),
-        }
+    match found.is_empty() {
+        true => passed(LEFTOVERS, "none"),
+        false => failed(LEFTOVERS, &format!("remove\n{}", found.join("\n"))),
     }
 }
 

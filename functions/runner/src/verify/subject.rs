@@ -5,12 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Subject;
+use super::guard::{Guard, NotPrepared};
 use crate::confined;
 use crate::git::GitError;
 use crate::layout::{self, Layout};
-use crate::plan::{FrozenPlan, is_test_file};
+use crate::plan::FrozenPlan;
 use crate::repository::{Change, ChangeKind, Repository};
 
+/// The file for requests of inspections.
+const REQUEST: &str = "inspection.json";
 /// Largest manifest that is rewritten.
 const MAX_MANIFEST_BYTES: u64 = 1_048_576;
 
@@ -18,14 +21,16 @@ const MAX_MANIFEST_BYTES: u64 = 1_048_576;
 pub(crate) async fn prepare(
     repository: &Repository,
     layout: &Layout,
-    frozen: &FrozenPlan,
+    guard: &Guard<'_>,
     base: &str,
     commit: &str,
     number: u32,
-) -> Result<Subject, GitError> {
+) -> Result<Subject, NotPrepared> {
+    let frozen = guard.frozen;
     let room = layout.verify_root().join(number.to_string());
     let index = index(layout, number);
-    let broken = |why: io::Error| GitError::Failed(format!("the checkout failed: {why}"));
+    let broken =
+        |why: io::Error| NotPrepared::Git(GitError::Failed(format!("the checkout failed: {why}")));
     std::fs::create_dir(&room).map_err(broken)?;
     // Fresh ones for each verification: what the agent or an earlier test left in its home could
     // decide how the next one goes.
@@ -42,7 +47,9 @@ pub(crate) async fn prepare(
         });
     checked_out?;
     let changes = changes?;
-    put_back_protected(repository, frozen, base, &changes, &dir, &index).await?;
+    let protected = guard.protected(&changes).await?;
+    let tests_changed = tests_changed(guard.frozen, &changes, &protected);
+    put_back_protected(repository, base, protected, &dir, &index).await?;
     put_back_commands(frozen, &changes, &dir).map_err(broken)?;
     let of_agent = dir.clone();
     let giver = layout.clone();
@@ -52,11 +59,15 @@ pub(crate) async fn prepare(
         .map_err(broken)?;
     Ok(Subject {
         gone_test_files: gone_test_files(frozen, &changes),
-        changed: changes
-            .into_iter()
-            .filter(|change| change.kind != ChangeKind::Deleted)
-            .map(|change| change.path)
-            .collect(),
+        tests_changed,
+        changed: Some(
+            changes
+                .into_iter()
+                .filter(|change| change.kind != ChangeKind::Deleted)
+                .map(|change| change.path)
+                .collect(),
+        ),
+        request: room.join(REQUEST),
         dir,
         home,
         tmp,
@@ -83,16 +94,13 @@ pub(crate) fn remove(layout: &Layout, number: u32) {
 /// A protected file that the base does not have is removed: that is its base content.
 async fn put_back_protected(
     repository: &Repository,
-    frozen: &FrozenPlan,
     base: &str,
-    changes: &[Change],
+    protected: Vec<&Change>,
     dir: &Path,
     index: &Path,
 ) -> Result<(), GitError> {
-    let protected = frozen.plan.protected();
-    let (added, others): (Vec<&Change>, Vec<&Change>) = changes
-        .iter()
-        .filter(|change| protected.is_match(&change.path))
+    let (added, others): (Vec<&Change>, Vec<&Change>) = protected
+        .into_iter()
         .partition(|change| change.kind == ChangeKind::Added);
     for change in added {
         std::fs::remove_file(dir.join(&change.path))
@@ -121,11 +129,21 @@ fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io:
     Ok(())
 }
 
+/// Changes of test files that stay.
+fn tests_changed(frozen: &FrozenPlan, changes: &[Change], protected: &[&Change]) -> Vec<Change> {
+    let is_protected = |change: &Change| protected.iter().any(|one| std::ptr::eq(*one, change));
+    changes
+        .iter()
+        .filter(|change| frozen.is_test_change(change) && !is_protected(change))
+        .cloned()
+        .collect()
+}
+
 fn gone_test_files(frozen: &FrozenPlan, changes: &[Change]) -> Vec<PathBuf> {
     changes
         .iter()
         .filter(|change| frozen.keeps_test_files && change.kind == ChangeKind::Deleted)
-        .filter(|change| is_test_file(&change.path))
+        .filter(|change| frozen.is_test_change(change))
         .map(|change| change.path.clone())
         .collect()
 }

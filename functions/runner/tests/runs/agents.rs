@@ -37,7 +37,10 @@ fn an_agent_that_fails_to_the_end_fails_the_run_and_its_usage_counts() {
     let message = ended.failed(Code::AgentFailed);
     assert!(message.contains("too hard"), "{message}");
     let finish = ended.finish.as_ref().unwrap();
-    assert_eq!((finish.iterations, finish.usage[0].input_tokens), (2, 10));
+    assert_eq!(
+        (finish.iterations, finish.usage[0].usage.input_tokens),
+        (2, 10)
+    );
     let commits = ended
         .events
         .iter()
@@ -189,7 +192,7 @@ fn the_patch_agent_applies_the_patch_of_its_iteration() {
 
 #[test]
 fn an_agent_that_cannot_be_started_is_told_apart_from_one_that_fails() {
-    let mut scene = Scene::new(FILES, "").once();
+    let mut scene = Scene::new(FILES, "");
     scene.spec.agent.command = Some(vec!["/no/such/agent".to_owned()]);
     let ended = scene.run();
     assert!(
@@ -197,6 +200,8 @@ fn an_agent_that_cannot_be_started_is_told_apart_from_one_that_fails() {
             .failed(Code::AgentFailed)
             .contains("could not be started")
     );
+    let tried = ended.finish.unwrap().iterations;
+    assert_eq!(tried, 1, "another iteration cannot start it either");
 }
 
 #[test]

@@ -84,6 +84,25 @@ fn the_agent_of_the_document_asks_for_children_and_brings_together_what_they_did
     );
     assert_eq!(asked[1]["maxIterations"], 3);
 
+    // A child does its own task, and asks for nothing.
+    for (task, greeting) in [
+        ("Add an English greeting to greetings.txt", "Hello"),
+        ("Add a German greeting to greetings.txt", "Hallo"),
+    ] {
+        let mut child = Scene::new(&files[..2], "").once();
+        child.spec.agent.command = None;
+        child.spec.depth = 1;
+        child.spec.task_prompt = task.to_owned();
+        let ended = child.run();
+        assert!(ended.children.is_empty());
+        let commit = ended.succeeded().0.unwrap();
+        let shown = git(
+            &child.origin(),
+            &["show", &format!("{commit}:greetings.txt")],
+        );
+        assert_eq!(shown, format!("Bonjour\n{greeting}\n"));
+    }
+
     let [english, german] = ["Bonjour\nHello\n", "Bonjour\nHallo\n"];
     let children = [
         &[("greetings.txt", english)][..],

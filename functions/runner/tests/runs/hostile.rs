@@ -3,6 +3,8 @@
 use std::fs;
 
 use awo_domain::run::RunErrorCode as Code;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::scene::{CANARY, Scene, alive, git};
 
@@ -180,8 +182,7 @@ fn the_agents_environment_holds_what_is_documented_and_nothing_else() {
     let ended = scene.run();
     ended.succeeded();
     let read = |name: &str| fs::read_to_string(ended.run_dir.join("workspace").join(name)).unwrap();
-    let wanted =
-        "AWO_ITERATION AWO_PROMPT AWO_REQUEST AWO_RESULT AWO_RUN_ID HOME LANG PATH PWD TMPDIR";
+    let wanted = "AWO_DEPTH AWO_ITERATION AWO_PROMPT AWO_PROMPT_FILE AWO_REQUEST AWO_RESULT AWO_RUN_ID HOME LANG PATH PWD TMPDIR";
     let names = read("names");
     let names: Vec<&str> = names
         .lines()
@@ -241,12 +242,17 @@ fn what_an_agent_leaves_running_is_dead_before_its_work_is_judged() {
 }
 
 #[test]
-fn an_agent_that_kills_its_supervisor_is_dead_all_the_same() {
-    let agent = "setsid sleep 4321 & kill -9 $PPID; sleep 4321";
-    let mut scene = Scene::new(FILES, agent).once();
-    // Another user could not.
-    scene.other_user = false;
-    let ended = scene.run();
+fn an_agent_whose_supervisor_was_killed_is_dead_all_the_same() {
+    // In a sandbox it cannot, and neither can another user: somebody else does it here.
+    let agent = "setsid sleep 4321 & echo $PPID > ppid; mv ppid supervisor; sleep 4321";
+    let scene = Scene::new(FILES, agent).once();
+    let running = scene.start();
+    running.until_there_is("supervisor");
+    let supervisor = running.run_dir.join("workspace/supervisor");
+    let supervisor = fs::read_to_string(supervisor).unwrap();
+    let supervisor = Pid::from_raw(supervisor.trim().parse().unwrap());
+    kill(supervisor, Signal::SIGKILL).unwrap();
+    let ended = running.end(scene.dir.path());
     assert!(
         ended
             .failed(Code::AgentFailed)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use awo_domain::WorkOrderId;
 use awo_domain::control::{ChildResult, Resumption, RunnerEvent as E, Wish};
 use awo_domain::run::RunErrorCode as Code;
-use awo_domain::usage::ModelUsage;
+use awo_domain::usage::PricedUsage;
 
 use crate::control_double::child_id;
 use crate::hostile::Trap;
@@ -41,8 +41,8 @@ pub fn resumed(files: Files<'_>, children: &[Files<'_>], agent: &str) -> Scene {
         });
     }
     git(&origin, &["checkout", "-q", "main"]);
-    let usage = r#"[{"model": "m", "inputTokens": 7, "outputTokens": 1}]"#;
-    let usage: Vec<ModelUsage> = serde_json::from_str(usage).unwrap();
+    let usage = r#"[{"usage": {"model": "m", "inputTokens": 7, "outputTokens": 1}}]"#;
+    let usage: Vec<PricedUsage> = serde_json::from_str(usage).unwrap();
     scene.spec.resumption = Some(Resumption {
         base,
         commit: head(&own),

@@ -4,8 +4,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use awo_domain::control::{GitCredential, ModelKey, Outcome, Provider};
+use awo_domain::control::{GitCredential, ModelKey, Provider};
+use awo_supervisor::Sandbox;
 
 use crate::model_double::{Manners, ModelDouble};
 use crate::models::equip;
@@ -18,6 +20,8 @@ struct Hunt {
     scene: Scene,
     /// Part of every secret, and of nothing else on this machine.
     secret: String,
+    /// What the hunter is started with.
+    hunter: String,
     _models: ModelDouble,
 }
 
@@ -76,6 +80,7 @@ impl Hunt {
             crate::scene::commit_files(&scene.origin(), &[("verify.yaml", &plan)]);
         }
         Hunt {
+            hunter: hunt("haul"),
             scene,
             secret,
             _models: models,
@@ -138,33 +143,59 @@ fn a_hostile_hook_agent_and_verifier_find_no_secret_and_reach_nothing_of_the_run
 }
 
 #[test]
-fn the_hunter_finds_what_there_is_to_find() {
-    if !nix::unistd::geteuid().is_root() {
-        // The other test shows as much: without another user there is always something.
+fn in_a_sandbox_a_hunter_of_the_runners_own_user_finds_nothing_either() {
+    if !Sandbox::is_available() {
+        println!("skipped: this kernel has no Landlock");
         return;
     }
-    let mut hunt = Hunt::new(&["agent"]);
-    // As root, nothing is closed to it but what is not there.
+    let mut hunt = Hunt::new(&["hook", "agent", "verifier"]);
     hunt.scene.other_user = false;
     let ended = hunt.scene.run();
-    assert!(matches!(ended.outcome(), Outcome::Failed { .. }));
-    let reason = ended.agent_reason();
-    for found in [
-        "FOUND signals to the runner",
+    ended.succeeded();
+    let haul = fs::read(ended.run_dir.join("workspace/haul-of-agent")).unwrap();
+    let haul = String::from_utf8_lossy(&haul);
+    assert!(haul.contains("AWO_ITERATION"), "it can read its own");
+}
+
+#[test]
+fn the_hunter_finds_what_there_is_to_find() {
+    if !nix::unistd::geteuid().is_root() {
+        // The others show as much: without root there is always something.
+        return;
+    }
+    let mut hunt = Hunt::new(&[]);
+    hunt.scene.other_user = false;
+    let wait = "touch here; until [ -e go ]; do sleep 0.01; done";
+    hunt.scene.spec.agent.command = Some(["sh", "-c", wait].map(str::to_owned).into());
+    let running = hunt.scene.start();
+    running.until_there_is("here");
+    // Nothing is closed to it but what is not there: it is no process of the run's.
+    let workspace = running.run_dir.join("workspace");
+    let mut hunter = Command::new(env!("CARGO_BIN_EXE_runner"))
+        .args(["supervise", "--", "sh", "-c", &hunt.hunter])
+        .current_dir(&workspace)
+        // Its end would be the hunter's.
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = hunter.stdin.take();
+    let hunter = hunter.wait_with_output().unwrap();
+    drop(stdin);
+    let found = String::from_utf8_lossy(&hunter.stdout).into_owned()
+        + &String::from_utf8_lossy(&hunter.stderr);
+    for thing in [
         "FOUND a file of another run, to write",
         "FOUND a secret in a file of another run",
         "FOUND capabilities",
         "FOUND git.config, to write",
     ] {
-        assert!(
-            reason.contains(found)
-                || ended
-                    .logs
-                    .iter()
-                    .any(|(_, log)| { String::from_utf8_lossy(&output(log)).contains(found) }),
-            "{found}: {reason}"
-        );
+        assert!(found.contains(thing), "{thing}: {found}");
     }
+    fs::write(workspace.join("go"), "").unwrap();
+    // It has spoiled the run, too.
+    running.end(hunt.scene.dir.path());
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn key(provider: Provider) -> ModelKey {
 fn used(ended: &Ended) -> Vec<(&str, u64, u64, u64)> {
     let usage = ended.finish.as_ref().unwrap().usage.iter();
     usage
-        .map(|u| {
+        .map(|priced| {
+            let u = &priced.usage;
             let model = u.model.as_str();
             (
                 model,

@@ -51,7 +51,10 @@ fn a_second_try_that_heeds_the_feedback_succeeds_and_is_delivered() {
     assert_eq!(request["maxIterations"], 5);
     let finish = ended.finish.unwrap();
     assert_eq!(finish.iterations, 2);
-    assert_eq!((finish.usage.len(), finish.usage[0].input_tokens), (1, 20));
+    assert_eq!(
+        (finish.usage.len(), finish.usage[0].usage.input_tokens),
+        (1, 20)
+    );
     assert_eq!(ended.code, Some(0));
 }
 
@@ -71,6 +74,8 @@ fn name(event: &E) -> &'static str {
         E::IntegrationStarted { .. } => "integrating",
         E::ChildMerged { .. } => "merged",
         E::MergeConflict { .. } => "conflict",
+        E::ProtectedRestored { .. } => "restored",
+        E::BaselineFinished { .. } => "baseline",
     }
 }
 

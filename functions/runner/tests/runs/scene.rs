@@ -106,6 +106,8 @@ impl Scene {
             model_keys: Vec::new(),
             tariff: Tariff::default(),
             start_commit: None,
+            depth: 0,
+            parent_id: None,
             resumption: None,
         };
         Scene {
@@ -276,7 +278,7 @@ impl Ended {
     /// The input tokens of the whole run.
     pub fn input_tokens(&self) -> u64 {
         let usage = &self.finish.as_ref().unwrap().usage;
-        usage.iter().map(|model| model.input_tokens).sum()
+        usage.iter().map(|model| model.usage.input_tokens).sum()
     }
 
     pub fn results(&self) -> Vec<&PluginResult> {

@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use awo_domain::{AttemptId, Error, OrgId};
+use awo_store::call_permits::CallPermit;
 use awo_store::deliveries::Delivery;
 use awo_store::errands::Errand;
 use awo_store::lanes::{LANES, Lane};
@@ -13,7 +14,7 @@ use awo_store::webhooks::Webhook;
 use futures::future::join_all;
 
 use super::receiver::{self, random};
-use super::{Message, State, attempt};
+use super::{Message, State, attempt, permit};
 
 /// Events of one look; what is behind them is another errand.
 const EVENTS: u32 = 100;
@@ -48,9 +49,9 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
     webhooks.retain(|webhook| webhook.enabled);
     let noted_at = Instant::now();
     let noted = fan_out_at_once(state, first, &webhooks).await;
-    let (firsts, mut failed) = match noted {
-        Ok(firsts) => (firsts, None),
-        Err(error) => (Vec::new(), Some(error)),
+    let (firsts, permit, mut failed) = match noted {
+        Ok((firsts, permit)) => (firsts, permit, None),
+        Err(error) => (Vec::new(), None, Some(error)),
     };
     for some in others.chunks(AT_ONCE) {
         let written = some.iter().map(|event| fan_out(state, event, &webhooks));
@@ -67,6 +68,9 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
         .into_iter()
         .map(|first| make(state, first, (noted_at, began)));
     join_all(made).await;
+    if let Some(permit) = permit {
+        permit.give_back().await;
+    }
     if has_none {
         store.note_no_webhooks(org).await?;
     }
@@ -96,34 +100,15 @@ struct First<'a> {
     lane: Lane,
 }
 
+/// Writes the deliveries of an event, the first attempt at each receiver noted where there is a lane
+/// to it, and the organization has a permit for them.
 async fn fan_out_at_once<'a>(
     state: &State,
     event: &OutboxEvent,
     webhooks: &'a [Webhook],
-) -> Result<Vec<First<'a>>, Error> {
+) -> Result<(Vec<First<'a>>, Option<CallPermit>), Error> {
     let to = told(event, webhooks);
-    // Before attempts are noted: a fault of this machine uses up none.
-    let ready = state.sender.ready().await;
-    if let Err(error) = &ready {
-        tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
-    }
-    let is_ready = ready.is_ok();
-    // To every receiver the same: who meets another that does this meets it in one transaction.
-    let number = random(state, state.clock.now()) % u64::from(LANES);
-    let lanes = to.iter().map(|webhook| async move {
-        if !is_ready {
-            return None;
-        }
-        // One try: where it is held the delivery has a message like any other.
-        let (wanted, lanes) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
-        let to = (&event.org_id, &webhook.id);
-        let lane = state.store.take_lane(to, &lanes, &wanted).await;
-        lane.unwrap_or_else(|error| {
-            tracing::error!(webhook = %webhook.id, ?error, "no lane was taken");
-            None
-        })
-    });
-    let lanes = join_all(lanes).await;
+    let (permit, lanes) = lanes_to(state, &event.org_id, &to).await;
     let now = state.clock.now();
     let to_tell = |(webhook, lane): (&&Webhook, &Option<Lane>)| ToTell {
         webhook: webhook.id.clone(),
@@ -139,7 +124,7 @@ async fn fan_out_at_once<'a>(
     if begun.is_empty() {
         // Somebody else has done it, or nobody could.
         join_all(held.map(|(_, lane)| state.store.leave_lane(lane))).await;
-        return noted.map(|_| Vec::new());
+        return noted.map(|_| (Vec::new(), permit));
     }
     // In the same order, and one for each lane.
     let first = |(delivery, (webhook, lane)): (&Delivery, _)| First {
@@ -147,7 +132,40 @@ async fn fan_out_at_once<'a>(
         webhook,
         lane,
     };
-    Ok(begun.iter().zip(held).map(first).collect())
+    Ok((begun.iter().zip(held).map(first).collect(), permit))
+}
+
+/// A permit to send, and a lane to each of these receivers where one is free; neither where nothing
+/// can be sent.
+async fn lanes_to(
+    state: &State,
+    org: &OrgId,
+    to: &[&Webhook],
+) -> (Option<CallPermit>, Vec<Option<Lane>>) {
+    let none = || to.iter().map(|_| None).collect();
+    // Before attempts are noted: a fault of this machine uses up none.
+    if let Err(error) = state.sender.ready().await {
+        tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
+        return (None, none());
+    }
+    if to.is_empty() {
+        return (None, none());
+    }
+    let Some(permit) = permit::take(state, org).await else {
+        return (None, none());
+    };
+    // To every receiver the same: who meets another that does this meets it in one transaction.
+    let number = random(state, state.clock.now()) % u64::from(LANES);
+    let lanes = to.iter().map(|webhook| async move {
+        // One try: where it is held the delivery has a message like any other.
+        let (wanted, lanes) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
+        let lane = state.store.take_lane((org, &webhook.id), &lanes, &wanted);
+        lane.await.unwrap_or_else(|error| {
+            tracing::error!(webhook = %webhook.id, ?error, "no lane was taken");
+            None
+        })
+    });
+    (Some(permit), join_all(lanes).await)
 }
 
 async fn make(state: &State, first: First<'_>, times: (Instant, Instant)) {

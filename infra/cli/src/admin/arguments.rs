@@ -14,8 +14,8 @@ const MAX_SECRET_NAME: usize = 200;
 
 const AFTER_HELP: &str = "\
 These commands work on the stores themselves. They find them through the process's environment
-(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE, AWO_DELIVERIES_TABLE and the SDK's own
-variables), or, with --local, --data-dir or AWO_DATA_DIR, through the data directory of the local
+(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE, AWO_DELIVERIES_TABLE, for set-secret
+AWO_STACK, the stack's name, and the SDK's own variables), or, with --local, --data-dir or AWO_DATA_DIR, through the data directory of the local
 service that runs.
 
 Examples:
@@ -66,6 +66,12 @@ pub enum Action {
         #[arg(long, value_name = "ID", value_parser = key_id)]
         key_id: KeyId,
     },
+    /// Make the keys of an earlier release work with this one; once, before the functions are deployed
+    UpgradeKeys {
+        /// The organization: org_… [default: each of them]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
     /// Add credits to an organization
     Grant {
         /// The organization: org_…
@@ -74,6 +80,8 @@ pub enum Action {
         /// How many; up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
+        #[command(flatten)]
+        booking: BookingArguments,
     },
     /// Give credits back for a run, in all at most what it cost
     Refund {
@@ -86,6 +94,8 @@ pub enum Action {
         /// How many; up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
+        #[command(flatten)]
+        booking: BookingArguments,
     },
     /// Check that balances are what all entries and open holds come to; exit code 1 if one is not
     CheckLedger {
@@ -112,6 +122,21 @@ pub enum Action {
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
         /// A model provider (anthropic, openai, …), or git:HOST for the token of a git host
+        #[arg(long, value_parser = secret_name)]
+        name: String,
+    },
+    /// List the names of an organization's secrets; their values are not shown
+    ListSecrets {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+    },
+    /// Delete a secret: runs find none at once, and Secrets Manager forgets it after 30 days
+    DeleteSecret {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        /// As it was set: anthropic, openai, git:HOST
         #[arg(long, value_parser = secret_name)]
         name: String,
     },
@@ -226,5 +251,30 @@ mod tests {
     fn a_whole_key_is_not_taken_for_its_id() {
         assert!(key_id("abcdefABC123").is_ok());
         assert!(key_id("org_live_abcdefABC123").is_err());
+    }
+}
+
+/// How a purchase or a refund came about; the ledger shows it.
+#[derive(Debug, Clone, clap::Args)]
+pub struct BookingArguments {
+    /// Who adds it
+    #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
+    pub actor: Option<String>,
+    /// Why, for people
+    #[arg(long, value_name = "TEXT", value_parser = booking_text)]
+    pub note: Option<String>,
+    /// An invoice, an order, a ticket
+    #[arg(long, value_name = "TEXT", value_parser = booking_text)]
+    pub reference: Option<String>,
+}
+
+/// Longest text of a booking, in characters.
+const MAX_BOOKING: usize = 256;
+
+fn booking_text(text: &str) -> Result<String, String> {
+    let is_plain = !text.chars().any(char::is_control);
+    match (1..=MAX_BOOKING).contains(&text.chars().count()) && is_plain {
+        true => Ok(text.to_owned()),
+        false => Err(format!("must be 1 to {MAX_BOOKING} characters on one line")),
     }
 }

@@ -11,13 +11,14 @@ mod stores;
 use awo_cloud::Environment;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
+use awo_store::credits::Booking;
 use awo_store::keys::StoredKey;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;
 use crate::failure::Failure;
 use crate::output::Output;
-use arguments::{Action, Admin, Scopes};
+use arguments::{Action, Admin, BookingArguments, Scopes};
 use stores::{Stores, refused};
 
 /// Does what an operator asks.
@@ -50,10 +51,18 @@ pub async fn run(
             }
             json!({ "keyId": key_id, "revoked": true })
         }
-        Action::Grant { org, credits } => add_credits(&stores, org, None, *credits).await?,
-        Action::Refund { org, run, credits } => {
-            add_credits(&stores, org, Some(run), *credits).await?
-        }
+        Action::UpgradeKeys { org } => upgrade_keys(&stores, org.as_ref()).await?,
+        Action::Grant {
+            org,
+            credits,
+            booking,
+        } => add_credits(&stores, org, None, (*credits, booking)).await?,
+        Action::Refund {
+            org,
+            run,
+            credits,
+            booking,
+        } => add_credits(&stores, org, Some(run), (*credits, booking)).await?,
         Action::CheckLedger { org } => {
             return ledger::check(&stores, org.as_ref(), output).await;
         }
@@ -62,13 +71,9 @@ pub async fn run(
             max_concurrent,
             max_queue_size,
         } => set_limits(&stores, org, *max_concurrent, *max_queue_size).await?,
-        Action::SetSecret { org, name } => {
-            stores.organization(org).await?;
-            let value = secret::read(name).await?;
-            let set = stores.cloud.secrets().set(org, name, &value).await;
-            set.map_err(refused)?;
-            json!({ "orgId": org, "name": name })
-        }
+        Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
+        Action::ListSecrets { org } => secret::list(&stores, org).await?,
+        Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,
     };
     show(&admin.action, &answer, output)
 }
@@ -108,6 +113,20 @@ async fn list_keys(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
     Ok(json!({ "keys": shown }))
 }
 
+async fn upgrade_keys(stores: &Stores, org: Option<&OrgId>) -> Result<Value, Failure> {
+    let orgs = match org {
+        Some(org) => vec![org.clone()],
+        None => stores.store.organizations().await.map_err(refused)?,
+    };
+    let mut upgraded = 0;
+    for org in &orgs {
+        let cursor_key = stores.organization(org).await?.cursor_key;
+        let done = stores.store.upgrade_keys(org, &cursor_key).await;
+        upgraded += done.map_err(refused)?;
+    }
+    Ok(json!({ "organizations": orgs.len(), "upgraded": upgraded }))
+}
+
 fn key_without_hash(key: &StoredKey) -> Value {
     let mut shown =
         json!({ "keyId": key.key_id, "scopes": key.scopes, "createdAt": key.created_at });
@@ -125,14 +144,22 @@ async fn add_credits(
     stores: &Stores,
     org: &OrgId,
     run: Option<&RunId>,
-    credits: MicroCredits,
+    (credits, booking): (MicroCredits, &BookingArguments),
 ) -> Result<Value, Failure> {
+    let booking = Booking {
+        actor: booking.actor.clone(),
+        note: booking.note.clone(),
+        reference: booking.reference.clone(),
+    };
     stores.organization(org).await?;
     let now = stores.cloud.clock.now();
     let id = TransactionId::new(now, stores.cloud.mint.random(now));
     let added = match run {
-        None => stores.store.grant(org, &id, credits).await,
-        Some(run) => stores.store.refund(org, &id, run, credits, now).await,
+        None => stores.store.grant(org, &id, credits, &booking).await,
+        Some(run) => {
+            let of = (credits, &booking);
+            stores.store.refund(org, &id, run, of, now).await
+        }
     };
     let balance = added.map_err(|error| match error {
         Error::Internal { cause } => Failure::Unreachable {
@@ -180,6 +207,10 @@ fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure>
             return output.line("no keys");
         }
         return keys.iter().try_for_each(|key| output.line(&key_line(key)));
+    }
+    if let Some(secrets) = answer["secrets"].as_array() {
+        let names = secrets.iter().filter_map(Value::as_str);
+        return names.into_iter().try_for_each(|name| output.line(name));
     }
     for (name, value) in answer.as_object().into_iter().flatten() {
         let value = value

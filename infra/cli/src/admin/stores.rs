@@ -89,7 +89,7 @@ fn local_environment(data_dir: &Path) -> Result<Environment, Failure> {
     Ok(Environment::new(move |name| settings.get(name).cloned()))
 }
 
-fn unset(error: SetupError) -> Failure {
+pub(super) fn unset(error: SetupError) -> Failure {
     Failure::Usage(format!(
         "{error}\n  what to do: for the local service say --local; for a deployment set \
          AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and AWO_DELIVERIES_TABLE to the names \

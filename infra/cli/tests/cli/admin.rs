@@ -37,6 +37,7 @@ impl World {
             log_dir: dir.path().to_owned(),
             sweep_period: Duration::from_secs(60),
             item_locks: Duration::ZERO,
+            takes_secrets: true,
             settings: BTreeMap::new(),
         });
         let service = service.await.unwrap();
@@ -228,7 +229,8 @@ impl World {
             &json!({"events": events}),
         )
         .await;
-        let usage = json!([{"model": "gpt-4o-mini", "inputTokens": 1_000_000, "outputTokens": 0, "cachedInputTokens": 0}]);
+        let used = json!({"model": "gpt-4o-mini", "inputTokens": 1_000_000, "outputTokens": 0, "cachedInputTokens": 0});
+        let usage = json!([{"usage": used, "costUsdNano": 150_000_000}]);
         let finish = json!({"events": [], "outcome": {"type": "succeeded"}, "iterations": 1, "usage": usage});
         self.control(&format!("{path}/finish"), Some(&token), &finish)
             .await;
@@ -304,6 +306,7 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
         .service
         .cloud
         .secrets()
+        .unwrap()
         .get(&parsed, "git:github.com")
         .await
         .unwrap();

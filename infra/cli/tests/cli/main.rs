@@ -16,4 +16,5 @@ mod events;
 mod follow;
 mod orders;
 mod usage;
+mod verified;
 mod webhooks;

@@ -13,6 +13,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::stat::{Mode, umask};
 use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
@@ -76,11 +77,13 @@ impl Process {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // SAFETY: setsid and prctl are async-signal-safe, and nothing else runs between fork and
+        // SAFETY: setsid, umask and prctl are async-signal-safe, and nothing else runs between fork and
         // exec.
         unsafe {
             command.pre_exec(|| {
                 nix::unistd::setsid()?;
+                // The service may keep what it writes from others; a task is to share its workspace.
+                umask(Mode::from_bits_truncate(0o022));
                 // A supervisor that was stopped has to see that its standard input has closed.
                 nix::sys::prctl::set_pdeathsig(Signal::SIGCONT)?;
                 Ok(())

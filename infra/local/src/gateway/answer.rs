@@ -108,7 +108,7 @@ impl GatewayResponse {
 ///
 /// # Errors
 /// Why API Gateway would call the answer malformed; for its log, not for the client.
-pub(crate) fn whole(answer: Value) -> Result<Answer, String> {
+pub(crate) fn whole(answer: Value) -> Result<Response<Bytes>, String> {
     let Value::Object(mut answer) = answer else {
         return Err("the answer is no object".to_owned());
     };
@@ -134,7 +134,7 @@ pub(crate) fn whole(answer: Value) -> Result<Answer, String> {
         Some(Value::String(body)) => body.into(),
         Some(_) => return Err("the body is no string".to_owned()),
     };
-    let mut response = Response::new(serve::whole(body));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     Ok(response)

@@ -56,6 +56,10 @@ pub(super) fn start(
         "AWO_WORKSPACE_ROOT".to_owned(),
         options.workspace_root.display().to_string(),
     );
+    if let Some(dir) = &options.data_dir {
+        let dir = std::path::absolute(dir)?;
+        environment.insert("AWO_PRIVATE_DIRS".to_owned(), dir.display().to_string());
+    }
     // On one machine tasks share their disk: nothing has to be kept for them beside it, unless the
     // service is to do as it does in the cloud.
     let set = super::environment(&options.settings);

@@ -10,8 +10,20 @@ use aws_sdk_secretsmanager::error::ProvideErrorMetadata;
 use crate::cloud::{loopback, secrets_client};
 
 async fn start(file: &Path) -> Client {
+    start_that(file, true).await
+}
+
+/// One that takes secrets, or does not.
+async fn start_that(file: &Path, takes_secrets: bool) -> Client {
     let key = AccessKey::random();
-    let server = secrets::start(loopback().await, file, key.clone(), Shutdown::new()).unwrap();
+    let server = secrets::start(
+        loopback().await,
+        file,
+        takes_secrets,
+        key.clone(),
+        Shutdown::new(),
+    )
+    .unwrap();
     secrets_client(&server.url(), key.id())
 }
 
@@ -137,4 +149,20 @@ async fn a_deleted_secret_cannot_be_read() {
         .send()
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn where_agents_could_read_them_no_secret_is_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("secrets.json");
+    let client = start_that(&file, false).await;
+    let made = client.create_secret().name("hook/1").secret_string("x");
+    let refused = made.send().await.unwrap_err();
+    assert_eq!(refused.code(), Some("InvalidRequestException"));
+    let message = refused.message().unwrap();
+    assert!(
+        message.contains("AWO_ALLOW_UNCONFINED_SECRETS"),
+        "{message}"
+    );
+    assert!(!file.exists());
 }

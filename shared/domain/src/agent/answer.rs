@@ -32,8 +32,44 @@ pub struct Counts {
     pub cached: u64,
     /// The part of them that was written to the cache.
     pub written: u64,
+    /// The part of those that is kept for an hour, which costs more than five minutes.
+    pub written_for_an_hour: u64,
     /// Output tokens.
     pub output: u64,
+    /// Searches of the web by the provider's own tool; each has a price.
+    pub web_searches: u64,
+    /// The service tier that answered, where its provider has several prices.
+    pub service_tier: Option<ServiceTier>,
+}
+
+/// A service tier of OpenAI's, as its answers name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServiceTier {
+    /// Slower and cheaper.
+    Flex,
+    /// Faster and dearer.
+    Priority,
+    /// The same by another name.
+    Fast,
+}
+
+impl ServiceTier {
+    /// The name in an answer.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ServiceTier::Flex => "flex",
+            ServiceTier::Priority => "priority",
+            ServiceTier::Fast => "fast",
+        }
+    }
+
+    /// The tier of that name; none for those that have the ordinary price.
+    fn parse(name: &str) -> Option<ServiceTier> {
+        [ServiceTier::Flex, ServiceTier::Priority, ServiceTier::Fast]
+            .into_iter()
+            .find(|tier| tier.as_str() == name)
+    }
 }
 
 impl Counts {
@@ -44,10 +80,11 @@ impl Counts {
             model: model.to_owned(),
             input_tokens: self.input,
             output_tokens: self.output,
-            cached_input_tokens: self.cached.min(self.input),
-            cache_write_tokens: self.written.min(self.input.saturating_sub(self.cached)),
+            cached_input_tokens: self.cached,
+            cache_write_tokens: self.written,
             cost_usd: None,
         }
+        .bounded()
     }
 
     /// Later events repeat what earlier ones said, and know more.
@@ -56,7 +93,10 @@ impl Counts {
             input: self.input.max(other.input),
             cached: self.cached.max(other.cached),
             written: self.written.max(other.written),
+            written_for_an_hour: self.written_for_an_hour.max(other.written_for_an_hour),
             output: self.output.max(other.output),
+            web_searches: self.web_searches.max(other.web_searches),
+            service_tier: other.service_tier.or(self.service_tier),
         }
     }
 }
@@ -135,13 +175,13 @@ impl Counter {
     }
 
     fn take(&mut self, event: &Value) {
-        let at = |pointer: &str| event.pointer(pointer).filter(|usage| usage.is_object());
+        let with_usage = |answer: &&Value| answer.get("usage").is_some_and(Value::is_object);
+        let within = |name: &str| event.get(name).filter(with_usage);
+        let whole = Some(event).filter(with_usage);
         let found = match self.dialect {
-            Dialect::Messages => at("/message/usage").or_else(|| at("/usage")).map(messages),
-            Dialect::Responses => at("/response/usage")
-                .or_else(|| at("/usage"))
-                .map(responses),
-            Dialect::Chat => at("/usage").map(chat),
+            Dialect::Messages => within("message").or(whole).map(messages),
+            Dialect::Responses => within("response").or(whole).map(responses),
+            Dialect::Chat => whole.map(chat),
         };
         if let Some(found) = found {
             self.counts = Some(self.counts.unwrap_or_default().or_more(found));
@@ -149,33 +189,58 @@ impl Counter {
     }
 }
 
-fn messages(usage: &Value) -> Counts {
-    let cached = tokens(usage, "/cache_read_input_tokens");
-    let written = tokens(usage, "/cache_creation_input_tokens");
+fn messages(answer: &Value) -> Counts {
+    let count = |name: &str| tokens(answer, &format!("/usage/{name}"));
+    let cached = count("cache_read_input_tokens");
+    let written = count("cache_creation_input_tokens");
     Counts {
-        input: tokens(usage, "/input_tokens") + written + cached,
+        input: count("input_tokens") + written + cached,
         cached,
         written,
-        output: tokens(usage, "/output_tokens"),
+        written_for_an_hour: count("cache_creation/ephemeral_1h_input_tokens").min(written),
+        output: count("output_tokens"),
+        web_searches: count("server_tool_use/web_search_requests"),
+        service_tier: None,
     }
 }
 
-fn responses(usage: &Value) -> Counts {
+fn responses(answer: &Value) -> Counts {
+    let count = |name: &str| tokens(answer, &format!("/usage/{name}"));
+    let items = answer.get("output").and_then(Value::as_array);
+    let searches = items.into_iter().flatten().filter(|item| is_search(item));
     Counts {
-        input: tokens(usage, "/input_tokens"),
-        cached: tokens(usage, "/input_tokens_details/cached_tokens"),
-        written: tokens(usage, "/input_tokens_details/cache_write_tokens"),
-        output: tokens(usage, "/output_tokens"),
+        input: count("input_tokens"),
+        cached: count("input_tokens_details/cached_tokens"),
+        written: count("input_tokens_details/cache_write_tokens"),
+        written_for_an_hour: 0,
+        output: count("output_tokens"),
+        web_searches: searches.count() as u64,
+        service_tier: service_tier(answer),
     }
 }
 
-fn chat(usage: &Value) -> Counts {
+/// A call of the web search tool that searches; to open a page that was found costs nothing.
+fn is_search(item: &Value) -> bool {
+    let action = item.pointer("/action/type").and_then(Value::as_str);
+    item.get("type").and_then(Value::as_str) == Some("web_search_call")
+        && action.is_none_or(|action| action == "search")
+}
+
+fn chat(answer: &Value) -> Counts {
+    let count = |name: &str| tokens(answer, &format!("/usage/{name}"));
     Counts {
-        input: tokens(usage, "/prompt_tokens"),
-        cached: tokens(usage, "/prompt_tokens_details/cached_tokens"),
-        written: tokens(usage, "/prompt_tokens_details/cache_write_tokens"),
-        output: tokens(usage, "/completion_tokens"),
+        input: count("prompt_tokens"),
+        cached: count("prompt_tokens_details/cached_tokens"),
+        written: count("prompt_tokens_details/cache_write_tokens"),
+        written_for_an_hour: 0,
+        output: count("completion_tokens"),
+        web_searches: 0,
+        service_tier: service_tier(answer),
     }
+}
+
+fn service_tier(answer: &Value) -> Option<ServiceTier> {
+    ServiceTier::parse(answer.get("service_tier")?.as_str()?)
 }
 
 #[cfg(test)]
@@ -197,7 +262,10 @@ mod tests {
         input: 330,
         cached: 300,
         written: 20,
+        written_for_an_hour: 0,
         output: 42,
+        web_searches: 0,
+        service_tier: None,
     };
 
     #[test]
@@ -262,5 +330,32 @@ mod tests {
         counter.push(b"\n");
         counter.push(MESSAGES.as_bytes());
         assert_eq!(counter.end(), Some(USED));
+    }
+
+    #[test]
+    fn what_has_a_price_of_its_own_is_counted() {
+        let end = |dialect, text: &str| {
+            let mut counter = Counter::new(dialect, false);
+            counter.push(text.as_bytes());
+            counter.end().unwrap()
+        };
+        let claude = end(
+            Dialect::Messages,
+            r#"{"usage":{"input_tokens":1,"cache_creation_input_tokens":20,"output_tokens":1,
+                "cache_creation":{"ephemeral_5m_input_tokens":5,"ephemeral_1h_input_tokens":15},
+                "server_tool_use":{"web_search_requests":3}}}"#,
+        );
+        assert_eq!((claude.written, claude.written_for_an_hour), (20, 15));
+        assert_eq!(claude.web_searches, 3);
+        let gpt = end(
+            Dialect::Responses,
+            r#"{"service_tier":"priority","usage":{"input_tokens":1,"output_tokens":1},"output":[
+                {"type":"web_search_call","action":{"type":"search"}},
+                {"type":"web_search_call","action":{"type":"open_page"}},{"type":"message"}]}"#,
+        );
+        assert_eq!(gpt.web_searches, 1);
+        assert_eq!(gpt.service_tier, Some(ServiceTier::Priority));
+        let ordinary = r#"{"service_tier":"default","usage":{"prompt_tokens":1}}"#;
+        assert_eq!(end(Dialect::Chat, ordinary).service_tier, None);
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use said::said;
 
 use super::{AgentType, MAX_RESULT_TEXT};
-use crate::usage::{MAX_MODELS, MAX_TOKENS, ModelUsage};
+use crate::usage::{MAX_TOKENS, ModelUsage, reported_by_model};
 
 /// Most lines of output that are looked at.
 const MAX_LINES: usize = 100_000;
@@ -54,8 +54,7 @@ pub fn told(kind: AgentType, head: &[u8], tail: &[u8], model: &str, resumed: boo
         AgentType::Opencode => opencode::told(records(), model),
         AgentType::Command | AgentType::Patch => return None,
     };
-    told.usage.retain(|usage| usage.check().is_ok());
-    told.usage.truncate(MAX_MODELS);
+    told.usage = reported_by_model(told.usage);
     told.session_id = told.session_id.filter(|id| is_session_id(id));
     told.summary = told.summary.map(|text| cut(&text));
     told.failure = told.failure.map(|text| cut(&text));

@@ -9,7 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::usage::ModelUsage;
+use crate::usage::PricedUsage;
 use crate::{OrgId, RunId, WorkOrderId};
 
 /// The path of requests for children; `POST` with [`Children`], answered by a [`ChildrenAnswer`].
@@ -28,6 +28,8 @@ pub struct Children {
     pub commit: String,
     /// The branch on the origin on which it stands.
     pub branch: String,
+    /// All that the run has used so far, by model: what is left of its hold is the family's.
+    pub usage: Vec<PricedUsage>,
     /// Bodies as for a create, without `workspaceSource`, as the agent wrote them.
     pub children: Vec<serde_json::Value>,
 }
@@ -56,7 +58,7 @@ pub struct Resumption {
     /// Iterations that the run has had.
     pub iterations: u32,
     /// What it has used, by model.
-    pub usage: Vec<ModelUsage>,
+    pub usage: Vec<PricedUsage>,
     /// Its agent's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::partial::{self, Content, Groups};
 use super::{
-    ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile, ProfileName, StrategyType,
+    Baseline, ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile, ProfileName, StrategyType,
     Verification,
 };
 use crate::verification::Level;
@@ -34,6 +34,9 @@ impl Profile {
                 plugin_ids: Vec::new(),
                 timeout_ms: 600_000,
                 retry_flaky: 0,
+                required: false,
+                protect_tests: false,
+                baseline: Baseline::Off,
             },
             git_ops: GitOps {
                 mode: GitMode::Push,
@@ -53,6 +56,7 @@ impl Profile {
                 max_memory_mb: None,
                 max_disk_mb: None,
                 max_processes: None,
+                max_child_depth: 1,
             },
         }
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::{GitMode, ProfileName, StrategyType};
+use super::{Baseline, GitMode, ProfileName, StrategyType};
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -66,6 +66,8 @@ pub const MEMORY_MB: RangeInclusive<u64> = 64..=1_048_576;
 pub const DISK_MB: RangeInclusive<u64> = 64..=10_485_760;
 /// Processes at once.
 pub const PROCESSES: RangeInclusive<u64> = 8..=65_536;
+/// Depth from which on agents ask for no children.
+pub const CHILD_DEPTH: RangeInclusive<u64> = 0..=3;
 /// Largest whole number that every reader of JSON takes for the same.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
@@ -124,6 +126,15 @@ pub struct Verification {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_flaky: Option<u32>,
+    /// See there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// See there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protect_tests: Option<bool>,
+    /// See there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
 }
 
 /// [`super::GitOps`] with gaps.
@@ -184,6 +195,9 @@ pub struct ExecutionLimits {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_processes: Option<u64>,
+    /// See there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_child_depth: Option<u32>,
 }
 
 /// The configuration groups with gaps.

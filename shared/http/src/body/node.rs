@@ -1,15 +1,16 @@
-//! JSON as it was sent: read whole, with duplicate keys noted, deep nesting and long names refused.
+//! JSON as it was sent: read whole, with duplicate keys noted; deep nesting, long names and very many
+//! values refused, of which the smallest takes two bytes of a body and up to 160 of memory.
 //! What a body costs is bounded by its own size: paths are made for faults alone, of which
 //! [`MAX_FAULTS`] are kept, and duplicates are found by sorting.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use awo_domain::Fault;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::MAX_DEPTH;
+use super::{MAX_DEPTH, MAX_VALUES};
 
 /// Most faults of one body that its sender is told.
 const MAX_FAULTS: usize = 100;
@@ -125,6 +126,8 @@ pub(super) struct Reading<'a> {
     pub(super) at: Path<'a>,
     pub(super) depth: usize,
     pub(super) faults: &'a Faults,
+    /// Values that were read so far.
+    pub(super) values: &'a Cell<usize>,
 }
 
 impl Reading<'_> {
@@ -133,6 +136,7 @@ impl Reading<'_> {
             at,
             depth: self.depth + 1,
             faults: self.faults,
+            values: self.values,
         }
     }
 
@@ -159,6 +163,12 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
         if self.depth > MAX_DEPTH {
             return Err(serde::de::Error::custom(format!(
                 "it is nested deeper than {MAX_DEPTH} levels"
+            )));
+        }
+        self.values.set(self.values.get() + 1);
+        if self.values.get() > MAX_VALUES {
+            return Err(serde::de::Error::custom(format!(
+                "it has more than {MAX_VALUES} values"
             )));
         }
         from.deserialize_any(self)

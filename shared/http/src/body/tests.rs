@@ -59,6 +59,24 @@ fn what_a_refusal_says_is_bounded_whatever_was_sent() {
 }
 
 #[test]
+fn more_values_than_a_body_may_have_are_refused_wherever_they_are() {
+    let many = |value: &str, times: usize| vec![value; times].join(",");
+    // The object, the list, and what is in it.
+    let whole = format!(r#"{{"a":[{}]}}"#, many("0", MAX_VALUES - 2));
+    assert!(Object::parse(whole.as_bytes()).is_ok());
+    let half = MAX_VALUES / 2;
+    for too_many in [
+        format!(r#"{{"a":[{}]}}"#, many("0", MAX_VALUES - 1)),
+        format!(r#"{{"a":[{}]}}"#, many("[0]", half)),
+        format!(r#"{{"a":[{}]}}"#, many(r#"{"":0}"#, half)),
+        format!("{{{}}}", many(r#""":0"#, MAX_VALUES)),
+    ] {
+        let found = faults(Object::parse(too_many.as_bytes()).unwrap_err());
+        assert!(found[0].1.contains("32768 values"), "{found:?}");
+    }
+}
+
+#[test]
 fn what_is_no_object_is_refused_whole() {
     let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
     let cases: [&[u8]; 7] = [

@@ -1,8 +1,8 @@
 //! Credits as the API shows them.
 
-use awo_domain::ledger::TransactionType;
+use awo_domain::ledger::{Breakdown, TransactionType};
 use awo_domain::money::MicroCredits;
-use awo_domain::{RunId, Timestamp, TransactionId};
+use awo_domain::{RunId, Timestamp, TransactionId, WorkOrderId};
 use awo_store::credits::{BalanceItem, LedgerEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -18,21 +18,45 @@ pub struct TransactionShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    work_order_id: Option<&'a WorkOrderId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     tenant_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_user_id: Option<&'a str>,
+    /// Of a deduction: model + compute − capped = amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    breakdown: Option<Breakdown>,
+    /// Of a deduction: the version of the price list that the run was priced by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price_list: Option<&'a str>,
+    /// Of a purchase or a refund: who added it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<&'a str>,
+    /// Of a purchase or a refund: why, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    /// Of a purchase or a refund: an invoice, an order, a ticket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<&'a str>,
     created_at: Timestamp,
 }
 
 impl<'a> From<&'a LedgerEntry> for TransactionShape<'a> {
     fn from(entry: &'a LedgerEntry) -> TransactionShape<'a> {
+        let amount = MicroCredits::from_micro(entry.amount_micro);
         TransactionShape {
             id: &entry.id,
             kind: entry.kind,
-            amount: MicroCredits::from_micro(entry.amount_micro),
+            amount,
             run_id: entry.run_id.as_ref(),
+            work_order_id: entry.work_order_id.as_ref(),
             tenant_id: entry.tenant_id.as_deref(),
             tenant_user_id: entry.tenant_user_id.as_deref(),
+            breakdown: entry.parts.known().map(|parts| parts.breakdown(amount)),
+            price_list: entry.price_list.as_deref(),
+            actor: entry.booking.actor.as_deref(),
+            note: entry.booking.note.as_deref(),
+            reference: entry.booking.reference.as_deref(),
             created_at: entry.created_at,
         }
     }

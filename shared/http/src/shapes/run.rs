@@ -6,9 +6,10 @@ use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
-use awo_store::runs::{PricedUsage, Run};
+use awo_store::runs::Run;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -97,6 +98,12 @@ pub struct RunShape<'a> {
     commit: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pr_url: Option<&'a str>,
+    /// True if its last verification passed, and at least one check of the plan itself (or of a
+    /// custom plugin) ran something and passed.
+    verified: bool,
+    /// Test files of its base that it changed or removed and that are not protected; at most 50.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tests_changed: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a RunError>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,6 +133,8 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             branch: run.branch.as_deref(),
             commit: run.commit.as_deref(),
             pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
+            verified: run.verified,
+            tests_changed: &run.tests_changed,
             error: run.error.as_ref(),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),

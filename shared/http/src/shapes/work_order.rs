@@ -40,6 +40,8 @@ pub struct WorkOrderShape<'a> {
     metadata: &'a BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<&'a WorkOrderId>,
+    /// True if it succeeded and its newest run is verified.
+    verified: bool,
     created_at: Timestamp,
 }
 
@@ -66,6 +68,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
             limits: order.limits,
             metadata: &order.metadata,
             parent_id: order.parent_id.as_ref(),
+            verified: order.verified,
             created_at: order.created_at,
         }
     }

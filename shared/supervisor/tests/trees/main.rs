@@ -10,5 +10,6 @@
 
 mod escapes;
 mod limits;
+mod sandbox;
 mod scene;
 mod wishes;

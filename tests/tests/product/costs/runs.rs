@@ -196,7 +196,10 @@ impl Told<'_> {
         let mut body = report(4, &json!({ "type": "deliverySkipped", "reason": "test" }));
         body["outcome"] = outcome.clone();
         body["iterations"] = json!(1);
-        body["usage"] = json!([{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }]);
+        body["usage"] = json!([{
+            "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
+            "costUsdNano": 3_500_000,
+        }]);
         self.story.says(&self.functions, "finish", &body).await
     }
 

@@ -126,7 +126,10 @@ fn event(number: u64) -> Value {
         2 => json!({ "type": "iterationStarted", "iteration": 1 }),
         3 => json!({
             "type": "agentFinished", "iteration": 1, "completed": true, "durationMs": 5,
-            "usage": [{ "model": "gpt-4o", "inputTokens": 10, "outputTokens": 5 }],
+            "usage": [{
+                "usage": { "model": "gpt-4o", "inputTokens": 10, "outputTokens": 5 },
+                "costUsdNano": 75_000,
+            }],
         }),
         _ => json!({ "type": "committed", "iteration": 1, "commit": "c1", "filesChanged": 1 }),
     };
@@ -142,6 +145,9 @@ fn finish(success: bool) -> Value {
         "events": [],
         "outcome": outcome,
         "iterations": 1,
-        "usage": [{ "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 }],
+        "usage": [{
+            "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
+            "costUsdNano": 3_500_000,
+        }],
     })
 }

@@ -148,7 +148,10 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
         "checks": [{ "name": "unit", "status": "passed", "message": "exit code 0" }], "durationMs": 1234,
     }]);
     let usage = json!([{
-        "model": "claude-sonnet-4-5", "inputTokens": 1200, "outputTokens": 340, "cachedInputTokens": 800,
+        "usage": {
+            "model": "claude-sonnet-4-5", "inputTokens": 1200, "outputTokens": 340, "cachedInputTokens": 800,
+        },
+        "costUsdNano": 6_540_000,
     }]);
     for event in [
         json!({ "type": "workspaceReady", "commit": base, "branch": "main", "workDir": "/workspaces/run" }),

@@ -16,6 +16,8 @@ use super::{RUN, statuses, verify, workspace};
 use crate::http_api::quiet_service;
 
 const SOON: Duration = Duration::from_secs(20);
+/// A plan that says when it is at work, and goes on for ever.
+const AT_WORK: &str = "tests: [{run: 'touch started; sleep 4321'}]\n";
 
 /// Waits until a command has made a file.
 async fn until_at_work(file: &Path) {
@@ -77,17 +79,9 @@ async fn a_verification_ends_by_its_time_with_what_it_has_found_until_then() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
     let service = quiet_service().await;
-    let plan = "tests: [{run: 'touch $AT_WORK; sleep 4321'}]\n";
-    let at_work = |name: &str| service.dir.path().join(name);
-    let files = |name: &str| plan.replace("$AT_WORK", &at_work(name).display().to_string());
-    let first = files("one");
-    let one = workspace(&service, &service.org, &[("verify.yaml", &first)]);
-    let second = files("two");
-    let two = workspace(
-        &service,
-        &service.org,
-        &[("verify.yaml", &second), ("a", "")],
-    );
+    let plan = ("verify.yaml", AT_WORK);
+    let one = workspace(&service, &service.org, &[plan]);
+    let two = workspace(&service, &service.org, &[plan, ("a", "")]);
     let long = json!({ "timeoutMs": 600_000 });
     let killed = async {
         let began = Instant::now();
@@ -95,8 +89,8 @@ async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
         (began.elapsed(), answers.0, answers.1)
     };
     let meanwhile = async {
-        for name in ["one", "two"] {
-            until_at_work(&at_work(name)).await;
+        for dir in [&one, &two] {
+            until_at_work(&dir.join("started")).await;
         }
         let third = verify(&service, &two, &json!({})).await;
         let got = (third.status, third.body["error"]["code"].as_str());
@@ -128,12 +122,8 @@ async fn two_at_once_and_a_killed_task_is_told_and_gives_its_place_back() {
 async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
     let service = quiet_service().await;
     let cloud = &service.service.cloud;
-    let started = service.dir.path().join("started");
-    let plan = format!(
-        "tests: [{{run: 'touch {}; sleep 4321'}}]\n",
-        started.display()
-    );
-    let dir = workspace(&service, &service.org, &[("verify.yaml", &plan)]);
+    let dir = workspace(&service, &service.org, &[("verify.yaml", AT_WORK)]);
+    let started = dir.join("started");
     // A function that took a place and died before it asked for a task.
     let (store, now) = (cloud.store().unwrap(), cloud.clock.now());
     let request: Request = serde_json::from_value(json!({
@@ -176,12 +166,8 @@ async fn what_nobody_ends_is_ended_by_the_sweep_and_gives_its_place_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_goes_away_leaves_a_verification_that_ends_by_its_own_time() {
     let service = quiet_service().await;
-    let started = service.dir.path().join("started");
-    let plan = format!(
-        "tests: [{{run: 'touch {}; sleep 4321'}}]\n",
-        started.display()
-    );
-    let dir = workspace(&service, &service.org, &[("verify.yaml", &plan)]);
+    let dir = workspace(&service, &service.org, &[("verify.yaml", AT_WORK)]);
+    let started = dir.join("started");
     let body = json!({ "workDir": dir, "timeoutMs": 2_000 });
     let client = service.client.clone();
     let request = tokio::spawn(async move { client.post(RUN, &body).await });

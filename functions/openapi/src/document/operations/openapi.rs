@@ -12,6 +12,12 @@ pub fn all(_: &mut Schemas) -> Vec<Operation> {
         &routes::GET_OPENAPI,
         "Get this document",
         "What this API is, in OpenAPI 3.1. It needs no key.",
+    )
+    .header(
+        "If-None-Match",
+        json!({ "type": "string" }),
+        "The `ETag` of the document that you have: if it is the same, the answer is 304.",
     );
-    vec![get.answers(Success::with(200, "The document.", document))]
+    let get = get.answers(Success::with(200, "The document.", document));
+    vec![get.answers(Success::not_modified("You have the document as it is."))]
 }

@@ -14,6 +14,7 @@ mod xml;
 use std::path::Path;
 
 use awo_domain::verification::{Check, Status};
+use serde::{Deserialize, Serialize};
 
 use super::check;
 use crate::confined;
@@ -39,16 +40,16 @@ const MAX_COMMAND_CHARS: usize = 40;
 const MAX_NAME_CHARS: usize = 76;
 
 /// One test, or one thing that a linter found.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Finding {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Finding {
     pub(super) name: String,
     pub(super) status: Status,
     pub(super) message: String,
 }
 
 /// All that a report says: the first of each kind by name, and how many there are.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Findings {
     named: Vec<Finding>,
     pub(super) passed: usize,
     pub(super) failed: usize,
@@ -57,15 +58,12 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Reads the report that a command wrote after `before` was seen at its place.
+    /// Reads the report that a command wrote.
     ///
     /// # Errors
     /// Why it cannot be relied on, as the rest of a sentence that begins with its path.
-    pub(super) fn read(dir: &Path, report: &TestReport, before: Stamp) -> Result<Findings, String> {
+    pub(crate) fn read(dir: &Path, report: &TestReport) -> Result<Findings, String> {
         let path = report.path.as_str();
-        if before.still_holds(dir, path) {
-            return Err("was there before and was not written anew".to_owned());
-        }
         let bytes =
             confined::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
         if bytes.trim_ascii().is_empty() {
@@ -98,6 +96,11 @@ impl Findings {
             self.named.push(finding);
         }
         Ok(())
+    }
+
+    /// True if nothing ran, or all that there is was skipped.
+    pub(super) fn none_ran(&self) -> bool {
+        self.count() == self.skipped
     }
 
     pub(super) fn count(&self) -> usize {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::{Told, denied, text, tokens, type_of};
-use crate::usage::{ModelUsage, sum_by_model};
+use crate::usage::ModelUsage;
 
 /// What the error of a tool says that was not allowed. Any other error of a tool is for the model
 /// to deal with.
@@ -39,7 +39,6 @@ pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
         }
     }
     let no_step = told.usage.is_empty();
-    told.usage = sum_by_model(&told.usage);
     told.failure = failed
         .or_else(|| no_step.then(|| "opencode ended without finishing a step".to_owned()))
         .or_else(|| denied(refused.iter().map(String::as_str)));

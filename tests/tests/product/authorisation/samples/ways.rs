@@ -143,7 +143,7 @@ fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
             let children = json!([{ "taskPrompt": "a part" }]);
             let (commit, branch) = ("c1", "awo/x");
             vec![call().body(json!({
-                "iteration": 1, "commit": commit, "branch": branch, "children": children,
+                "iteration": 1, "commit": commit, "branch": branch, "usage": [], "children": children,
             }))]
         }
         "/control/{orgId}/runs/{runId}/logs" => {

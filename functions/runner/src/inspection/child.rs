@@ -1,0 +1,120 @@
+//! The process of an inspection: it stands in the folder that it looks at.
+
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use awo_domain::verification::Check;
+use awo_supervisor::hide_memory;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+use super::protocol::{Answer, Files, Request, Task};
+use crate::plan::{FrozenPlan, matching};
+use crate::verify::{self, Findings};
+
+const MIB: u64 = 1 << 20;
+
+/// The whole program: `<MiB of memory> <request file>`.
+pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
+    match inspect(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn inspect(mut args: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let usage = || io::Error::other("usage: inspect <MiB of memory> <request file>");
+    let memory_mb = args.next().and_then(|mb| mb.to_str()?.parse::<u64>().ok());
+    let bytes = memory_mb.ok_or_else(usage)?.saturating_mul(MIB);
+    hide_memory()?;
+    let (_, most) = getrlimit(Resource::RLIMIT_DATA)?;
+    setrlimit(Resource::RLIMIT_DATA, bytes.min(most), bytes.min(most))?;
+    let request = fs::read(args.next().ok_or_else(usage)?)?;
+    let request: Request = serde_json::from_slice(&request).map_err(io::Error::other)?;
+    let folder = Folder {
+        // Whoever may stand in it may not see the folders above it.
+        dir: PathBuf::from("."),
+        files: request.files,
+        all: OnceCell::new(),
+    };
+    let mut stdout = io::stdout().lock();
+    for task in request.tasks {
+        let mut line = serde_json::to_vec(&folder.answer(task)).map_err(io::Error::other)?;
+        line.push(b'\n');
+        stdout.write_all(&line)?;
+        stdout.flush()?;
+    }
+    Ok(())
+}
+
+/// The folder that is looked at.
+struct Folder {
+    dir: PathBuf,
+    files: Files,
+    /// Every file, once somebody wants to know.
+    all: OnceCell<Result<Vec<PathBuf>, String>>,
+}
+
+impl Folder {
+    fn answer(&self, task: Task) -> Answer {
+        let dir = &self.dir;
+        match task {
+            Task::Plan => Answer::Plan(Box::new(FrozenPlan::of(dir))),
+            Task::Match { globs, paths } => Answer::Matching(matching(&globs, &paths.0)),
+            Task::Required(glob) => {
+                let name = verify::required_name(&glob);
+                self.rule(&name, |all| verify::required(&glob, all))
+            }
+            Task::Forbidden(glob) => {
+                let name = verify::forbidden_name(&glob);
+                let only = self.files.only.as_ref().map(|only| only.0.as_slice());
+                self.rule(&name, |all| verify::forbidden(&glob, all, only))
+            }
+            Task::Schema(check) => Answer::Check(verify::schema(dir, &check)),
+            Task::Report(report) => Answer::Findings(Findings::read(dir, &report)),
+            Task::Blackbox {
+                expect,
+                output,
+                stdout,
+                stdout_was_cut,
+            } => {
+                let stdout = (!stdout_was_cut).then_some(stdout.0.as_slice());
+                Answer::Faults(verify::blackbox_faults(dir, &expect, &output.0, stdout))
+            }
+            Task::LargeFiles { limit } => self.changed_files_check(verify::LARGE_FILES, |files| {
+                verify::large_files(dir, files, limit)
+            }),
+            Task::Leftovers => {
+                self.changed_files_check(verify::LEFTOVERS, |files| verify::leftovers(dir, files))
+            }
+            Task::Coverage(coverage) => Answer::Check(verify::coverage(dir, &coverage)),
+        }
+    }
+
+    /// A check of all files.
+    fn rule(&self, name: &str, check: impl Fn(&[PathBuf]) -> Check) -> Answer {
+        let all = self.all.get_or_init(|| every_file(&self.dir));
+        Answer::Check(match all {
+            Ok(all) => check(all),
+            Err(why) => verify::error(name, &format!("the files cannot be listed: {why}")),
+        })
+    }
+
+    /// A check of the files that changed.
+    fn changed_files_check(&self, name: &str, check: impl Fn(&[PathBuf]) -> Check) -> Answer {
+        match &self.files.changed {
+            Some(changed) => Answer::Check(check(&changed.0)),
+            None => self.rule(name, check),
+        }
+    }
+}
+
+fn every_file(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    verify::every_file(dir).map_err(|why| why.to_string())
+}

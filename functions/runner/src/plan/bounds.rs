@@ -1,0 +1,188 @@
+//! What a plan may hold in all. A file of 256 KiB is small, and what it stands for need not be: an
+//! alias repeats what it names, and a pattern is much larger when it is compiled. Every fault names
+//! its place.
+
+use saphyr_parser::{Event, Parser};
+
+use super::types::Plan;
+use super::values::{Glob, Pattern, glob_set, patterns_fit};
+
+/// Most entries of any list in a plan.
+const MAX_ENTRIES: usize = 200;
+/// Most entries of all its lists together.
+const MAX_ALL_ENTRIES: usize = 1_000;
+
+/// Refuses aliases (`*name`).
+pub(super) fn check_aliases(text: &str) -> Result<(), String> {
+    for event in Parser::new_from_str(text) {
+        match event {
+            Ok((Event::Alias(_), span)) => {
+                let (line, column) = (span.start.line(), span.start.col() + 1);
+                return Err(format!(
+                    "aliases are not supported at line {line} column {column}: write the value \
+                     where the alias (*name) stands"
+                ));
+            }
+            Ok(_) => {}
+            // The reader of the plan finds the fault, too, and names its key.
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// Checks that lists and patterns are not too many or too large.
+pub(super) fn check(plan: &Plan) -> Result<(), String> {
+    let lists = lists(plan);
+    let mut all = 0;
+    for (name, count) in &lists {
+        if *count > MAX_ENTRIES {
+            return Err(format!("{name} has more than {MAX_ENTRIES} entries"));
+        }
+        all += count;
+        if all > MAX_ALL_ENTRIES {
+            return Err(format!(
+                "with {name} all lists together have more than {MAX_ALL_ENTRIES} entries"
+            ));
+        }
+    }
+    for (name, globs) in plan.globs() {
+        let fits = |count: usize| glob_set(&globs[..count]).is_ok();
+        check_size(globs.len(), &fits, |at| format!("{name}[{at}]"))?;
+    }
+    let patterns = patterns(plan);
+    let compiled: Vec<&Pattern> = patterns.iter().map(|(_, pattern)| *pattern).collect();
+    let fits = |count: usize| patterns_fit(&compiled[..count]);
+    check_size(patterns.len(), &fits, |at| patterns[at].0.clone())
+}
+
+/// Names the first entry with which all entries together are too large, if they are.
+fn check_size(
+    count: usize,
+    fits: &dyn Fn(usize) -> bool,
+    name: impl Fn(usize) -> String,
+) -> Result<(), String> {
+    if fits(count) {
+        return Ok(());
+    }
+    // The first `good` entries fit, the first `bad` do not.
+    let (mut good, mut bad) = (0, count);
+    while bad - good > 1 {
+        let middle = usize::midpoint(good, bad);
+        if fits(middle) {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    Err(format!(
+        "with {} all patterns together are too large: use fewer or simpler ones",
+        name(good)
+    ))
+}
+
+fn lists(plan: &Plan) -> Vec<(String, usize)> {
+    let contracts = &plan.contracts;
+    let mut lists = vec![
+        ("setup".to_owned(), plan.setup.len()),
+        ("contracts.schemas".to_owned(), contracts.schemas.len()),
+        ("contracts.commands".to_owned(), contracts.commands.len()),
+        ("tests".to_owned(), plan.tests.len()),
+        ("blackbox".to_owned(), plan.blackbox.len()),
+    ];
+    let globs = plan.globs().into_iter();
+    lists.extend(globs.map(|(name, globs)| (name.to_owned(), globs.len())));
+    for (number, one) in plan.blackbox.iter().enumerate() {
+        let name = |list: &str| format!("blackbox[{number}].expect.{list}");
+        lists.push((name("contains"), one.expect.contains.len()));
+        lists.push((name("matches"), one.expect.matches.len()));
+    }
+    lists
+}
+
+/// All regular expressions, each with its place.
+fn patterns(plan: &Plan) -> Vec<(String, &Pattern)> {
+    let boxes = plan.blackbox.iter().enumerate();
+    let patterns = boxes.flat_map(|(number, one)| {
+        let patterns = one.expect.matches.iter().enumerate();
+        patterns
+            .map(move |(at, pattern)| (format!("blackbox[{number}].expect.matches[{at}]"), pattern))
+    });
+    patterns.collect()
+}
+
+/// Lists of globs by name.
+pub(super) type Globs<'a> = Vec<(&'static str, &'a [Glob])>;
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    fn fault(text: &str) -> String {
+        Plan::parse(text.as_bytes()).unwrap_err()
+    }
+
+    fn list(count: usize, entry: &str) -> String {
+        format!("[{}]", vec![entry; count].join(", "))
+    }
+
+    #[test]
+    fn every_list_is_limited_and_so_are_all_together() {
+        for (text, place) in [
+            (format!("tests: {}", list(201, "{run: a}")), "tests"),
+            (format!("protected: {}", list(201, "a")), "protected"),
+            (
+                format!(
+                    "blackbox: [{{run: a, expect: {{contains: {}}}}}]",
+                    list(201, "a")
+                ),
+                "blackbox[0].expect.contains",
+            ),
+            (
+                format!(
+                    "blackbox: [{{run: a, expect: {{matches: {}}}}}]",
+                    list(201, "a")
+                ),
+                "blackbox[0].expect.matches",
+            ),
+        ] {
+            let why = fault(&text);
+            assert!(why.starts_with(place) && why.contains("200"), "{why}");
+        }
+        let one = format!("{{run: a, expect: {{contains: {}}}}}", list(150, "a"));
+        let why = fault(&format!("blackbox: {}", list(7, &one)));
+        assert!(
+            why.contains("blackbox[6].expect.contains") && why.contains("1000"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn all_patterns_together_are_limited_and_the_first_too_many_is_named() {
+        let mut text = "blackbox:\n".to_owned();
+        for _ in 0..100 {
+            let _ = writeln!(
+                text,
+                "  - {{run: a, expect: {{matches: ['\\w{{20}}', '\\w{{20}}']}}}}"
+            );
+        }
+        let why = fault(&text);
+        assert!(
+            why.contains("blackbox[") && why.contains("].expect.matches["),
+            "{why}"
+        );
+        assert!(why.contains("together"), "{why}");
+        let good = "blackbox: [{run: a, expect: {matches: ['^Hello, \\w+', 'x{3}']}}]\n";
+        assert!(Plan::parse(good.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn aliases_are_refused_where_they_stand_and_what_looks_like_one_is_not() {
+        let why = fault("tests:\n  - &a {run: x}\n  - *a\n");
+        assert!(why.contains("alias") && why.contains("line 3"), "{why}");
+        let good = "tests: [{run: 'ls *'}, {run: echo a * b}]\nprotected: [\"*.txt\", '&x']\n";
+        assert!(Plan::parse(good.as_bytes()).is_ok());
+    }
+}

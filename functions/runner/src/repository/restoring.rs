@@ -1,0 +1,151 @@
+//! Files that an agent must not decide, as they were: in a commit of their own making, before anybody
+//! looks at it. Nothing is read from the workspace.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::{Change, ChangeKind, Commit, Repository};
+use crate::git::{Call, GitError};
+
+/// The index in which the commit is made.
+const INDEX: &str = "restoring.index";
+
+impl Repository {
+    /// Replaces the newest commit by one in which these files are what they are in `base`; nothing
+    /// if it then holds what its only parent holds, which is the newest commit then.
+    pub(crate) async fn restore(
+        &self,
+        base: &str,
+        commit: &str,
+        files: &[&Change],
+    ) -> Result<Option<Commit>, GitError> {
+        let tree = self.restored_tree(base, commit, files).await?;
+        let parents = self
+            .text(&["rev-list", "--parents", "-n", "1", commit])
+            .await?;
+        let parents: Vec<String> = parents.split(' ').skip(1).map(str::to_owned).collect();
+        if let [parent] = parents.as_slice()
+            && self
+                .text(&["rev-parse", &format!("{parent}^{{tree}}")])
+                .await?
+                == tree
+        {
+            self.point("HEAD", parent).await?;
+            return Ok(None);
+        }
+        let message = self.message_of(commit).await?;
+        let hash = self.commit_tree(&tree, &parents, message).await?;
+        let newest = parents.first().map_or(base, String::as_str);
+        let files_changed = self.changes(newest, &hash).await?.len() as u64;
+        self.point("HEAD", &hash).await?;
+        Ok(Some(Commit {
+            hash,
+            files_changed,
+        }))
+    }
+
+    /// Replaces the newest commit by one of the same content, whose message says more.
+    pub(crate) async fn annotate(&self, commit: &str, note: &str) -> Result<String, GitError> {
+        let tree = self
+            .text(&["rev-parse", &format!("{commit}^{{tree}}")])
+            .await?;
+        let parents = self
+            .text(&["rev-list", "--parents", "-n", "1", commit])
+            .await?;
+        let parents: Vec<String> = parents.split(' ').skip(1).map(str::to_owned).collect();
+        let message = self.message_of(commit).await?;
+        let mut message = message.trim_ascii_end().to_vec();
+        message.extend_from_slice(format!("\n\n{note}\n").as_bytes());
+        let hash = self.commit_tree(&tree, &parents, message).await?;
+        self.point("HEAD", &hash).await?;
+        Ok(hash)
+    }
+
+    async fn restored_tree(
+        &self,
+        base: &str,
+        commit: &str,
+        files: &[&Change],
+    ) -> Result<String, GitError> {
+        let index = self.dir.join(INDEX);
+        let mut read = self.here(Call::new(["read-tree", commit]));
+        read.index = Some(&index);
+        self.git.call(read).await?;
+        let entries = self.entries_of(base).await?;
+        // What `update-index` takes for a file that is to go.
+        let none = format!("0 {}\t", "0".repeat(commit.len()));
+        let mut input = Vec::new();
+        // What goes makes room for what comes back.
+        for file in files.iter().filter(|file| file.kind == ChangeKind::Added) {
+            push(&mut input, none.as_bytes(), &file.path);
+        }
+        for file in files.iter().filter(|file| file.kind != ChangeKind::Added) {
+            if let Some(entry) = entries.get(&file.path) {
+                push(&mut input, entry, &file.path);
+            }
+        }
+        let update = ["update-index", "--replace", "-z", "--index-info"];
+        let mut update = self.here(Call::new(update));
+        update.index = Some(&index);
+        update.input = Some(input);
+        self.git.call(update).await?;
+        let mut write = self.here(Call::new(["write-tree"]));
+        write.index = Some(&index);
+        let tree = self.git.call(write).await?;
+        Ok(String::from_utf8_lossy(&tree).trim().to_owned())
+    }
+
+    /// Mode and hash of every file of a commit, as `update-index` takes them.
+    async fn entries_of(&self, commit: &str) -> Result<HashMap<PathBuf, Vec<u8>>, GitError> {
+        let call = Call::new(["ls-tree", "-r", "-z", "--full-tree", commit]);
+        let bytes = self.git.call(self.here(call)).await?;
+        Ok(bytes
+            .split(|byte| *byte == 0)
+            .filter_map(read_entry)
+            .collect())
+    }
+
+    async fn message_of(&self, commit: &str) -> Result<Vec<u8>, GitError> {
+        let call = Call::new(["log", "-1", "--format=%B", commit]);
+        self.git.call(self.here(call)).await
+    }
+
+    async fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[String],
+        message: Vec<u8>,
+    ) -> Result<String, GitError> {
+        let mut args = vec!["commit-tree", tree, "-F", "-"];
+        for parent in parents {
+            args.extend(["-p", parent]);
+        }
+        let mut call = self.here(Call::new(args));
+        call.input = Some(message);
+        let said = self.git.call(call).await?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    async fn text(&self, args: &[&str]) -> Result<String, GitError> {
+        let call = Call::new(args.iter().copied());
+        let said = self.git.call(self.here(call)).await?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+}
+
+/// `<mode> <type> <hash> TAB <path>`.
+fn read_entry(line: &[u8]) -> Option<(PathBuf, Vec<u8>)> {
+    use std::os::unix::ffi::OsStringExt;
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let head = std::str::from_utf8(&line[..tab]).ok()?;
+    let mut parts = head.split(' ');
+    let (mode, _, hash) = (parts.next()?, parts.next()?, parts.next()?);
+    let path = std::ffi::OsString::from_vec(line[tab + 1..].to_vec());
+    Some((path.into(), format!("{mode} {hash}\t").into_bytes()))
+}
+
+fn push(input: &mut Vec<u8>, entry: &[u8], path: &Path) {
+    input.extend_from_slice(entry);
+    input.extend_from_slice(path.as_os_str().as_encoded_bytes());
+    input.push(0);
+}

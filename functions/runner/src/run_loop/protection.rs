@@ -1,0 +1,105 @@
+//! What an agent must not decide is put back in its commit, too, so that what is delivered is what
+//! was verified.
+
+use std::time::Duration;
+
+use awo_domain::agent::Feedback;
+use awo_domain::control::{MAX_FILE_NAME, MAX_NAMED_FILES, RunnerEvent};
+use awo_domain::run::RunErrorCode;
+
+use super::{Abort, Tally, Work, fail};
+use crate::git::GitError;
+use crate::output::printable;
+use crate::repository::{Change, Commit};
+use crate::stop::Stopped;
+use crate::verify::{Guard, NotPrepared};
+
+/// What the message of a delivered commit says where nothing was verified.
+pub(super) const UNVERIFIED: &str = "Unverified: no check of the plan ran anything that passed.";
+
+impl Work<'_> {
+    /// The plan, where it is held against what the run changed.
+    pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
+        Guard {
+            frozen: self.frozen,
+            supervised: self.supervised,
+            layout: self.layout,
+            protect_tests: self.spec.profile.verification.protect_tests,
+            limit,
+        }
+    }
+
+    /// The commit without what the agent did to protected files; nothing if it did nothing else.
+    pub(super) async fn restored(
+        &self,
+        tally: &mut Tally,
+        commit: Commit,
+    ) -> Result<Option<Commit>, Abort> {
+        let base = &self.base.commit;
+        let changes = self.repository.changes(base, &commit.hash).await;
+        let changes = changes.map_err(not_restored)?;
+        let guard = self.guard(self.verification_limit());
+        let protected = match guard.protected(&changes).await {
+            Ok(protected) => protected,
+            Err(NotPrepared::Git(why)) => return Err(not_restored(why)),
+            // Its verification says so, and does not pass.
+            Err(NotPrepared::Check(_)) => return Ok(Some(commit)),
+        };
+        if protected.is_empty() {
+            return Ok(Some(commit));
+        }
+        let restored = self.repository.restore(base, &commit.hash, &protected);
+        let restored = restored.await.map_err(not_restored)?;
+        let newest = match &restored {
+            Some(commit) => &commit.hash,
+            None => tally.commit.as_ref().unwrap_or(base),
+        };
+        let filled = self.repository.fill_workspace(newest).await;
+        self.give_workspace(filled).await?;
+        tally.restored = names(protected.into_iter());
+        let event = RunnerEvent::ProtectedRestored {
+            iteration: tally.iterations,
+            files: tally.restored.clone(),
+        };
+        self.reporter.event(event).await;
+        Ok(restored)
+    }
+
+    /// How long a verification may take.
+    pub(super) fn verification_limit(&self) -> Duration {
+        let limit = Duration::from_millis(self.spec.profile.verification.timeout_ms);
+        limit.min(self.left())
+    }
+}
+
+/// What the agent is told of protected files that were put back, once.
+pub(super) fn restored_feedback(tally: &mut Tally) -> Option<Feedback> {
+    let files = std::mem::take(&mut tally.restored);
+    (!files.is_empty()).then(|| Feedback {
+        level: None,
+        check: "protected files".to_owned(),
+        message: format!(
+            "these files are protected, and what the iteration did to them was undone: {}",
+            files.join(", ")
+        ),
+    })
+}
+
+/// Names as an event tells them: they are the words of whoever made the files.
+pub(super) fn names<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<String> {
+    let name = |change: &Change| {
+        let name = printable(&change.path.to_string_lossy()).replace('\n', " ");
+        name.chars().take(MAX_FILE_NAME).collect()
+    };
+    changes.take(MAX_NAMED_FILES).map(name).collect()
+}
+
+fn not_restored(why: GitError) -> Abort {
+    match why {
+        GitError::Stopped => Abort::Stopped(Stopped::default()),
+        why => {
+            let message = format!("protected files could not be put back: {why}");
+            fail(RunErrorCode::WorkspaceFailed, &message)
+        }
+    }
+}

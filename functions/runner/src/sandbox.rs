@@ -1,0 +1,150 @@
+//! What agents, hooks and verifiers see of the machine: their own folders, the programs of the
+//! system, and the tool chains that PATH leads to. Not the home of whoever runs the service, and
+//! nothing of the service's own data.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use awo_supervisor::Sandbox;
+use nix::unistd::{User, geteuid};
+
+use crate::settings::Settings;
+use crate::supervised::Job;
+
+/// Programs, libraries and their configuration, as distributions have them; and what the kernel
+/// says of itself.
+const SYSTEM: [&str; 17] = [
+    "/bin",
+    "/etc",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix",
+    "/opt",
+    "/proc",
+    "/run/current-system",
+    "/run/resolvconf",
+    "/run/systemd/resolve",
+    "/sbin",
+    "/snap",
+    "/sys",
+    "/usr",
+    "/var/lib/alternatives",
+];
+/// What of the system is secret, where the reader is root.
+const SECRET: [&str; 5] = [
+    "/etc/gshadow",
+    "/etc/shadow",
+    "/etc/ssh",
+    "/etc/ssl/private",
+    "/etc/sudoers.d",
+];
+/// Devices that hold nothing, and places for temporary files that programs insist on.
+const SHARED: [&str; 12] = [
+    "/dev/fd",
+    "/dev/full",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/shm",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+    "/tmp",
+    "/var/tmp",
+];
+/// A tool chain is the folder around one of these.
+const PROGRAMS: [&str; 4] = [".bin", "bin", "sbin", "shims"];
+/// Folders around programs in which other things are as well.
+const NO_TOOL_CHAINS: [&str; 3] = [".cargo", ".config", ".local"];
+
+/// The machine, as commands see it whatever they do.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+    reads: Vec<PathBuf>,
+    hidden: Vec<PathBuf>,
+}
+
+impl Machine {
+    pub(crate) fn of(settings: &Settings) -> Machine {
+        let system = SYSTEM.into_iter().map(PathBuf::from);
+        let programs = std::env::split_paths(&settings.path).flat_map(|dir| tool_chain(&dir));
+        let tool_homes = settings.tool_homes.iter().map(|(_, home)| home.into());
+        let reads = system
+            .chain(programs)
+            .chain(tool_homes)
+            .chain(settings.agent_paths.iter().cloned())
+            .chain([settings.program.clone()]);
+        let own = settings.private_dirs.iter().cloned();
+        let own = own.chain([settings.workspace_root.clone()]);
+        let own = own.chain(settings.kept_root.clone());
+        let hidden = own.chain(SECRET.into_iter().map(PathBuf::from));
+        let hidden = hidden.filter_map(|dir| std::fs::canonicalize(dir).ok());
+        Machine {
+            reads: reads.collect(),
+            hidden: hidden.collect(),
+        }
+    }
+
+    /// What a command sees.
+    pub(crate) fn of_job(&self, job: &Job<'_>) -> Sandbox {
+        // The supervisor stands in the command's folder, whatever path led there.
+        let own = [Path::new("."), job.home, job.tmp].map(Path::to_path_buf);
+        let shared = SHARED.into_iter().map(PathBuf::from);
+        let measured = job.limits.places.iter().cloned();
+        let reads = job.reads.iter().map(|path| path.to_path_buf());
+        Sandbox {
+            reads: self.reads.iter().cloned().chain(reads).collect(),
+            writes: own.into_iter().chain(measured).chain(shared).collect(),
+            hidden: self.hidden.clone(),
+        }
+    }
+}
+
+/// What a folder of PATH needs: itself, and the tool chain around it.
+fn tool_chain(dir: &Path) -> Vec<PathBuf> {
+    let around = dir.parent().filter(|around| {
+        let is_programs = named(dir).is_some_and(|name| PROGRAMS.contains(&name));
+        let is_other = named(around).is_none_or(|name| NO_TOOL_CHAINS.contains(&name));
+        is_programs && !is_other && !is_home(around) && around.components().count() > 2
+    });
+    let mut paths = vec![dir.to_path_buf()];
+    match around {
+        Some(around) => paths.push(around.to_path_buf()),
+        // Libraries of programs that a user has installed beside secrets of their own.
+        None => paths.extend(dir.parent().map(|around| around.join("lib"))),
+    }
+    paths
+}
+
+/// True for the home of whoever runs the service, which a task is not told by a variable, and for
+/// those of others.
+fn is_home(dir: &Path) -> bool {
+    let own = User::from_uid(geteuid()).ok().flatten();
+    own.is_some_and(|user| user.dir == dir) || dir.parent() == Some(Path::new("/home"))
+}
+
+fn named(path: &Path) -> Option<&str> {
+    path.file_name().and_then(OsStr::to_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_chain_is_the_folder_around_its_programs_unless_secrets_lie_there() {
+        let around = |dir: &str| tool_chain(Path::new(dir))[1].display().to_string();
+        assert_eq!(around("/home/u/.nvm/v/bin"), "/home/u/.nvm/v");
+        assert_eq!(around("/home/u/.pyenv/shims"), "/home/u/.pyenv");
+        assert_eq!(around("/home/u/venv/bin"), "/home/u/venv");
+        assert_eq!(around("/w/node_modules/.bin"), "/w/node_modules");
+        assert_eq!(around("/home/u/.local/bin"), "/home/u/.local/lib");
+        assert_eq!(around("/home/u/.cargo/bin"), "/home/u/.cargo/lib");
+        assert_eq!(around("/home/u/bin"), "/home/u/lib");
+        assert_eq!(around("/srv/bin"), "/srv/lib");
+        assert_eq!(around("/home/u/tools"), "/home/u/lib");
+    }
+}

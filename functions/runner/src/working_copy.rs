@@ -1,0 +1,206 @@
+//! A verification of a working copy, without a service: the plan as it would be found, its checks and
+//! their results, by the engine of runs. Commands run in the folder itself, as the caller's user.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use awo_domain::plugin::Plugin;
+use awo_domain::verification::{CombinedResult, Level};
+use awo_supervisor::{KILL_LIMIT, become_subreaper, kill_descendants};
+use serde::Serialize;
+
+use crate::inspection::{Inspector, MEMORY_MB};
+use crate::plan::{Command, FrozenPlan};
+use crate::stop;
+use crate::supervised::Supervised;
+use crate::verify::{Subject, Verification};
+
+/// How long everything may take.
+const LIMIT: Duration = Duration::from_secs(3_600);
+/// For the owner alone.
+const PRIVATE: u32 = 0o700;
+
+/// What is verified, and what came of it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkingCopy {
+    /// The plan.
+    pub plan: PlanOutline,
+    /// What came of it; absent where only the plan was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<CombinedResult>,
+    /// True if it passes, and a check of the plan itself ran something that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<bool>,
+}
+
+/// A plan for people.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanOutline {
+    /// `verify.yaml`, or `detected`.
+    pub source: &'static str,
+    /// What is to be run, in its order; set-up comes first and has no level.
+    pub steps: Vec<PlanStep>,
+}
+
+/// One part of a plan.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanStep {
+    /// Absent for set-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    /// What its check is called.
+    pub name: String,
+    /// What goes to `sh -c`, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+}
+
+/// Finds the plan of `dir`, and follows it unless only the plan is wanted. The program that calls
+/// this must answer to `supervise` and `inspect`, as `runner` does.
+///
+/// # Errors
+/// A sentence for people.
+pub fn verify_working_copy(dir: &Path, only_plan: bool) -> Result<WorkingCopy, String> {
+    let dir = fs::canonicalize(dir).map_err(|why| format!("{}: {why}", dir.display()))?;
+    if !dir.is_dir() {
+        return Err(format!("{} is not a folder", dir.display()));
+    }
+    become_subreaper().map_err(|why| why.to_string())?;
+    let scratch = Scratch::create()
+        .map_err(|why| format!("a folder for temporary files could not be made: {why}"))?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| why.to_string())?;
+    let verified = runtime.block_on(verify(&dir, &scratch, only_plan));
+    runtime.shutdown_background();
+    kill_descendants(KILL_LIMIT, |_| ());
+    verified
+}
+
+async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<WorkingCopy, String> {
+    let (_switch, stop) = stop::channel();
+    let supervised = Supervised::local(stop)?;
+    let subject = scratch.subject(dir);
+    let inspector = Inspector {
+        supervised: &supervised,
+        dir: &subject.dir,
+        home: &subject.home,
+        tmp: &subject.tmp,
+        request: subject.request.clone(),
+        memory_mb: MEMORY_MB,
+    };
+    let stopped = |_| "stopped".to_owned();
+    let frozen = inspector.plan(LIMIT).await.map_err(stopped)??;
+    let plan = outline(&frozen);
+    if only_plan {
+        return Ok(WorkingCopy {
+            plan,
+            result: None,
+            verified: None,
+        });
+    }
+    let verification = Verification::new(&supervised, &frozen.plan, &subject, LIMIT);
+    let judgement = verification.run(&Plugin::all_built_in()).await;
+    let judgement = judgement.map_err(stopped)?;
+    Ok(WorkingCopy {
+        plan,
+        verified: Some(judgement.verified),
+        result: Some(judgement.result),
+    })
+}
+
+fn outline(frozen: &FrozenPlan) -> PlanOutline {
+    let plan = &frozen.plan;
+    let command = |level: Option<Level>| {
+        move |command: &Command| PlanStep {
+            level,
+            name: command.name().to_owned(),
+            run: Some(command.run.as_str().to_owned()),
+        }
+    };
+    let named = |level: Level, name: String| PlanStep {
+        level: Some(level),
+        name,
+        run: None,
+    };
+    let contracts = &plan.contracts;
+    let mut steps: Vec<PlanStep> = plan.setup.iter().map(command(None)).collect();
+    for glob in &contracts.required_files {
+        steps.push(named(Level::L0, crate::verify::required_name(glob)));
+    }
+    for glob in &contracts.forbidden_files {
+        steps.push(named(Level::L0, crate::verify::forbidden_name(glob)));
+    }
+    for schema in &contracts.schemas {
+        steps.push(named(
+            Level::L0,
+            format!("schema: {}", schema.file.as_str()),
+        ));
+    }
+    steps.extend(contracts.commands.iter().map(command(Some(Level::L0))));
+    steps.extend(plan.tests.iter().map(command(Some(Level::L1))));
+    for one in &plan.blackbox {
+        steps.push(command(Some(Level::L2))(&one.command()));
+    }
+    let sanity = &plan.sanity;
+    let of_sanity = [
+        (sanity.max_file_bytes.is_some(), crate::verify::LARGE_FILES),
+        (sanity.forbid_debug_leftovers, crate::verify::LEFTOVERS),
+        (sanity.coverage.is_some(), "coverage"),
+    ];
+    for (_, name) in of_sanity.into_iter().filter(|(wanted, _)| *wanted) {
+        steps.push(named(Level::L3, name.to_owned()));
+    }
+    PlanOutline {
+        source: match frozen.keeps_test_files {
+            true => "detected",
+            false => crate::plan::PLAN_FILE,
+        },
+        steps,
+    }
+}
+
+/// A home and a place for temporary files, which go with this value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn create() -> io::Result<Scratch> {
+        let mut random = [0_u8; 8];
+        getrandom::fill(&mut random).map_err(|why| io::Error::other(why.to_string()))?;
+        let name = format!("awo-verify-{}", hex::encode(random));
+        let scratch = Scratch(std::env::temp_dir().join(name));
+        let private = |dir: &Path| DirBuilder::new().mode(PRIVATE).create(dir);
+        private(&scratch.0)?;
+        private(&scratch.0.join("home"))?;
+        private(&scratch.0.join("tmp"))?;
+        Ok(scratch)
+    }
+
+    fn subject(&self, dir: &Path) -> Subject {
+        Subject {
+            dir: dir.to_owned(),
+            home: self.0.join("home"),
+            tmp: self.0.join("tmp"),
+            request: self.0.join("inspection.json"),
+            changed: None,
+            gone_test_files: Vec::new(),
+            tests_changed: Vec::new(),
+            only: None,
+            prompt: None,
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is for whoever looks after the folder of temporary files.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

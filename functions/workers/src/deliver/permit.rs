@@ -1,0 +1,24 @@
+//! The permit of an organization's attempts in this function, so that its receivers, however many of
+//! them hang, hold a few functions and not all.
+
+use awo_domain::{Error, OrgId};
+use awo_store::call_permits::{CallPermit, LongCall};
+
+use super::State;
+
+/// Takes one; none if the organization has its share of functions.
+pub(super) async fn take(state: &State, org: &OrgId) -> Option<CallPermit> {
+    let now = state.clock.now();
+    let holder = format!("{now}#{}", state.mint.random(now));
+    let permit = state
+        .store
+        .take_call_permit(org, LongCall::Send, &holder, now);
+    match permit.await {
+        Ok(permit) => Some(permit),
+        Err(Error::TooManyAtOnce { .. }) => None,
+        Err(error) => {
+            tracing::error!(%org, ?error, "no permit to send was taken");
+            None
+        }
+    }
+}

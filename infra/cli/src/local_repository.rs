@@ -1,0 +1,109 @@
+//! What of a repository on this machine is not part of a run: a run has what is committed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The agent of a repository.
+const AGENT: &str = ".awo/agent.sh";
+
+/// What to know before a run of this repository; nothing where it is elsewhere, or all is well.
+pub fn hints(repository: &str, has_own_agent: bool) -> Vec<String> {
+    let Some(path) = repository.strip_prefix("file://") else {
+        return Vec::new();
+    };
+    let dir = Path::new(path);
+    if !dir.is_dir() {
+        return Vec::new();
+    }
+    let mut hints = Vec::new();
+    let status = ["status", "--porcelain", "--untracked-files=normal", "-z"];
+    if let Some(changed) = git(dir, &status)
+        .map(|text| entries(&text))
+        .filter(|n| *n > 0)
+    {
+        let files = match changed {
+            1 => "1 file is not committed, and is".to_owned(),
+            many => format!("{many} files are not committed, and are"),
+        };
+        hints.push(format!(
+            "{files} not part of this run: commit what it needs"
+        ));
+    }
+    let is_there = dir.join(AGENT).exists();
+    let is_committed = git(dir, &["ls-tree", "--name-only", "HEAD", "--", AGENT]);
+    if !has_own_agent && is_there && is_committed.is_some_and(|names| names.trim().is_empty()) {
+        hints.push(format!(
+            "{AGENT} exists but is not committed, so this run does not have it: git add {AGENT}, \
+             and commit it"
+        ));
+    }
+    hints
+}
+
+/// Entries of `git status -z`; the old name of a renamed file is not one.
+fn entries(text: &str) -> usize {
+    let mut names = text.split('\0').filter(|entry| !entry.is_empty());
+    let mut count = 0;
+    while let Some(entry) = names.next() {
+        count += 1;
+        if entry.starts_with('R') || entry.starts_with('C') {
+            names.next();
+        }
+    }
+    count
+}
+
+/// What git answers; nothing where it is not there or does not know the folder.
+fn git(dir: &Path, args: &[&str]) -> Option<String> {
+    let answer = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(args)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    answer.status.success().then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(dir: &Path, args: &[&str]) {
+        let author = ["-c", "user.name=T", "-c", "user.email=t@localhost"];
+        let done = Command::new("git")
+            .arg("-C")
+            .arg(dir)
+            .args(author)
+            .args(args)
+            .output();
+        assert!(done.unwrap().status.success(), "{args:?}");
+    }
+
+    #[test]
+    fn what_is_not_committed_is_said_and_so_is_an_agent_that_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        run(dir.path(), &["init", "-q"]);
+        run(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
+        let url = format!("file://{}", dir.path().display());
+        assert_eq!(hints(&url, false), Vec::<String>::new());
+        std::fs::create_dir(dir.path().join(".awo")).unwrap();
+        std::fs::write(dir.path().join(AGENT), "#!/bin/sh\n").unwrap();
+        let said = hints(&url, false);
+        assert!(said[0].contains("1 file is not committed"), "{said:?}");
+        assert!(said[1].contains("exists but is not committed"), "{said:?}");
+        assert_eq!(hints(&url, true).len(), 1);
+        run(dir.path(), &["add", "--all"]);
+        run(dir.path(), &["commit", "-q", "-m", "y"]);
+        assert_eq!(hints(&url, false), Vec::<String>::new());
+        assert_eq!(hints("https://example.com/a", false), Vec::<String>::new());
+    }
+
+    #[test]
+    fn renamed_files_count_once() {
+        assert_eq!(entries("R  new\0old\0?? x\0"), 2);
+        assert_eq!(entries(""), 0);
+    }
+}
