@@ -9,23 +9,41 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
 use tokio::time::MissedTickBehavior;
 
+use self::commits::Commits;
+use self::tokens::Tokens;
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
 use crate::locks::Locks;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
 
+mod commits;
+mod tokens;
+
 /// DynamoDB accepts requests of up to 16 MB.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// The operations that write nothing.
+const READS: [&str; 7] = [
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "TransactGetItems",
+    "DescribeTable",
+    "DescribeTimeToLive",
+];
 
 const DIALECT: Dialect = Dialect {
     target_prefix: "DynamoDB_20120810.",
@@ -53,17 +71,24 @@ pub fn start(
     locks: Locks,
 ) -> io::Result<Server> {
     let database = open(storage)?;
-    let in_memory = matches!(storage, Storage::Memory);
+    let tables = Arc::new(Tables {
+        database: database.clone(),
+        tokens: Tokens::default(),
+        commits: match storage {
+            Storage::Memory => None,
+            Storage::File(path) => Some(Commits::of(path)?),
+        },
+    });
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let (database, locks) = (database.clone(), locks.clone());
+        let (tables, locks) = (tables.clone(), locks.clone());
         async move {
             let (name, input) = (operation.clone(), body.clone());
             let done = async move {
-                if in_memory {
-                    return dispatch(&database, &name, &input);
+                if tables.commits.is_none() {
+                    return tables.execute(&name, &input);
                 }
-                tokio::task::spawn_blocking(move || dispatch(&database, &name, &input))
+                tokio::task::spawn_blocking(move || tables.execute(&name, &input))
                     .await
                     .unwrap_or_else(|error| {
                         Err(Refusal::new(500, "InternalServerError", error.to_string()))
@@ -93,7 +118,54 @@ fn open(storage: &Storage) -> io::Result<Database> {
             Database::new(path)
         }
     };
-    database.map_err(|error| io::Error::other(format!("the database cannot be opened: {error}")))
+    let refused = |error| io::Error::other(format!("the database cannot be opened: {error}"));
+    let database = database.map_err(refused)?;
+    if matches!(storage, Storage::File(_)) {
+        // `synchronous = NORMAL`; nothing else of it differs from what a database is opened with.
+        database.disable_bulk_loading().map_err(refused)?;
+    }
+    Ok(database)
+}
+
+/// The database with what stands around it.
+struct Tables {
+    database: Database,
+    tokens: Tokens,
+    /// None in memory.
+    commits: Option<Commits>,
+}
+
+impl Tables {
+    /// Answers an operation. Whatever it has written outlasts a loss of power then.
+    fn execute(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        let answer = match operation {
+            "TransactWriteItems" => self.transact(body),
+            _ => dispatch(&self.database, operation, body),
+        };
+        match &self.commits {
+            // A read of what others have written waits for nothing.
+            Some(commits) if !READS.contains(&operation) => commits.flush()?,
+            _ => {}
+        }
+        answer
+    }
+
+    fn transact(&self, body: &Bytes) -> Result<String, Refusal> {
+        let mut input: TransactWriteItemsRequest = read(body)?;
+        // A token that DynamoDB does not take is the engine's to refuse.
+        match input
+            .client_request_token
+            .take_if(|token| (1..=36).contains(&token.chars().count()))
+        {
+            None => answer(self.database.transact_write_items(input)),
+            Some(token) => {
+                let items = input.transact_items.clone();
+                self.tokens.once(token, &items, || {
+                    answer(self.database.transact_write_items(input))
+                })
+            }
+        }
+    }
 }
 
 async fn sweep(database: Database, period: Duration, shutdown: Shutdown) {
@@ -131,7 +203,6 @@ fn dispatch(database: &Database, operation: &str, body: &Bytes) -> Result<String
         "Scan" => run(body, |input| database.scan(input)),
         "BatchGetItem" => run(body, |input| database.batch_get_item(input)),
         "BatchWriteItem" => run(body, |input| database.batch_write_item(input)),
-        "TransactWriteItems" => run(body, |input| database.transact_write_items(input)),
         "TransactGetItems" => run(body, |input| database.transact_get_items(input)),
         other => Err(aws_json::unknown_operation(format!(
             "{other} is not served here"
@@ -147,8 +218,15 @@ where
     I: DeserializeOwned,
     O: Serialize,
 {
-    let input = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
-    let output = operation(input).map_err(|error| Refusal {
+    answer(operation(read(body)?))
+}
+
+fn read<I: DeserializeOwned>(body: &Bytes) -> Result<I, Refusal> {
+    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+fn answer<O: Serialize>(output: Result<O, DynoxideError>) -> Result<String, Refusal> {
+    let output = output.map_err(|error| Refusal {
         status: error.status_code(),
         body: error.to_json(),
         query_error: None,
