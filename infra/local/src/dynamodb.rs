@@ -20,6 +20,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
+use crate::index_lag::IndexLag;
 use crate::locks::Locks;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
@@ -40,7 +41,8 @@ pub enum Storage {
     File(PathBuf),
 }
 
-/// Serves the database until the shutdown, with these locks between rivals, and removes expired items every `ttl_period`.
+/// Serves the database until the shutdown, with these locks between rivals and this lag of its indexes, and
+/// removes expired items every `ttl_period`. Indexes of a database in a file never lag.
 ///
 /// # Errors
 /// When the database cannot be opened or the listener is not on loopback.
@@ -50,20 +52,28 @@ pub fn start(
     ttl_period: Duration,
     key: AccessKey,
     shutdown: Shutdown,
-    locks: Locks,
+    (locks, lag): (Locks, IndexLag),
 ) -> io::Result<Server> {
     let database = open(storage)?;
     let in_memory = matches!(storage, Storage::Memory);
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
+    let lagging = match in_memory && !lag.is_none() {
+        true => Some((open(&Storage::Memory)?, lag)),
+        false => None,
+    };
+    if let Some((copy, _)) = &lagging {
+        tokio::spawn(sweep(copy.clone(), ttl_period, shutdown.clone()));
+    }
+    let engine = Engine { database, lagging };
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let (database, locks) = (database.clone(), locks.clone());
+        let (engine, locks) = (engine.clone(), locks.clone());
         async move {
             let (name, input) = (operation.clone(), body.clone());
             let done = async move {
                 if in_memory {
-                    return dispatch(&database, &name, &input);
+                    return engine.answer(&name, &input);
                 }
-                tokio::task::spawn_blocking(move || dispatch(&database, &name, &input))
+                tokio::task::spawn_blocking(move || engine.answer(&name, &input))
                     .await
                     .unwrap_or_else(|error| {
                         Err(Refusal::new(500, "InternalServerError", error.to_string()))
@@ -72,6 +82,48 @@ pub fn start(
             locks.beside_others(&operation, &body, done).await
         }
     })
+}
+
+/// The database, and the copy of it from which indexes are answered where they lag.
+#[derive(Clone)]
+struct Engine {
+    database: Database,
+    lagging: Option<(Database, IndexLag)>,
+}
+
+impl Engine {
+    fn answer(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        let Some((copy, lag)) = &self.lagging else {
+            return dispatch(&self.database, operation, body);
+        };
+        match operation {
+            "Query" | "Scan" if asks_an_index(body) => {
+                lag.catch_up(|operation, body| {
+                    if let Err(refusal) = dispatch(copy, operation, body) {
+                        tracing::error!(?refusal, "the copy of the indexes misses a change");
+                    }
+                });
+                return dispatch(copy, operation, body);
+            }
+            "CreateTable" | "DeleteTable" | "UpdateTable" | "UpdateTimeToLive" => {
+                let answer = dispatch(&self.database, operation, body)?;
+                dispatch(copy, operation, body)?;
+                return Ok(answer);
+            }
+            _ => {}
+        }
+        let answer = dispatch(&self.database, operation, body)?;
+        lag.note(operation, body, |asked| {
+            let item = dispatch(&self.database, "GetItem", &asked).ok()?;
+            serde_json::from_str(&item).ok()
+        });
+        Ok(answer)
+    }
+}
+
+fn asks_an_index(body: &Bytes) -> bool {
+    serde_json::from_slice::<serde_json::Value>(body)
+        .is_ok_and(|body| body.get("IndexName").is_some())
 }
 
 fn open(storage: &Storage) -> io::Result<Database> {
