@@ -24,6 +24,7 @@ use self::commits::Commits;
 use self::tokens::Tokens;
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
+use crate::index_lag::IndexLag;
 use crate::locks::Locks;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
@@ -58,7 +59,8 @@ pub enum Storage {
     File(PathBuf),
 }
 
-/// Serves the database until the shutdown, with these locks between rivals, and removes expired items every `ttl_period`.
+/// Serves the database until the shutdown, with these locks between rivals and this lag of its indexes, and
+/// removes expired items every `ttl_period`. Indexes of a database in a file never lag.
 ///
 /// # Errors
 /// When the database cannot be opened or the listener is not on loopback.
@@ -68,18 +70,26 @@ pub fn start(
     ttl_period: Duration,
     key: AccessKey,
     shutdown: Shutdown,
-    locks: Locks,
+    (locks, lag): (Locks, IndexLag),
 ) -> io::Result<Server> {
     let database = open(storage)?;
+    tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
+    let lagging = match matches!(storage, Storage::Memory) && !lag.is_none() {
+        true => Some((open(&Storage::Memory)?, lag)),
+        false => None,
+    };
+    if let Some((copy, _)) = &lagging {
+        tokio::spawn(sweep(copy.clone(), ttl_period, shutdown.clone()));
+    }
     let tables = Arc::new(Tables {
-        database: database.clone(),
+        database,
+        lagging,
         tokens: Tokens::default(),
         commits: match storage {
             Storage::Memory => None,
             Storage::File(path) => Some(Commits::of(path)?),
         },
     });
-    tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
         let (tables, locks) = (tables.clone(), locks.clone());
         async move {
@@ -97,6 +107,11 @@ pub fn start(
             locks.beside_others(&operation, &body, done).await
         }
     })
+}
+
+fn asks_an_index(body: &Bytes) -> bool {
+    serde_json::from_slice::<serde_json::Value>(body)
+        .is_ok_and(|body| body.get("IndexName").is_some())
 }
 
 fn open(storage: &Storage) -> io::Result<Database> {
@@ -130,6 +145,8 @@ fn open(storage: &Storage) -> io::Result<Database> {
 /// The database with what stands around it.
 struct Tables {
     database: Database,
+    /// A copy from which indexes are answered where they lag.
+    lagging: Option<(Database, IndexLag)>,
     tokens: Tokens,
     /// None in memory.
     commits: Option<Commits>,
@@ -138,16 +155,48 @@ struct Tables {
 impl Tables {
     /// Answers an operation. Whatever it has written outlasts a loss of power then.
     fn execute(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
-        let answer = match operation {
-            "TransactWriteItems" => self.transact(body),
-            _ => dispatch(&self.database, operation, body),
-        };
+        let answer = self.answer(operation, body);
         match &self.commits {
             // A read of what others have written waits for nothing.
             Some(commits) if !READS.contains(&operation) => commits.flush()?,
             _ => {}
         }
         answer
+    }
+
+    fn answer(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        let Some((copy, lag)) = &self.lagging else {
+            return self.dispatch(operation, body);
+        };
+        match operation {
+            "Query" | "Scan" if asks_an_index(body) => {
+                lag.catch_up(|operation, body| {
+                    if let Err(refusal) = dispatch(copy, operation, body) {
+                        tracing::error!(?refusal, "the copy of the indexes misses a change");
+                    }
+                });
+                return dispatch(copy, operation, body);
+            }
+            "CreateTable" | "DeleteTable" | "UpdateTable" | "UpdateTimeToLive" => {
+                let answer = self.dispatch(operation, body)?;
+                dispatch(copy, operation, body)?;
+                return Ok(answer);
+            }
+            _ => {}
+        }
+        let answer = self.dispatch(operation, body)?;
+        lag.note(operation, body, |asked| {
+            let item = self.dispatch("GetItem", &asked).ok()?;
+            serde_json::from_str(&item).ok()
+        });
+        Ok(answer)
+    }
+
+    fn dispatch(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        match operation {
+            "TransactWriteItems" => self.transact(body),
+            _ => dispatch(&self.database, operation, body),
+        }
     }
 
     fn transact(&self, body: &Bytes) -> Result<String, Refusal> {

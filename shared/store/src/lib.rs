@@ -95,6 +95,7 @@ pub mod stops;
 pub mod summary;
 pub mod sums;
 pub mod suspension;
+pub mod suspicion;
 pub mod sweep;
 pub mod tally;
 pub mod task_definitions;

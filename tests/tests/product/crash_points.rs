@@ -53,7 +53,17 @@ const RUNG_BY_THE_SWEEP: Plot = Plot {
 };
 /// The runner stops reporting while its task is running.
 const SILENT: Plot = Plot {
-    steps: &[Create, Dispatch, Claim, Report, Sweep, TaskStopped],
+    steps: &[
+        Create,
+        Dispatch,
+        Claim,
+        Report,
+        Sweep,
+        Sweep,
+        Sweep,
+        Sweep,
+        TaskStopped,
+    ],
     ends: "failed",
     costs: true,
 };
@@ -204,7 +214,7 @@ async fn never_comes_back(story: Story<'_>, step: Step) {
 
 /// Every call of a step that this run tries, with every fault, in both stories.
 async fn try_all(plot: &Plot, step: Step) {
-    let at = plot.steps.iter().position(|s| *s == step).expect("a step");
+    let at = plot.steps.iter().rposition(|s| *s == step).expect("a step");
     let mut stage = Stage::default();
     let mut points = 0;
     for fault in Fault::ALL {

@@ -28,6 +28,7 @@ mod http_lists;
 mod image;
 mod keys;
 mod kills;
+mod lagging_indexes;
 mod lanes;
 mod ledger_checks;
 mod live_events;

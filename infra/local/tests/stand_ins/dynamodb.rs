@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
+use awo_local::index_lag::IndexLag;
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use aws_sdk_dynamodb::Client;
@@ -24,7 +25,7 @@ async fn start(storage: &Storage) -> (Client, Client) {
         SWEEP,
         key.clone(),
         shutdown,
-        Locks::default(),
+        (Locks::default(), IndexLag::default()),
     )
     .unwrap();
     let url = server.url();
