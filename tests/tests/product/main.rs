@@ -15,6 +15,7 @@ mod cascades;
 mod children;
 mod compression;
 mod contention;
+mod cost_labels;
 mod costs;
 mod crash_points;
 mod delivery;
