@@ -1,6 +1,7 @@
 """`make check-deploy`: proves the cloud deployment without an account.
 
-  lint    template.yaml and what it expands to (check_template.py)
+  lint    template.yaml and what it expands to (check_template.py), and what `make deploy` does to an
+          account (check_first.py)
   build   every function as it is deployed, and the programs that the next step needs
   deploy  what `sam build` makes of template.yaml to a stand-in for AWS on loopback: with a network of
           its own, and into one that is there; and through the second whole runs, a webhook's delivery,
@@ -25,6 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import check_first  # noqa: E402
 import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
@@ -53,14 +55,18 @@ MAX_FUNCTION_BYTES = 250 * 1024 * 1024
 PROGRAMS = ("runner", "local-ecs", "awo")
 SMALL_TEST = "killed_cloud"
 # Stacks that make their network, with the parameters of each.
-NETWORKS = {"awo-nat": {}}
+NETWORKS = {
+    "awo-nat": {"ApiLogRole": "Create"},
+    "awo-zones": {"Network": "NatPerZone"},
+    "awo-public": {"Network": "Public"},
+}
 STEPS = ("lint", "build", "deploy")
 
 
 def lint() -> None:
-    faults = check_template.check()
+    faults = check_template.check() + check_first.check()
     if faults:
-        raise CheckFailed("the template has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+        raise CheckFailed("the deployment has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
 def run(*command: str) -> None:

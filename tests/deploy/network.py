@@ -118,6 +118,10 @@ def deployed(stand_in: cloud.Cloud, template: dict, name: str, parameters: dict[
     wait_for(f"the end of {name}", DELETE_SECONDS, gone)
 
 
+def zone_of(ec2, subnet: str) -> str:
+    return ec2.describe_subnets(SubnetIds=[subnet])["Subnets"][0]["AvailabilityZone"]
+
+
 def started_in(stack: cloud.Stack) -> list[dict[str, str]]:
     """Where each of the functions that start tasks starts them."""
     functions = stack.cloud.client("lambda")
@@ -148,7 +152,19 @@ def holds(stack: cloud.Stack, parts: Parts) -> None:
         zones[subnet["SubnetId"]] = subnet["AvailabilityZone"]
     expect(len(set(zones.values())) == 2, f"the subnets are in {zones}")
     ways = {subnet: way_out(ec2, subnet) for subnet in zones}
-    expect(set(ways.values()) == set(parts.gateways.values()), f"{ways}, and the gateways {parts.gateways}")
+    wanted = list(parts.gateways.values())
+    gateways = ec2.describe_nat_gateways(NatGatewayIds=wanted)["NatGateways"] if wanted else []
+    for gateway in gateways:
+        expect(way_out(ec2, gateway["SubnetId"]).startswith("igw-"), f"{gateway['NatGatewayId']} leads nowhere")
+    if parts.parameters["Network"] == "NatPerZone":
+        of = {g["NatGatewayId"]: zone_of(ec2, g["SubnetId"]) for g in gateways}
+        expect(all(of.get(way) == zones[subnet] for subnet, way in ways.items()), f"{zones}, {ways} and {of}")
+    elif parts.parameters["Network"] == "Nat":
+        expect(set(ways.values()) == {g["NatGatewayId"] for g in gateways}, f"{ways}, and the gateways {gateways}")
+    else:
+        expect(not gateways and all(way.startswith("igw-") for way in ways.values()), f"{ways} and {gateways}")
+    public = {of.get("AWO_PUBLIC_ADDRESSES") for of in started_in(stack)}
+    expect(public == {"true" if parts.parameters["Network"] == "Public" else ""}, f"public addresses: {public}")
     for group in ec2.describe_security_groups(GroupIds=groups.split(","))["SecurityGroups"]:
         expect(not group["IpPermissions"], f"tasks can be called: {group['IpPermissions']}")
         out = sorted(p.get("FromPort", 0) for p in group["IpPermissionsEgress"] if p["IpProtocol"] != "-1")

@@ -18,6 +18,7 @@ mod contention;
 mod costs;
 mod crash_points;
 mod delivery;
+mod deployment;
 mod diff;
 mod events;
 mod families;
