@@ -19,6 +19,7 @@ mod cost_labels;
 mod costs;
 mod crash_points;
 mod delivery;
+mod deployment;
 mod diff;
 mod events;
 mod families;
