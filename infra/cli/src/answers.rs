@@ -37,7 +37,6 @@ pub struct WorkOrder {
     pub workspace_source: Source,
     pub run_id: String,
     pub status: String,
-    pub max_iterations: u32,
     #[serde(default)]
     pub tenant_context: Option<Tenant>,
     #[serde(default)]

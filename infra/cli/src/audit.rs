@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::list::{number_cell, table};
 use crate::output::Output;
 use crate::paint::clean_line;
-use crate::read::{field, run_of};
+use crate::read::field;
+use crate::reference;
 
 /// How often both answers are read until they tell of the same moment: a run that goes on may
 /// take a snapshot between them.
@@ -28,7 +29,7 @@ pub async fn run(client: &Client, wanted: &Audit, output: &Output) -> Result<(),
 }
 
 async fn verify(client: &Client, wanted: &VerifyAudit, output: &Output) -> Result<(), Failure> {
-    let run = run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &wanted.id).await?;
     let (audit, snapshots) = read(client, &run).await?;
     let served = Served {
         run: &run,
@@ -38,7 +39,7 @@ async fn verify(client: &Client, wanted: &VerifyAudit, output: &Output) -> Resul
     };
     let checked = chain::check(&served)
         .map_err(|why| Failure::Broken(format!("the audit cannot be hashed: {why}")))?;
-    if output.json {
+    if output.is_json() {
         output.line(&verdict(&run, &checked).to_string())?;
     } else {
         show(&run, &snapshots, &checked, output)?;

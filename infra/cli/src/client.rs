@@ -82,6 +82,11 @@ impl Client {
         })
     }
 
+    /// True for a service on this machine, which sees its files.
+    pub fn is_local(&self) -> bool {
+        is_loopback(&self.base)
+    }
+
     /// Reads, with more tries where one failed.
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<String, Failure> {
         let request = self.request(Method::GET, path, query);

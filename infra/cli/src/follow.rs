@@ -31,17 +31,19 @@ pub async fn run(
         Ok(ended) => ended,
         Err(Failure::Interrupted) => {
             screen.line(&format!(
-                "\nThe run goes on. To see it again: awo follow {id}"
+                "\nThe run goes on. To see it again: awo follow {id}\nTo end it: awo cancel {id}"
             ))?;
             return Err(Failure::Interrupted);
         }
         Err(failure) => return Err(failure),
     };
     let run: Run = answers::read(&text)?;
-    if output.json {
+    if output.is_json() {
         output.line(&text)?;
     } else {
         read::show_end(&run, output)?;
+        let order = read::order_of(client, &run).await;
+        read::show_next(&run, order.as_ref(), output)?;
     }
     if run.succeeded() && (!require_verified || run.verified == Some(true)) {
         Ok(())

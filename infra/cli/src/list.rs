@@ -13,6 +13,8 @@ use crate::output::Output;
 use crate::paint::{Paint, clean_line, shortened};
 use crate::progress::seconds;
 use crate::read::field;
+use crate::reference;
+use crate::times::without_ms as short_time;
 
 /// Characters of a prompt that a table shows.
 const PROMPT_IN_TABLE: usize = 40;
@@ -28,14 +30,12 @@ pub async fn list(client: &Client, filter: &List, output: &Output) -> Result<(),
     let mut query = Query::new();
     query.extend(filter.status.clone().map(|s| ("status", s)));
     query.extend(filter.tenant.clone().map(|t| ("tenantId", t)));
-    query.extend(
-        filter
-            .parent
-            .as_ref()
-            .map(|id| ("parentId", id.to_string())),
-    );
+    if let Some(parent) = &filter.parent {
+        let parent = reference::work_order(client, parent).await?;
+        query.push(("parentId", parent.to_string()));
+    }
     let text = pages(client, "/v1/work-orders", "workOrders", query, &filter.part).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let (orders, total): (Vec<WorkOrder>, u64) = items(&text, "workOrders")?;
@@ -56,16 +56,14 @@ pub async fn list(client: &Client, filter: &List, output: &Output) -> Result<(),
 /// Lists runs.
 pub async fn runs(client: &Client, filter: &Runs, output: &Output) -> Result<(), Failure> {
     let mut query = Query::new();
-    query.extend(
-        filter
-            .work_order
-            .as_ref()
-            .map(|id| ("workOrderId", id.to_string())),
-    );
+    if let Some(order) = &filter.work_order {
+        let order = reference::work_order(client, order).await?;
+        query.push(("workOrderId", order.to_string()));
+    }
     query.extend(filter.status.clone().map(|s| ("status", s)));
     query.extend(filter.tenant.clone().map(|t| ("tenantId", t)));
     let text = pages(client, "/v1/runs", "runs", query, &filter.part).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let (runs, total): (Vec<Run>, u64) = items(&text, "runs")?;
@@ -113,7 +111,7 @@ fn verified_cell(status: &str, verified: Option<bool>) -> Cell {
 /// Shows balance and transactions. With `--json` it is one answer of the API, so one of the two.
 pub async fn credits(client: &Client, wanted: &Credits, output: &Output) -> Result<(), Failure> {
     let query = [("limit", wanted.limit.to_string())];
-    if output.json {
+    if output.is_json() {
         let text = if wanted.transactions {
             client.get("/v1/credits/usage", &query).await?
         } else {
@@ -219,13 +217,6 @@ pub fn status_cell(status: &str, paint: Paint) -> Cell {
         "failed" | "canceled" | "abandoned" | "disabled" => cell.fg(Color::Red),
         _ => cell.fg(Color::Yellow),
     }
-}
-
-/// A time without its milliseconds.
-pub fn short_time(time: &str) -> String {
-    let time = clean_line(time);
-    let whole = time.split_once('.').map(|(whole, _)| format!("{whole}Z"));
-    whole.unwrap_or(time)
 }
 
 pub fn show_table(

@@ -12,15 +12,19 @@ mod bars;
 mod cancel;
 mod checks;
 mod client;
+mod contexts;
 mod diff;
 mod events;
 mod failure;
 mod follow;
+mod get;
+mod hidden_input;
 mod kill;
 mod list;
 mod live;
 mod local_repository;
 mod logs;
+mod next_step;
 mod output;
 mod paint;
 mod progress;
@@ -28,11 +32,14 @@ mod purge;
 mod quantity;
 mod queue;
 mod read;
+mod reference;
+mod repository;
 mod screen;
 mod sse;
 mod start;
 mod submit;
 mod tenants;
+mod times;
 mod usage;
 mod verify;
 mod webhooks;
@@ -52,7 +59,7 @@ fn main() -> ExitCode {
         return ended;
     }
     let arguments = Arguments::parse();
-    let output = Output::new(arguments.json);
+    let output = Output::new(arguments.format());
     if let Command::Verify(wanted) = &arguments.command {
         return match verify::run(wanted, &output) {
             Ok(()) => ExitCode::SUCCESS,
@@ -77,8 +84,16 @@ fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let environment = Environment::of_process();
-    if let Command::Admin(admin) = &arguments.command {
-        return admin::run(admin, &arguments.connection, &environment, output).await;
+    let connection = &arguments.connection;
+    match &arguments.command {
+        Command::Admin(admin) => return admin::run(admin, connection, &environment, output).await,
+        Command::Login(wanted) => {
+            return contexts::login::run(wanted, connection, &environment, output).await;
+        }
+        Command::Context(wanted) => {
+            return contexts::run(&wanted.action, connection, &environment, output);
+        }
+        _ => {}
     }
     let address = address::resolve(&arguments.connection, &environment)?;
     let client = Client::new(address)?;
@@ -86,7 +101,8 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Submit(order) => submit::run(&client, order, output).await,
         Command::Start(wanted) => start::run(&client, wanted, output).await,
         Command::Follow(wanted) => {
-            follow::run(&client, &wanted.run, wanted.require_verified, output).await
+            let run = reference::run(&client, &wanted.id).await?;
+            follow::run(&client, &run, wanted.require_verified, output).await
         }
         Command::Cancel(wanted) => cancel::run(&client, wanted, output).await,
         Command::Kill(wanted) => kill::run(&client, wanted, output).await,
@@ -97,12 +113,12 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
         Command::Audit(wanted) => audit::run(&client, wanted, output).await,
         Command::Purge(wanted) => purge::run(&client, wanted, output).await,
         Command::Queue(wanted) => queue::run(&client, wanted, output).await,
-        Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
+        Command::Get(wanted) => get::run(&client, &wanted.id, output).await,
         Command::List(filter) => list::list(&client, filter, output).await,
         Command::Runs(filter) => list::runs(&client, filter, output).await,
         Command::Credits(wanted) => list::credits(&client, wanted, output).await,
         Command::Usage(wanted) => usage::run(&client, wanted, output).await,
         Command::Webhooks(wanted) => webhooks::run(&client, &wanted.action, output).await,
-        Command::Admin(_) | Command::Verify(_) => Ok(()),
+        Command::Admin(_) | Command::Login(_) | Command::Context(_) | Command::Verify(_) => Ok(()),
     }
 }

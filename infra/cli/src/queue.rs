@@ -9,17 +9,19 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
+use crate::reference;
 
 /// Cells of a full bar.
 const BAR: usize = 30;
 
 /// Shows the queue, or a place in it.
 pub async fn run(client: &Client, wanted: &Queue, output: &Output) -> Result<(), Failure> {
-    if let Some(id) = &wanted.work_order {
-        return position(client, id, output).await;
+    if let Some(wanted) = &wanted.id {
+        let id = reference::work_order(client, wanted).await?;
+        return position(client, &id, output).await;
     }
     let text = client.get("/api/v1/queue/health", &[]).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let health: Health = answers::data(&text)?;
@@ -43,12 +45,12 @@ pub async fn run(client: &Client, wanted: &Queue, output: &Output) -> Result<(),
 async fn position(client: &Client, id: &WorkOrderId, output: &Output) -> Result<(), Failure> {
     let path = format!("/api/v1/queue/position/{id}");
     let text = match client.get(&path, &[]).await {
-        Err(Failure::Api(refusal)) if refusal.status == 404 && !output.json => {
+        Err(Failure::Api(refusal)) if refusal.status == 404 && !output.is_json() => {
             return Err(not_waiting(client, id).await);
         }
         text => text?,
     };
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let place: Position = answers::data(&text)?;

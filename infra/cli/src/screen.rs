@@ -35,7 +35,7 @@ impl Screen<'_> {
         Screen {
             output,
             spinner,
-            paint: if output.json {
+            paint: if output.is_for_programs() {
                 Paint::of_terminal(error_is_terminal)
             } else {
                 output.paint
@@ -55,7 +55,7 @@ impl Screen<'_> {
     /// Adds a line that stays.
     pub fn line(&self, text: &str) -> Result<(), Failure> {
         let write = || {
-            if self.output.json {
+            if self.output.is_for_programs() {
                 // Progress beside JSON is a courtesy: without a reader the run is followed all
                 // the same.
                 let _ = writeln!(std::io::stderr(), "{text}");

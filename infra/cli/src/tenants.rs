@@ -48,7 +48,7 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
     let reading = pages(client, PATH, "transactions", query.collect(), &EVERYTHING);
     let text = Screen::during(output, "reading the ledger".to_owned(), reading).await?;
     let tenants = by_tenant(&answers::read(&text)?);
-    if output.json {
+    if output.is_json() {
         return output.line(&shape(&tenants).to_string());
     }
     show(&tenants, output)

@@ -66,7 +66,7 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         return output.line(csv.trim_end());
     }
     let text = client.get(PATH, &query).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let summary: Summary = answers::data(&text)?;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::quantity::{self, Id};
+use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Audit {
@@ -19,9 +19,9 @@ pub enum AuditAction {
 
 #[derive(Debug, Args)]
 pub struct VerifyAudit {
-    /// A run (run_…), or a work order (wo_…) for its newest run
-    #[arg(value_parser = quantity::id)]
-    pub id: Id,
+    /// A run, or a work order for its newest run
+    #[arg(value_parser = reference::parse)]
+    pub id: Reference,
     /// A chain head that was noted before: the chain must lead to it or beyond
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,

@@ -6,12 +6,13 @@ use serde::Deserialize;
 use crate::answers;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{items, pages, short_time, show_table, status_cell, table};
+use crate::list::{items, pages, show_table, status_cell, table};
 use crate::output::Output;
 use crate::paint::{Paint, clean_line, shortened};
 use crate::progress::seconds;
 use crate::read::field;
 use crate::submit::idempotency_key;
+use crate::times::without_ms as short_time;
 
 use super::arguments::{Deliveries, Redeliver};
 use super::path_of;
@@ -89,7 +90,7 @@ pub async fn list(client: &Client, wanted: &Deliveries, output: &Output) -> Resu
     let query = wanted.status.clone().map(|status| ("status", status));
     let query = query.into_iter().collect();
     let text = pages(client, &path, "deliveries", query, &wanted.part).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let (deliveries, total): (Vec<Delivery>, u64) = items(&text, "deliveries")?;
@@ -125,7 +126,7 @@ pub async fn redeliver(
     let webhook = path_of(&wanted.webhook);
     let path = format!("{webhook}/deliveries/{}/redeliver", wanted.delivery);
     let text = client.post(&path, None, &key).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let new: Delivery = answers::read(&text)?;

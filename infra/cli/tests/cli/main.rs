@@ -9,12 +9,15 @@
 mod admin;
 mod audit;
 mod call;
+mod contexts;
 mod diff_and_purge;
 mod double;
 mod errors;
 mod events;
 mod follow;
 mod orders;
+mod references;
+mod submit;
 mod usage;
 mod verified;
 mod webhooks;
