@@ -114,11 +114,11 @@ pub enum Command {
     Verify(Verify),
     /// Show what a run has changed, as a unified diff
     Diff(Diff),
-    /// Check what a run went by
+    /// Show and verify the record of the configuration that a run had
     Audit(Audit),
     /// Delete work orders for good, with their runs
     Purge(Purge),
-    /// Show how full the queue is, or the place of a work order in it
+    /// Show how full the queue is, or the position of a work order in it
     Queue(Queue),
     /// List work orders, newest first
     List(List),
@@ -126,10 +126,35 @@ pub enum Command {
     Runs(Runs),
     /// Show the credit balance and the newest transactions
     Credits(Credits),
-    /// Show what finished runs used, by model or by day
+    /// Show what finished runs used, by model, day or tenant
     Usage(Usage),
-    /// Tell other services what happens to runs
+    /// Manage webhooks
     Webhooks(crate::webhooks::arguments::Webhooks),
+    /// Receive events on this machine while developing
+    Listen(crate::listen::arguments::Listen),
+    /// Send a sample event to the receiver of awo listen
+    Trigger(crate::listen::arguments::Trigger),
+    /// Manage harness profiles
+    Profiles(crate::profiles::arguments::Profiles),
+    /// Manage templates of workspace sources
+    Templates(crate::templates::arguments::Templates),
+    /// Manage verification plugins
+    Plugins(crate::plugins::arguments::Plugins),
+    /// Have the service verify the workspace of a run
+    Verification(crate::verification::arguments::Verification),
+    /// Print the service's OpenAPI document
+    Openapi,
+    /// Print completions for a shell, to be read by it
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all pages into a folder
+    Man {
+        /// The folder, such as /usr/local/share/man/man1
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
     /// Store the address and key of a service, and use it
     Login(Login),
     /// Choose among the services that awo login has stored

@@ -38,7 +38,7 @@ pub async fn run(client: &Client, wanted: &Cancel, output: &Output) -> Result<()
         if output.is_json() {
             return output.line(&text);
         }
-        return output.line(&format!("\nTo see it: awo get {id}"));
+        return output.hint(&format!("To see it: awo get {id}"));
     }
     let run = reference::run(client, &Reference::Id(id)).await?;
     let waiting = "waiting until its processes are gone and it is paid".to_owned();

@@ -73,12 +73,12 @@ fn lines(event: &Event, paint: Paint) -> Vec<String> {
         None => "baseline".to_owned(),
     };
     let mut lines = vec![paint.strong(&format!("── {which}: {} ──", text(data, "summary")))];
-    lines.extend(results(data, paint));
+    lines.extend(lines_of(data, paint));
     lines
 }
 
 /// The checks of a verification, one after the other.
-pub fn results(data: &Value, paint: Paint) -> Vec<String> {
+pub fn lines_of(data: &Value, paint: Paint) -> Vec<String> {
     let text = |of: &Value, name: &str| clean_line(of[name].as_str().unwrap_or_default());
     let mut lines = Vec::new();
     let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();

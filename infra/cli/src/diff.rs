@@ -42,7 +42,7 @@ pub async fn run(
     }
     let diff: Diff = answers::read(&text)?;
     if diff.iteration.is_none() {
-        output.remark(&format!("{run} has committed nothing so far"));
+        output.remark(&format!("{run} made no commit so far"));
         return Ok(());
     }
     // Into a file or a program it goes as it is: it is a patch.

@@ -83,7 +83,8 @@ fn show(event: &Event, output: &Output) -> Result<(), Failure> {
     let kind = format!("{:<21}", clean_line(&event.kind));
     let kind = match event.kind.as_str() {
         "run.completed" | "verification.passed" => paint.good(&kind),
-        "run.failed" | "run.cancelled" | "verification.failed" => paint.bad(&kind),
+        "run.failed" | "verification.failed" => paint.bad(&kind),
+        "run.cancelled" => paint.faint(&kind),
         _ => paint.strong(&kind),
     };
     let at = paint.faint(&event.timestamp.to_string());

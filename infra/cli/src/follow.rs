@@ -11,6 +11,7 @@ use crate::paint::clean_line;
 use crate::progress;
 use crate::read;
 use crate::screen::Screen;
+use crate::standing;
 
 /// Follows a run to its end and tells how it ended.
 ///
@@ -24,6 +25,7 @@ pub async fn run(
     let screen = Screen::new(output);
     let followed = tokio::select! {
         followed = until_over(client, id, &screen) => followed,
+        never = standing::watch(client, id, &screen) => match never {},
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     };
     screen.end();

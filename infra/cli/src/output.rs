@@ -61,6 +61,14 @@ impl Output {
         }
     }
 
+    /// Writes what a person can do next.
+    pub fn hint(&self, text: &str) -> Result<(), Failure> {
+        match self.is_for_programs() {
+            true => Ok(()),
+            false => self.line(&format!("\n{text}")),
+        }
+    }
+
     /// Writes a line.
     pub fn line(&self, text: &str) -> Result<(), Failure> {
         let mut out = std::io::stdout().lock();

@@ -6,6 +6,7 @@ use crate::answers::{self, Run, WorkOrder};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::next_step;
+use crate::options;
 use crate::output::{Format, Output};
 use crate::paint::clean_line;
 use crate::progress::seconds;
@@ -109,7 +110,10 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
         field(
             output,
             "error",
-            format!("{code}: {}", clean_line(&error.message)),
+            format!(
+                "{code}: {}",
+                options::instead_of_fields(&clean_line(&error.message))
+            ),
         )?;
     }
     if let Some(said) = run.verification() {

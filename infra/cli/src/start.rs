@@ -5,7 +5,7 @@ use crate::arguments::Start;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::follow;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::paint::clean_line;
 use crate::read;
 use crate::reference;
@@ -29,7 +29,10 @@ pub async fn run(client: &Client, wanted: &Start, output: &Output) -> Result<(),
         return output.line(&text);
     }
     let run = clean_line(&started.run_id);
+    if output.format == Format::Ids {
+        return output.line(&run);
+    }
     read::field(output, "run", &run)?;
     read::field(output, "status", output.paint.status(&started.status))?;
-    output.line(&format!("\nTo watch it: awo follow {run}"))
+    output.hint(&format!("To watch it: awo follow {run}"))
 }

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::follow;
 use crate::local_repository;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::paint::clean_line;
 use crate::read::field;
 use crate::reference;
@@ -44,11 +44,14 @@ pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<()
     if output.is_json() {
         return output.line(&text);
     }
+    if output.format == Format::Ids {
+        return output.line(&clean_line(&order.id));
+    }
     field(output, "work order", clean_line(&order.id))?;
     field(output, "run", clean_line(&order.run_id))?;
     field(output, "status", output.paint.status(&order.status))?;
-    output.line(&format!(
-        "\nTo watch it: awo follow {}",
+    output.hint(&format!(
+        "To watch it: awo follow {}",
         clean_line(&order.run_id)
     ))
 }

@@ -51,7 +51,7 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
         return Ok(());
     };
     output.line("")?;
-    for line in checks::results(&json!(result), output.paint) {
+    for line in checks::lines_of(&json!(result), output.paint) {
         output.line(&line)?;
     }
     let summary = clean_line(&result.summary);

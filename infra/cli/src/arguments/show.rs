@@ -70,6 +70,9 @@ pub struct List {
     /// Only those of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
+    /// Only those of this user of a tenant
+    #[arg(long, value_name = "ID")]
+    pub tenant_user: Option<String>,
     /// Only the children of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub parent: Option<Reference>,
@@ -97,7 +100,46 @@ pub struct Credits {
     /// Show the transactions only; with --json, the API's page of them instead of the balance
     #[arg(long)]
     pub transactions: bool,
+    /// Transactions from this time on: a day in UTC, or a time such as 2026-11-20T08:00:00Z
+    #[arg(long, value_name = "DATE")]
+    from: Option<String>,
+    /// Transactions before this time
+    #[arg(long, value_name = "DATE")]
+    to: Option<String>,
+    /// Transactions of this type
+    #[arg(long = "type", value_name = "TYPE", value_parser = names(["deduction", "purchase", "refund"]))]
+    kind: Option<String>,
+    /// Transactions of this tenant
+    #[arg(long, value_name = "ID")]
+    tenant: Option<String>,
+    /// Transactions of this user of a tenant
+    #[arg(long, value_name = "ID")]
+    tenant_user: Option<String>,
     /// How many transactions to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
+    /// Show all of them, however many
+    #[arg(long, conflicts_with = "limit")]
+    pub all: bool,
+}
+
+impl Credits {
+    /// The filter of the transactions.
+    pub fn query(&self) -> Vec<(&'static str, String)> {
+        let filters = [
+            ("startDate", &self.from),
+            ("endDate", &self.to),
+            ("type", &self.kind),
+            ("tenantId", &self.tenant),
+            ("tenantUserId", &self.tenant_user),
+        ];
+        let filters = filters.into_iter();
+        let there = filters.filter_map(|(name, value)| Some((name, value.clone()?)));
+        there.collect()
+    }
+
+    /// True where only some of the transactions are wanted.
+    pub fn is_filtered(&self) -> bool {
+        self.all || !self.query().is_empty()
+    }
 }

@@ -1,18 +1,18 @@
-//! `awo webhooks`: who is told of what happens to runs. A secret goes to standard output, once, when
+//! `awo webhooks`: receivers of events. A secret goes to standard output, once, when
 //! it is made.
 
 pub mod arguments;
 mod deliveries;
 
 use awo_domain::WebhookId;
-use comfy_table::Cell;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::answers;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{items, pages, show_table, status_cell, table};
+use crate::grid::{Column, Entry, Grid};
+use crate::list::{items, pages};
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
@@ -125,17 +125,23 @@ async fn list(client: &Client, wanted: &arguments::List, output: &Output) -> Res
         return output.line(&text);
     }
     let (webhooks, total): (Vec<Webhook>, u64) = items(&text, "webhooks")?;
-    let mut table = table(&["webhook", "status", "created", "endpoint", "events"]);
+    let mut grid = Grid::new(&[
+        Column::whole("webhook", 0),
+        Column::whole("status", 0),
+        Column::whole("created", 1),
+        Column::cut("endpoint", 0),
+        Column::cut("events", 2),
+    ]);
     for webhook in &webhooks {
-        table.add_row(vec![
-            Cell::new(clean_line(&webhook.id)),
-            status_cell(webhook.status(), output.paint),
-            Cell::new(short_time(&webhook.created_at)),
-            Cell::new(clean_line(&webhook.url)),
-            Cell::new(clean_line(&webhook.events.join(" "))),
+        grid.row(vec![
+            Entry::text(&webhook.id),
+            Entry::status(webhook.status()),
+            Entry::time(&webhook.created_at, output),
+            Entry::text(&webhook.url),
+            Entry::text(webhook.events.join(" ")),
         ]);
     }
-    show_table(&table, webhooks.len(), total, "webhooks", output)
+    grid.show(total, "webhooks", output)
 }
 
 async fn show(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
