@@ -68,6 +68,9 @@ pub struct Lease {
     /// When the runner of a run that a client stopped said for the last time what it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_report_at: Option<Timestamp>,
+    /// When its runner said, in its last report, that nothing of the run is alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_at: Option<Timestamp>,
     /// When the work order came into the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enqueued_at: Option<Timestamp>,
@@ -131,6 +134,7 @@ impl Lease {
             wished_at: None,
             suspected_at: None,
             last_report_at: None,
+            dead_at: None,
             enqueued_at: Some(enqueued_at),
             leased_at: now,
             closed_at: None,

@@ -296,6 +296,7 @@ pub(crate) fn queued_run(
         completed_at: None,
         compute_stopped_at: None,
         settled_at: None,
+        finished_by: None,
         stop: None,
         branch: None,
         pr_url: None,

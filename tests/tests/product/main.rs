@@ -54,6 +54,7 @@ mod rivals;
 mod sandboxes;
 mod secrets;
 mod shares;
+mod slow_ends;
 mod stopped_runners;
 mod stops;
 mod story;

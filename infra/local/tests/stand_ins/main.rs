@@ -10,6 +10,7 @@ mod cloud;
 mod cluster;
 mod dynamodb;
 mod ecs;
+mod ecs_conduct;
 mod ecs_restart;
 mod ecs_stop;
 mod gateway;
