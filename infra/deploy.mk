@@ -1,7 +1,13 @@
 # The cloud: building, checking and deploying it. Included by the Makefile.
 
-ARCH ?= arm64
 STACK ?= awo
+# What was answered for a stack; kept beside its name, not in git.
+ANSWERS := .local/deploy/$(STACK).env
+answered = $(shell sed -n 's/^$(1)=//p' '$(ANSWERS)' 2>/dev/null)
+ARCH ?= $(or $(call answered,Architecture),arm64)
+# Where the stack was deployed to, else what the tools of AWS would take.
+ANSWERED_REGION = $(call answered,Region)
+IN_REGION = $(or $(REGION),$(ANSWERED_REGION),$(AWS_REGION),$(AWS_DEFAULT_REGION),$(shell aws configure get region 2>/dev/null))
 IMAGE_TAG ?= latest
 DEPLOY_VENV := .venv
 DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
@@ -43,34 +49,40 @@ bench-functions: $(DEPLOY_VENV)/tools/.ready programs ## Measure what starting a
 sam-build: $(BUILT)
 	ARCH=$(ARCH) $(DEPLOY_TOOLS)/sam build --parameter-overrides Architecture=$(ARCH)
 
-# What somebody has answered once for a stack; kept beside the stack's name, not in git.
-ANSWERS := .local/deploy/$(STACK).toml
+deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credentials; says what it will do, and asks (STACK=awo, ARCH=…, PARAMETERS='Name=value …')
+	@STACK='$(STACK)' ARCH='$(ARCH)' AWS_REGION='$(IN_REGION)' ANSWERS='$(ANSWERS)' SAM='$(DEPLOY_TOOLS)/sam' \
+		MAKE='$(MAKE)' YES='$(YES)' IGNORE_QUOTAS='$(IGNORE_QUOTAS)' infra/deploy.sh $(PARAMETERS)
 
-deploy: sam-build ## Deploy to AWS with your credentials; asks about everything the first time (STACK=awo, ARCH=…)
-	@mkdir -p '$(dir $(ANSWERS))'; [ -e '$(ANSWERS)' ] || echo 'version = 0.1' > '$(ANSWERS)'
-	@if ! grep -q stack_name '$(ANSWERS)'; then guided=--guided; fi; \
-	set -x; $(DEPLOY_TOOLS)/sam deploy --stack-name '$(STACK)' $$guided \
-		--config-file '$(abspath $(ANSWERS))' --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --resolve-s3 --no-fail-on-empty-changeset \
-		--parameter-overrides Architecture=$(ARCH) $(PARAMETERS)
+# Of every target that calls AWS: one region, said once.
+region:
+	@if [ -z '$(IN_REGION)' ]; then echo 'Which region? REGION=eu-central-1, AWS_REGION, or `aws configure set region`.' >&2; exit 1; fi
+	@if [ -n '$(ANSWERED_REGION)' ] && [ '$(ANSWERED_REGION)' != '$(IN_REGION)' ]; then \
+		echo 'The stack $(STACK) was deployed to $(ANSWERED_REGION) ($(ANSWERS)), and REGION says $(IN_REGION): give another STACK=, or none.' >&2; exit 1; fi
 
 bucket:
 	@if [ -z '$(BUCKET)' ]; then echo 'make package BUCKET=name: which bucket shall the functions go to?' >&2; exit 1; fi
 
-package: bucket sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
-	$(DEPLOY_TOOLS)/sam package --s3-bucket '$(BUCKET)' --output-template-file target/packaged.yaml
-	@echo 'target/packaged.yaml can be deployed by anybody who may read that bucket.'
+package: bucket region sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
+	$(DEPLOY_TOOLS)/sam package --region '$(IN_REGION)' --s3-bucket '$(BUCKET)' --output-template-file target/packaged.yaml
+	@echo 'target/packaged.yaml can be deployed by anybody who may read that bucket:'
+	@echo "aws cloudformation deploy --region '$(IN_REGION)' --stack-name '$(STACK)' --template-file target/packaged.yaml --s3-bucket '$(BUCKET)'" \
+		"--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --parameter-overrides Architecture=$(ARCH)"
 
 # For `eval "$(make --silent stack-env)"`: then `awo admin` works on the stack, and `awo` calls it.
-stack-env: ## Print the settings of awo and of operate.md's commands for the stack STACK (needs aws)
-	@aws cloudformation describe-stacks --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
+stack-env: region ## Print the settings of awo and of operate.md's commands for the stack STACK (needs aws)
+	@aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
 		--output text | infra/stack-env.sh $(STACK)
 
-image: ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES)
+# Of what the stack is, whatever ARCH says.
+image: region ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES)
 	@set -e; \
-	repository=$$(aws cloudformation describe-stacks --stack-name $(STACK) \
-		--query "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue" --output text); \
-	aws ecr get-login-password | docker login --username AWS --password-stdin "$${repository%%/*}"; \
-	docker buildx build --platform linux/$(if $(filter arm64,$(ARCH)),arm64,amd64) --provenance=false \
+	stack() { aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name '$(STACK)' --query "$$1" --output text; }; \
+	repository=$$(stack "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue"); \
+	architecture=$$(stack "Stacks[0].Parameters[?ParameterKey=='Architecture'].ParameterValue"); \
+	case "$$architecture" in arm64) platform=linux/arm64 ;; x86_64) platform=linux/amd64 ;; \
+		*) echo "image: the stack $(STACK) has the architecture '$$architecture'" >&2; exit 1 ;; esac; \
+	aws ecr get-login-password --region '$(IN_REGION)' | docker login --username AWS --password-stdin "$${repository%%/*}"; \
+	docker buildx build --platform "$$platform" --provenance=false \
 		$(if $(IMAGE_AGENTS),--build-arg AGENTS='$(IMAGE_AGENTS)') $(if $(IMAGE_PACKAGES),--build-arg PACKAGES='$(IMAGE_PACKAGES)') \
 		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
 
@@ -84,4 +96,4 @@ $(DEPLOY_VENV)/%/.ready:
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^
 	@touch $@
 
-.PHONY: check-deploy build bench-functions sam-build bucket package deploy stack-env image
+.PHONY: check-deploy build bench-functions sam-build bucket region package deploy stack-env image

@@ -1,9 +1,11 @@
 """`make check-deploy`: proves the cloud deployment without an account.
 
-  lint    template.yaml and what it expands to (check_template.py)
+  lint    template.yaml and what it expands to (check_template.py), and what `make deploy` does to an
+          account (check_first.py)
   build   every function as it is deployed, and the programs that the next step needs
-  deploy  what `sam build` makes of template.yaml to a stand-in for AWS on loopback, and through it
-          whole runs, a webhook's delivery, every operation, and answers that stream
+  deploy  what `sam build` makes of template.yaml to a stand-in for AWS on loopback: with a network of
+          its own, and into one that is there; and through the second whole runs, a webhook's delivery,
+          every operation, and answers that stream
 
 `--only STEP` runs one of them. Nothing here needs a credential or sends anything off this
 machine, except that the build fetches crates that are not there yet.
@@ -24,9 +26,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import check_first  # noqa: E402
 import check_template  # noqa: E402
 import cloud  # noqa: E402
 import cluster  # noqa: E402
+import network  # noqa: E402
 import operations  # noqa: E402
 import receiver  # noqa: E402
 import spine  # noqa: E402
@@ -50,13 +54,19 @@ MAX_FUNCTION_BYTES = 250 * 1024 * 1024
 # What the deployed functions need on this machine.
 PROGRAMS = ("runner", "local-ecs", "awo")
 SMALL_TEST = "killed_cloud"
+# Stacks that make their network, with the parameters of each.
+NETWORKS = {
+    "awo-nat": {"ApiLogRole": "Create"},
+    "awo-zones": {"Network": "NatPerZone"},
+    "awo-public": {"Network": "Public"},
+}
 STEPS = ("lint", "build", "deploy")
 
 
 def lint() -> None:
-    faults = check_template.check()
+    faults = check_template.check() + check_first.check()
     if faults:
-        raise CheckFailed("the template has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+        raise CheckFailed("the deployment has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
 
 
 def run(*command: str) -> None:
@@ -128,8 +138,14 @@ def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> 
         built = cloud.build(stand_in, TOOLS / "sam", scratch)
     with step("package"):
         packaged = cloud.package(stand_in, TOOLS / "sam", built, scratch)
-    with step("deploy template.yaml"):
-        stack = cloud.deploy(stand_in, cloud.for_this_machine(packaged, stand_in.url, door.url))
+    for name, parameters in NETWORKS.items():
+        with step(f"deploy template.yaml with a network of its own, {parameters or 'all defaults'}"):
+            with network.deployed(stand_in, packaged, name, parameters) as (stack, parts):
+                network.holds(stack, parts)
+    with step("deploy template.yaml into a network that is there"):
+        template = cloud.for_this_machine(packaged, stand_in.url, door.url)
+        given = cloud.GIVEN_NETWORK | {"LogFilter": "info,awo_store=debug"}
+        stack = cloud.deploy(stand_in, template, cloud.STACK, given)
         cloud.complete_api(stack, check_template.expand(check_template.load()))
         say(f"  {stack.outputs['ApiUrl']} is {stack.api} here")
     root = os.geteuid() == 0

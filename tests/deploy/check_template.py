@@ -79,9 +79,11 @@ def expand(template: dict) -> dict:
     return Translator(policies, Parser(), boto_session=session).translate(copy, {})
 
 
-# Its own network, with everything as it is by default; one that is there; and one with a file system.
+# Its own network of each kind, the first with everything as it is by default; one that is there; and one with a file system.
 VARIANTS = [
     {},
+    {"Network": "NatPerZone", "StreamConcurrency": 10, "ControlConcurrency": 10, "ApiLogRole": "Create"},
+    {"Network": "Public", "ControlSources": "198.51.100.7/32", "KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1"},
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "ControlSources": "198.51.100.7/32"},
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "FileSystemId": "fs-1", "DataOnDelete": "Delete"},
 ]

@@ -135,6 +135,10 @@ class Door:
             network = body["networkConfiguration"]["awsvpcConfiguration"]
             if (network["subnets"], network["securityGroups"]) != (SUBNETS, SECURITY_GROUPS):
                 return f"the task would run in {network}"
+            if {tag["key"] for tag in body.get("tags", [])} != {"awo:organization", "awo:stack"}:
+                return f"the task would have the tags {body.get('tags')}"
+            task = f"{cluster.replace(':cluster/', ':task/')}/1"
+            wanted.append(("ecs:TagResource", task, {"ecs:CreateAction": "RunTask"}))
         if operation in ("RunTask", "RegisterTaskDefinition"):
             # ECS passes the roles of the task definition on, and asks whether the caller may.
             passed = {"iam:PassedToService": "ecs-tasks.amazonaws.com"}

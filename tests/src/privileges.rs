@@ -261,6 +261,9 @@ fn call(action: &str, resource: &str, with: &str) -> Option<Call> {
     let context = match (with, action.split_once(':')?.0) {
         ("-", _) => None,
         (key, "dynamodb") => Some((Context::LeadingKeys, key.to_owned())),
+        (made, "ecs") if action == "ecs:TagResource" => {
+            Some((Context::CreateAction, made.to_owned()))
+        }
         (_, "ecs") => Some((Context::Cluster, "Cluster".to_owned())),
         _ => return None,
     };

@@ -88,7 +88,14 @@ fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<Asked> {
             let secret = format!("secret/{owner}/*");
             vec![of("secretsmanager", operation, secret, "-")]
         }
-        _ => vec![tasks(operation, body)],
+        _ => {
+            // ECS asks for a permission of its own where a new task gets tags.
+            let tagged = operation == "RunTask" && body["tags"].is_array();
+            let tags = tagged.then(|| of("ecs", "TagResource", "task".to_owned(), "RunTask"));
+            std::iter::once(tasks(operation, body))
+                .chain(tags)
+                .collect()
+        }
     }
 }
 
@@ -278,6 +285,14 @@ mod tests {
             "RunTask",
             &run,
             &[wanted],
+        );
+        let tagged = json!({ "cluster": "awo", "taskDefinition": definition, "tags": [] });
+        let tags = ["ecs:TagResource", "task", "RunTask"];
+        asks(
+            "AmazonEC2ContainerServiceV20141113.",
+            "RunTask",
+            &tagged,
+            &[wanted, tags],
         );
         let secret = json!({ "SecretId": format!("awo/{ORG}/git/example.com") });
         let wanted = ["secretsmanager:GetSecretValue", "secret/awo/org_*/*", "-"];

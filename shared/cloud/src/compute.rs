@@ -7,13 +7,14 @@ use awo_domain::{Error, OrgId, RunId, VerificationId};
 use awo_store::lease::{Lease, run_of_client_token};
 use awo_store::verifications::Verification;
 use aws_sdk_ecs::Client;
-use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
+use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_ecs::operation::run_task::RunTaskError;
 use aws_sdk_ecs::types::{
-    AssignPublicIp, AwsVpcConfiguration, Container, ContainerOverride, KeyValuePair, LaunchType,
-    NetworkConfiguration, Task, TaskOverride, TaskStopCode,
+    Container, ContainerOverride, KeyValuePair, LaunchType, Task, TaskOverride, TaskStopCode,
 };
 
 use crate::environment::{Environment, SetupError};
+pub use crate::launch::Launch;
 
 /// The name of the container in the task definition.
 pub const CONTAINER: &str = "runner";
@@ -25,57 +26,6 @@ pub const NONCE_VARIABLE: &str = "AWO_NONCE";
 pub struct Compute {
     client: Client,
     cluster: String,
-}
-
-/// How tasks are started: what only those functions know that start them.
-#[derive(Debug, Clone)]
-pub struct Launch {
-    task_definition: String,
-    subnets: Vec<String>,
-    security_groups: Vec<String>,
-}
-
-impl Launch {
-    /// As the environment says.
-    ///
-    /// # Errors
-    /// [`SetupError`] if the task definition is not set.
-    pub fn new(environment: &Environment) -> Result<Launch, SetupError> {
-        Ok(Launch {
-            task_definition: environment.required("AWO_TASK_DEFINITION")?,
-            subnets: environment.list("AWO_SUBNETS"),
-            security_groups: environment.list("AWO_SECURITY_GROUPS"),
-        })
-    }
-
-    /// The definition that tasks are started from: a family, or a revision.
-    #[must_use]
-    pub fn task_definition(&self) -> &str {
-        &self.task_definition
-    }
-
-    /// The same from another definition.
-    #[must_use]
-    pub fn of(&self, task_definition: String) -> Launch {
-        Launch {
-            task_definition,
-            ..self.clone()
-        }
-    }
-
-    fn network(&self) -> Option<NetworkConfiguration> {
-        let vpc = AwsVpcConfiguration::builder()
-            .set_subnets(Some(self.subnets.clone()))
-            .set_security_groups(Some(self.security_groups.clone()))
-            .assign_public_ip(AssignPublicIp::Disabled)
-            .build()
-            .ok()?;
-        (!self.subnets.is_empty()).then(|| {
-            NetworkConfiguration::builder()
-                .awsvpc_configuration(vpc)
-                .build()
-        })
-    }
 }
 
 /// What came of asking for a task.
@@ -138,7 +88,8 @@ fn started_for(org: &OrgId, id: &VerificationId) -> String {
 }
 
 /// What sets one task apart.
-struct Wanted {
+struct Wanted<'a> {
+    org: &'a OrgId,
     nonce: String,
     client_token: String,
     started_by: String,
@@ -149,6 +100,14 @@ struct Wanted {
 pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
     let (org, token) = started_by.split_once('/')?;
     Some((OrgId::parse(org).ok()?, run_of_client_token(token)?))
+}
+
+/// The task of a client token that was used with another request.
+fn conflicting(error: &SdkError<RunTaskError>) -> Option<String> {
+    match error.as_service_error()? {
+        RunTaskError::ConflictException(e) => e.resource_ids().first().cloned(),
+        _ => None,
+    }
 }
 
 impl Compute {
@@ -174,6 +133,7 @@ impl Compute {
     pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<Asked, Error> {
         let secret = lease.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
+            org: &lease.org_id,
             nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
             client_token: lease.client_token.clone(),
             started_by: started_by(lease),
@@ -193,6 +153,7 @@ impl Compute {
         let (org, id) = (&verification.org_id, &verification.verification_id);
         let secret = verification.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
+            org,
             nonce: format!("{org}.{id}.{secret}"),
             client_token: id.to_string(),
             started_by: started_for(org, id),
@@ -200,7 +161,7 @@ impl Compute {
         self.ask(launch, wanted).await
     }
 
-    async fn ask(&self, launch: &Launch, wanted: Wanted) -> Result<Asked, Error> {
+    async fn ask(&self, launch: &Launch, wanted: Wanted<'_>) -> Result<Asked, Error> {
         let container = ContainerOverride::builder()
             .name(CONTAINER)
             .environment(
@@ -214,9 +175,11 @@ impl Compute {
             .client
             .run_task()
             .cluster(&self.cluster)
-            .task_definition(&launch.task_definition)
+            .task_definition(launch.task_definition())
             .launch_type(LaunchType::Fargate)
             .count(1)
+            .set_tags(Some(launch.tags(wanted.org)))
+            .enable_ecs_managed_tags(true)
             .client_token(wanted.client_token)
             .started_by(wanted.started_by)
             .set_network_configuration(launch.network())
@@ -238,12 +201,14 @@ impl Compute {
                     reason: e.message().unwrap_or_default().to_owned(),
                 });
             }
-            Err(e) => {
-                return Err(Error::internal(format!(
-                    "RunTask: {}",
-                    DisplayErrorContext(&e)
-                )));
-            }
+            // Asked for before, in the words of another release: there is one task, and it is this run's.
+            Err(e) => match conflicting(&e) {
+                Some(task_arn) => return Ok(Asked::Started { task_arn }),
+                None => {
+                    let why = DisplayErrorContext(&e);
+                    return Err(Error::internal(format!("RunTask: {why}")));
+                }
+            },
         };
         match answer.tasks().first().and_then(Task::task_arn) {
             Some(task_arn) => Ok(Asked::Started {

@@ -10,6 +10,7 @@ pub mod definitions;
 pub mod environment;
 pub mod errands;
 pub mod files;
+pub mod launch;
 pub mod queue;
 pub mod secrets;
 pub mod settings;

@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::types::{
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
+use crate::cost_policy::CostPolicies;
 use crate::errands::Errands;
 use crate::grouped::Grouped;
 use crate::item::{Item, Key};
@@ -45,6 +46,7 @@ pub struct Store {
     pub(crate) errands: Errands,
     pub(crate) subscribers: Subscribers,
     pub(crate) turns: Turns,
+    pub(crate) cost_policies: CostPolicies,
     pub(crate) grouped: Option<Arc<Grouped>>,
 }
 
@@ -66,6 +68,7 @@ impl Store {
             errands,
             subscribers: Subscribers::default(),
             turns: Turns::default(),
+            cost_policies: CostPolicies::default(),
             grouped: None,
         }
     }

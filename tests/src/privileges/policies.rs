@@ -20,6 +20,8 @@ pub enum Context {
     Cluster,
     /// The service that gets a role.
     PassedTo,
+    /// The call that tags what it makes.
+    CreateAction,
 }
 
 impl Context {
@@ -30,6 +32,7 @@ impl Context {
             Context::LeadingKeys => "dynamodb:LeadingKeys",
             Context::Cluster => "ecs:cluster",
             Context::PassedTo => "iam:PassedToService",
+            Context::CreateAction => "ecs:CreateAction",
         }
     }
 
@@ -38,6 +41,7 @@ impl Context {
             ("ForAllValues:StringLike", "dynamodb:LeadingKeys") => Some(Context::LeadingKeys),
             ("ArnEquals", "ecs:cluster") => Some(Context::Cluster),
             ("StringEquals", "iam:PassedToService") => Some(Context::PassedTo),
+            ("StringEquals", "ecs:CreateAction") => Some(Context::CreateAction),
             _ => None,
         }
     }

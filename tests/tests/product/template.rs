@@ -324,8 +324,10 @@ fn only_tasks_may_call_the_routes_of_runners() {
     // Stage and method, then the path: every one below it, whatever routes there will be.
     assert_eq!(denied["Resource"], "execute-api:/*/*/control/*");
     let sources = &denied["Condition"]["NotIpAddress"]["aws:SourceIp"];
-    assert_eq!(sources[0], "MakesNetwork");
-    assert_eq!(sources[1], serde_json::json!(["${NatAddress}/32"]));
+    assert_eq!(sources[0], "MakesNat");
+    let second = ["MakesNatPerZone", "${NatAddressB}/32", "AWS::NoValue"];
+    let gateways = serde_json::json!(["${NatAddress}/32", second]);
+    assert_eq!(sources[1], gateways);
     assert_eq!(sources[2][0], "NamesControlSources");
     assert_eq!(sources[2][1], serde_json::json!([",", "ControlSources"]));
     for route in ROUTES
