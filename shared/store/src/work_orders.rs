@@ -343,6 +343,8 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         tenant_context: work_order.tenant_context.clone(),
         enqueued_at: now,
         resumes: None,
+        last_sequence: None,
+        came_back: 0,
         v: SCHEMA_VERSION,
     }
 }

@@ -39,6 +39,7 @@ mod logs;
 mod loose_ends;
 mod methods;
 mod model;
+mod no_capacity;
 mod openapi;
 mod paging;
 mod paid_runs;
