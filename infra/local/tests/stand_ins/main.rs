@@ -8,6 +8,7 @@
 
 mod cloud;
 mod cluster;
+mod concurrency;
 mod dynamodb;
 mod ecs;
 mod ecs_conduct;
