@@ -41,8 +41,14 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     };
     let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands.run));
     let store = &state.store;
-    let finished = store.finish(&by, &finish.events, &finishing, now);
-    let finished = finished.await?;
+    let last = (finish.events.as_slice(), finish.nothing_alive);
+    let finished = store.finish(&by, last, &finishing, now).await?;
+    if finish.nothing_alive {
+        let dead = state
+            .stopper
+            .reported_dead_or_leave_to_sweep(&by.org, &by.run_id);
+        Box::pin(dead).await;
+    }
     if let Some(order) = &finished.ended {
         state.endings.tell_parent(&by.org, order, now).await;
     }

@@ -63,6 +63,15 @@ impl Endings {
             now,
         )
         .await?;
+        self.return_slot(lease, now).await
+    }
+
+    /// Gives the slot of a run back that is over, or waits for its children, and of which nothing is
+    /// alive: to whoever waits for one. Doing it again changes nothing.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn return_slot(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
         for _ in 0..END_TRIES {
             let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());

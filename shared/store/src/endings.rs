@@ -49,6 +49,8 @@ pub(crate) enum Ender<'a> {
         token_hash: &'a str,
         lease: &'a Lease,
         now_reported: u64,
+        /// True if it says that nothing of the run is alive.
+        nothing_alive: bool,
     },
     /// The service, whoever holds the lease; because of a deadline, only while that is the lease's.
     Service { due_at: Option<i64> },
@@ -311,8 +313,10 @@ impl Ender<'_> {
                 token_hash,
                 lease,
                 now_reported,
+                nothing_alive,
             } => change
                 .set("reported", now_reported)
+                .set_some("deadAt", nothing_alive.then_some(now))
                 .when("reported", lease.reported)
                 .when_webhooks(!lease.no_webhooks)
                 .when("tokenHash", token_hash),

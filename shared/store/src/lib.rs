@@ -80,6 +80,7 @@ pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod logs;
+pub mod no_capacity;
 pub mod organizations;
 pub mod outbox;
 pub mod parents;

@@ -47,7 +47,11 @@ impl Store {
             true => Change::new().set("computeStoppedAt", now),
             false => Change::new().set("status", run.status),
         };
-        let gone = gone.when("status", run.status);
+        // Whoever said that it is dead may ask again whether that was heard.
+        let finished_by = lease.dead_at.and(lease.token_hash.as_ref());
+        let gone = gone
+            .set_some("finishedBy", finished_by)
+            .when("status", run.status);
         let unsettled = (is_over && run.settled_at.is_none()).then(|| charge.settle(run));
         let mut transaction = Transaction::new()
             .delete(
