@@ -170,6 +170,7 @@ impl Settling<'_> {
             outcome: Some(self.outcome),
             tenant_context: run.tenant_context.clone(),
             attribution: run.attribution.clone(),
+            is_refund: false,
             parts: charged.parts(self.outcome),
         }
     }
@@ -232,7 +233,7 @@ impl Store {
     }
 
     /// A record. It is looked for among the new ones first: it leaves these for the others.
-    async fn cost_record(
+    pub(crate) async fn cost_record(
         &self,
         org: &OrgId,
         id: &TransactionId,

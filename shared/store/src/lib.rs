@@ -68,6 +68,7 @@ pub mod batch;
 pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;
+pub mod cost_backfill;
 pub mod cost_policy;
 pub mod cost_report;
 pub mod costs;

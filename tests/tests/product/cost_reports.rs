@@ -38,7 +38,7 @@ const MAX_CALLS: u32 = 60;
 const ADDITIONS: usize = 50;
 
 /// Runs of several tenants, models and labels over some weeks, and refunds of them.
-async fn story(service: &TestService, dice: &mut Dice) {
+pub async fn story(service: &TestService, dice: &mut Dice) {
     let (client, cloud) = (&service.client, &service.service.cloud);
     let store = cloud.store().unwrap();
     let labels = ["team", "cost centre"].map(str::to_owned);
@@ -124,7 +124,7 @@ async fn of_ledger(service: &TestService, from: &str, to: &str) -> i64 {
     sum
 }
 
-async fn report(service: &TestService, query: &[(&str, String)]) -> Value {
+pub async fn report(service: &TestService, query: &[(&str, String)]) -> Value {
     let answer = service.client.get(&with(query, "/v1/usage/report")).await;
     assert_eq!(answer.status, 200, "{query:?}: {}", answer.text);
     let mut body = answer.body;

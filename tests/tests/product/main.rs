@@ -15,6 +15,7 @@ mod cascades;
 mod children;
 mod compression;
 mod contention;
+mod cost_backfill;
 mod cost_labels;
 mod cost_reports;
 mod costs;
