@@ -1,6 +1,7 @@
 //! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
 //! makes lost messages, lost replies and crashes harmless.
 
+mod costs;
 mod errands;
 mod ledgers;
 
@@ -108,6 +109,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     errands::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
+    Box::pin(costs::add(&state, now, &mut swept)).await;
     Box::pin(ledgers::check(&state.store, now, &mut swept)).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)

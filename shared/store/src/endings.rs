@@ -19,7 +19,7 @@ use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
 use crate::runs::Run;
-use crate::settlement::Charge;
+use crate::settlement::{Charge, Settling};
 use crate::transaction::{Guard, Transaction};
 use crate::work_orders::WorkOrder;
 
@@ -167,9 +167,17 @@ impl End<'_> {
             )?;
         match now_settled {
             None => Ok(transaction),
-            Some(settled) => transaction
-                .record_usage(store, org, run, &self.ending.usage, now)?
-                .settle(store, org, run, &self.ending.charge, settled, now),
+            Some(settled) => {
+                let settling = Settling {
+                    run,
+                    outcome: status,
+                    usage: &self.ending.usage,
+                    completed_at: now,
+                    charge: &self.ending.charge,
+                    settled,
+                };
+                transaction.settle(store, org, &settling, now)
+            }
         }
     }
 

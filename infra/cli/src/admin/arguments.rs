@@ -216,6 +216,12 @@ pub enum Action {
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         required: Vec<String>,
     },
+    /// Let reports count what an earlier release settled; once, after the functions are deployed
+    BackfillCosts {
+        /// The organization: org_… [default: each of them]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
     /// Set a secret; its value is read from standard input, or asked for without echo
     SetSecret {
         /// The organization: org_…

@@ -99,6 +99,7 @@ pub async fn run(
             labels,
             required,
         } => costs::set_labels(&stores, org, labels, required).await?,
+        Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,
