@@ -109,9 +109,10 @@ def aws(arguments: list[str]) -> int:
             answer = {"AccountLimit": {"ConcurrentExecutions": state["atOnce"]}}
         case ["sts", "get-caller-identity"]:
             answer = {"Account": "123456789012"}
-        case ["iam", "get-role"]:
-            return 0 if state["linked"] else 254
         case ["iam", "create-service-linked-role"]:
+            if state["linked"]:
+                print("(InvalidInput): Service role name AWSServiceRoleForECS has been taken", file=sys.stderr)
+                return 254
             of.change(linked=True)
             return 0
         case ["cloudformation", "wait"]:

@@ -64,6 +64,7 @@ pub mod cascades;
 pub mod checkpoints;
 pub mod credits;
 pub mod deliveries;
+pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;

@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::types::{
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
+use crate::details::DetailsKept;
 use crate::errands::Errands;
 use crate::grouped::Grouped;
 use crate::item::{Item, Key};
@@ -46,6 +47,7 @@ pub struct Store {
     pub(crate) subscribers: Subscribers,
     pub(crate) turns: Turns,
     pub(crate) grouped: Option<Arc<Grouped>>,
+    pub(crate) details: DetailsKept,
 }
 
 /// What came of a conditional update.
@@ -67,7 +69,14 @@ impl Store {
             subscribers: Subscribers::default(),
             turns: Turns::default(),
             grouped: None,
+            details: DetailsKept::default(),
         }
+    }
+
+    /// The same, which keeps details of runs for so long.
+    #[must_use]
+    pub fn keeping(self, details: DetailsKept) -> Store {
+        Store { details, ..self }
     }
 
     /// One item, read consistently.
