@@ -3,6 +3,7 @@
 CARGO_DENY_VERSION = 0.20.2
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BIN_DIR := $(TARGET_DIR)/debug
+SERVE_DIR := $(TARGET_DIR)/serve
 # What the tests said and saw.
 SUITE := $(TARGET_DIR)/suite
 # The real agents' programs, as npm installs them.
@@ -20,6 +21,13 @@ demo: programs ## See the whole service at work: one command, no account, no key
 
 run: programs ## Run the service in the foreground on http://127.0.0.1:8787
 	@exec '$(BIN_DIR)/awo-local'
+
+serve: ## Run the service as a team does: optimised, on what `make run` has kept (the first build takes some minutes)
+	@if [ ! -x '$(SERVE_DIR)/awo-local' ]; then \
+		echo 'Building the service, optimised. The first time takes some minutes; later it is some seconds.'; \
+	fi
+	@cargo build --locked --profile serve -p awo -p awo-local -p awo-runner
+	@exec '$(SERVE_DIR)/awo-local'
 
 programs:
 	@if [ ! -x '$(BIN_DIR)/awo-local' ]; then \
@@ -55,6 +63,10 @@ test-model: ## Compare N random sequences of everything with the model (N=10000;
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
+test-crash: programs ## Try all crash points: each call to AWS of each step, with each fault (make test tries a third a day)
+	AWO_CRASH_PART=all cargo test --workspace --locked --test product -- \
+		crash_points:: families:: purge::crashes:: --nocapture
+
 openapi: programs ## Write docs/openapi.json and its examples anew, from the code and its answers
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::the_document
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
@@ -73,7 +85,20 @@ lint: $(CARGO_DENY) ## Check format, lints, licences, and known holes where Rust
 
 $(CARGO_DENY):
 	@echo 'Installing cargo-deny $(CARGO_DENY_VERSION) into $(TARGET_DIR)/tools, once.'
-	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
+	cargo install --debug --root '$(TARGET_DIR)/tools' --locked --version $(CARGO_DENY_VERSION) cargo-deny
+
+DYNOXIDE_VERSION = 3.2.0
+DYNOXIDE := $(TARGET_DIR)/tools/bin/dynoxide
+
+$(DYNOXIDE):
+	@echo 'Installing the embedded database as a program into $(TARGET_DIR)/tools, once: the floor of the bench.'
+	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(DYNOXIDE_VERSION) dynoxide-rs \
+		--no-default-features --features native-sqlite,http-server,cli
+
+bench-machine: $(DYNOXIDE) ## Measure what one machine does, beside what its embedded database does by itself
+	@cargo build --locked --profile serve -p awo -p awo-local -p awo-runner
+	@cargo build --locked --profile serve -p awo-tests --bin measure-machine
+	@'$(SERVE_DIR)/measure-machine' '$(DYNOXIDE)'
 
 bench: programs ## Measure what a client waits for, what a delivery costs, and what idling costs
 	@cargo build --locked -p awo-tests --bins
@@ -84,8 +109,9 @@ bench: programs ## Measure what a client waits for, what a delivery costs, and w
 	@'$(BIN_DIR)/measure-rivals'
 	@'$(TARGET_DIR)/release/measure-webhooks'
 	@'$(TARGET_DIR)/release/measure-bodies'
+	@$(MAKE) --no-print-directory bench-machine
 	@$(MAKE) --no-print-directory bench-functions
 
 include infra/deploy.mk
 
-.PHONY: help demo run programs openapi calls test test-agents test-model lint bench
+.PHONY: help demo run serve programs openapi calls test test-agents test-crash test-model lint bench bench-machine

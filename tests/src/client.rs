@@ -101,18 +101,26 @@ fn event(block: &str) -> Option<LiveEvent> {
     })
 }
 
+/// The HTTP client of tests and measurements: no proxy, and 40 s for an answer.
+///
+/// # Panics
+/// When it cannot be built.
+#[must_use]
+pub fn http_client() -> reqwest::Client {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    reqwest::Client::builder()
+        .no_proxy()
+        .timeout(Duration::from_secs(40))
+        .build()
+        .expect("an HTTP client")
+}
+
 impl Client {
     /// A client of the service at `base_url`.
     #[must_use]
     pub fn new(base_url: &str, key: Option<&str>) -> Client {
-        drop(rustls::crypto::ring::default_provider().install_default());
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .timeout(Duration::from_secs(40))
-            .build()
-            .expect("an HTTP client");
         Client {
-            http,
+            http: http_client(),
             base_url: base_url.to_owned(),
             key: key.map(str::to_owned),
         }

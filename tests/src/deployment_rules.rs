@@ -13,8 +13,6 @@ use serde_json::Value;
 
 use crate::rules::number;
 
-/// Where leases and verifications are found, whoever's they are.
-const DUE: [&str; 4] = ["due#0", "due#1", "due#2", "due#3"];
 /// More than any history of a test.
 const MAX_STEPS: u32 = 100;
 /// How often what does not agree is read again: the readings are not of one moment.
@@ -40,16 +38,14 @@ pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
     for _ in 0..LOOKS {
         let before = taken(client, &table).await;
         let mut held: BTreeMap<i64, i64> = before.keys().map(|shard| (*shard, 0)).collect();
-        for partition in DUE {
-            for item in query(client, &table, Some("due"), "dueShard", partition).await {
-                // A verification has a number for a place of its own, too.
-                let place = match item.get("verificationId") {
-                    Some(_) => &item["taskPlace"],
-                    None => &item["place"],
-                };
-                if let Some(shard) = place.as_i64() {
-                    *held.entry(shard).or_default() += 1;
-                }
+        for item in due(client, &table).await {
+            // A verification has a number for a place of its own, too.
+            let place = match item.get("verificationId") {
+                Some(_) => &item["taskPlace"],
+                None => &item["place"],
+            };
+            if let Some(shard) = place.as_i64() {
+                *held.entry(shard).or_default() += 1;
             }
         }
         if before == held {
@@ -63,9 +59,26 @@ pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
     differ
 }
 
+/// What has a deadline, read from the table: indexes may lag.
+async fn due(client: &Client, table: &str) -> Vec<Value> {
+    let items = client
+        .scan()
+        .table_name(table)
+        .consistent_read(true)
+        .filter_expression("attribute_exists(dueShard)")
+        .into_paginator()
+        .items()
+        .send()
+        .collect::<Result<Vec<_>, _>>()
+        .await
+        .expect("a scan");
+    let values = items.into_iter().map(serde_dynamo::from_item);
+    values.map(|item| item.expect("an item")).collect()
+}
+
 /// The places of each shard that are taken.
 pub async fn taken(client: &Client, table: &str) -> BTreeMap<i64, i64> {
-    let items = query(client, table, None, "pk", "deployment#tasks").await;
+    let items = query(client, table, "pk", "deployment#tasks").await;
     let shards = items.iter().filter(|item| item.get("taken").is_some());
     shards
         .map(|item| (number(item, "shard"), number(item, "taken")))
@@ -73,17 +86,10 @@ pub async fn taken(client: &Client, table: &str) -> BTreeMap<i64, i64> {
 }
 
 /// All items of a partition.
-pub(crate) async fn query(
-    client: &Client,
-    table: &str,
-    index: Option<&str>,
-    key: &str,
-    partition: &str,
-) -> Vec<Value> {
+pub(crate) async fn query(client: &Client, table: &str, key: &str, partition: &str) -> Vec<Value> {
     let items = client
         .query()
         .table_name(table)
-        .set_index_name(index.map(str::to_owned))
         .key_condition_expression("#k = :k")
         .expression_attribute_names("#k", key)
         .expression_attribute_values(":k", AttributeValue::S(partition.to_owned()))

@@ -9,6 +9,7 @@
 pub mod agents;
 pub mod client;
 pub mod contract;
+pub mod crash_part;
 pub mod deployment_rules;
 pub mod door;
 pub mod driven;

@@ -51,7 +51,7 @@ async fn query(
     partition: &str,
 ) -> Vec<(String, String, Value)> {
     let key = format!("{org}{partition}");
-    let items = deployment_rules::query(client, table, None, "pk", &key).await;
+    let items = deployment_rules::query(client, table, "pk", &key).await;
     let found = items.into_iter().map(|value| {
         let sk = value["sk"].as_str().unwrap_or_default().to_owned();
         (partition.to_owned(), sk, value)

@@ -13,7 +13,7 @@ use awo_store::Store;
 use awo_store::cascades::Stopping;
 use awo_store::deliveries::{Attempt, Delivery, Notice};
 use awo_store::tally::QueueLimits;
-use awo_store::work_orders::NewWorkOrder;
+use awo_store::work_orders::{Account, NewWorkOrder};
 
 /// More than any test makes.
 const ROOM: QueueLimits = QueueLimits {
@@ -47,6 +47,7 @@ impl<'a> Seed<'a> {
             id: WorkOrderId::new(at, self.cloud.mint.random(at)),
             run_id: RunId::new(at, self.cloud.mint.random(at)),
             order: order(tenant),
+            account: Account::default(),
             depth: 0,
             asked_by: None,
             max_iterations: 1,

@@ -2,6 +2,7 @@
 //! schedules, and the product's functions twice, once over a client that may go wrong.
 
 mod cluster;
+mod kinds;
 mod stage;
 mod webhooks;
 
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use awo_cloud::compute::Compute;
-use awo_cloud::{Cloud, Environment};
+use awo_cloud::{Clock, Cloud, Environment};
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{OrgId, TransactionId};
@@ -18,6 +19,7 @@ use awo_local::REGION;
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs};
+use awo_local::index_lag::{IndexLag, Staleness};
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
@@ -35,7 +37,6 @@ pub use stage::Stage;
 
 const QUEUE: &str = "runs";
 const ERRANDS: &str = "deliveries";
-
 /// The world.
 pub struct World {
     /// The product's view, without faults.
@@ -52,6 +53,8 @@ pub struct World {
     pub sound: Functions,
     /// Compute, without faults.
     pub compute: Compute,
+    /// How late its indexes are.
+    pub index_lag: IndexLag,
     /// The environment of the product's functions in this world.
     pub settings: BTreeMap<String, String>,
     tables: aws_sdk_dynamodb::Client,
@@ -78,28 +81,11 @@ async fn listener() -> TcpListener {
 }
 
 impl World {
-    /// A new world. Its tasks are programs that wait to be stopped.
-    pub async fn new() -> World {
-        World::with(&[]).await
-    }
-
-    /// A new world in which so many tasks may live at once.
-    pub async fn with_tasks(max: u32) -> World {
-        World::with(&[("AWO_MAX_TASKS", max.to_string())]).await
-    }
-
-    /// A new world, with these settings over its own.
-    pub async fn with(own: &[(&'static str, String)]) -> World {
-        World::made(own, Locks::default()).await
-    }
-
-    /// A new world whose database locks the items of a transaction for so long, as the cloud's does.
-    pub async fn unkind(own: &[(&'static str, String)], hold: Duration) -> World {
-        World::made(own, Locks::held_for(hold)).await
-    }
-
-    async fn made(own: &[(&'static str, String)], locks: Locks) -> World {
+    async fn made(own: &[(&'static str, String)], locks: Locks, lag: Option<Staleness>) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
+        let clock = Clock::default();
+        let lagging = |staleness| IndexLag::new(staleness, clock.clone());
+        let index_lag = lag.map(lagging).unwrap_or_default();
         let logs = tempfile::tempdir().expect("a temporary directory");
         let dynamodb = dynamodb::start(
             listener().await,
@@ -107,7 +93,7 @@ impl World {
             Duration::from_secs(600),
             key.clone(),
             shutdown.clone(),
-            locks,
+            (locks, index_lag.clone()),
         )
         .expect("DynamoDB");
         let queues = Queues::new(shutdown.clone());
@@ -165,7 +151,8 @@ impl World {
         settings.extend(own);
         let faults = Faults::default();
         let http = awo_local::http_client([&dynamodb, &sqs, &ecs_server, &secrets]);
-        let cloud = Cloud::new(environment(&settings), http.clone());
+        let mut cloud = Cloud::new(environment(&settings), http.clone());
+        cloud.clock = clock;
         let faulty = beside(&cloud, &settings, faults.client(http.clone()));
         let store = cloud.store().expect("settings");
         store.create_missing_tables().await.expect("tables");
@@ -177,6 +164,7 @@ impl World {
             settings,
             tables: crate::rules::client(&cloud),
             cloud,
+            index_lag,
             http,
             faults,
             queues,

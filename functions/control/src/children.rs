@@ -21,7 +21,7 @@ use awo_store::idempotency::IdempotentRequest;
 use awo_store::parents::why_no_parent;
 use awo_store::reports::Reporter;
 use awo_store::runs::Run;
-use awo_store::work_orders::{Created, WorkOrder};
+use awo_store::work_orders::{Account, Created, WorkOrder};
 use lambda_http::Request;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -274,6 +274,7 @@ impl Asking<'_> {
         let (state, depth) = (self.state, self.parent.depth + 1);
         let opening = &state.opening;
         let mut new = opening.work_order(self.org(), order, profile, depth, self.now)?;
+        new.account = Account::of_parent(&self.parent);
         new.asked_by = Some(ParentsHold {
             run_id: self.by.run_id.clone(),
             used: self.used(),
@@ -284,6 +285,7 @@ impl Asking<'_> {
         match created.await? {
             Created::New => Ok(new.id),
             Created::Replayed(first) => WorkOrderId::parse(&first.body).map_err(Error::internal),
+            Created::OtherPolicy => Err(Error::internal("what a child holds is its root's")),
         }
     }
 

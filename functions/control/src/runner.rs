@@ -1,6 +1,6 @@
 //! Who a runner is and what it sent.
 
-use awo_domain::control::{MAX_REPORTED_EVENTS, NumberedEvent};
+use awo_domain::control::{MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent};
 use awo_domain::{Error, OrgId, RunId};
 use awo_http::call::body_bytes;
 use awo_http::door::bearer;
@@ -9,8 +9,6 @@ use lambda_http::{Request, RequestExt};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-/// Largest body of a runner, in bytes.
-const MAX_BODY_BYTES: usize = 1_048_576;
 /// Longest name of a commit, in characters.
 const MAX_COMMIT: usize = 64;
 /// Largest event, in bytes of JSON: a timeline event is one item.

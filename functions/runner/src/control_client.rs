@@ -1,5 +1,7 @@
 //! Calls of the control API. One answer decides: kept, try again, or fenced.
 
+mod line;
+
 use std::time::Duration;
 
 use awo_domain::control::{
@@ -10,27 +12,21 @@ use awo_domain::manual::{
     CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
 };
 use awo_domain::{RunId, VerificationId};
-use reqwest::{Client, StatusCode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
-use crate::http_client;
 use crate::settings::Settings;
+use line::Line;
 
-/// For a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For a whole call; a cold function that waits for a hot row is slower than any other.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
+/// For a heartbeat: one that nobody answers is to be followed by others before the run is suspected.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(4);
 /// From the first try of a claim to the last.
 const CLAIM_LIMIT: Duration = Duration::from_secs(60);
 /// First and longest pause between two tries.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// Largest answer that is read: a spec with its prompt and profile is far smaller.
-const MAX_ANSWER_BYTES: usize = 4 * 1_024 * 1_024;
-/// Longest text of a refusal that is shown.
-const MAX_REFUSAL_CHARS: usize = 500;
 
 /// Why a call brought nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -38,6 +34,10 @@ pub(crate) enum CallError {
     /// Asking again can help.
     #[error("{0}")]
     TryAgain(String),
+    /// Something between this runner and the control API refused the call. Asking again can help; what
+    /// the call carried may be what is refused.
+    #[error("something in front of the control API answered {status}: {message}")]
+    TurnedAway { status: u16, message: String },
     /// The control API does not take this runner's word.
     #[error("the control API answered {status}: {message}")]
     Refused { status: u16, message: String },
@@ -71,14 +71,6 @@ impl Backoff {
     }
 }
 
-/// A runner's line to the control API: its base and the token that it drew.
-#[derive(Clone)]
-struct Line {
-    http: Client,
-    base: String,
-    token: String,
-}
-
 /// The line of a run.
 #[derive(Clone)]
 pub(crate) struct ControlClient {
@@ -101,7 +93,7 @@ impl ControlClient {
         run: &RunId,
     ) -> Result<(ControlClient, RunSpec), NotClaimed> {
         let org = &settings.nonce.org;
-        let (line, spec): (Line, RunSpec) = Line::claim(settings, CLAIM_PATH).await?;
+        let (line, spec): (Line, RunSpec) = claim(settings, CLAIM_PATH).await?;
         let client = ControlClient {
             line,
             report_path: report_path(org, run),
@@ -114,29 +106,52 @@ impl ControlClient {
         is_ours.then_some((client, spec)).ok_or_else(another_spec)
     }
 
-    /// Sends events, or a heartbeat.
+    /// Sends events, or asks whether a client wishes anything.
     pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
-        self.line.post(&self.report_path, report, true).await
+        let line = &self.line;
+        let answer = line.post(&self.report_path, report, CALL_TIMEOUT).await?;
+        line.heard();
+        Ok(answer)
+    }
+
+    /// Says that the runner lives.
+    pub(crate) async fn heartbeat(&self) -> Result<ReportAnswer, CallError> {
+        const NOTHING_NEW: Report = Report { events: Vec::new() };
+        let (line, path) = (&self.line, &self.report_path);
+        let answer = line.post(path, &NOTHING_NEW, HEARTBEAT_TIMEOUT).await?;
+        line.heard();
+        Ok(answer)
+    }
+
+    /// When a report or a heartbeat was last answered.
+    pub(crate) fn heard_at(&self) -> Instant {
+        self.line.heard_at()
     }
 
     /// Sends what an agent wrote.
     pub(crate) async fn log(&self, log: &IterationLog) -> Result<ReportAnswer, CallError> {
-        self.line.post(&self.logs_path, log, true).await
+        self.line.post(&self.logs_path, log, CALL_TIMEOUT).await
     }
 
     /// Sends what the run has changed so far.
     pub(crate) async fn diff(&self, diff: &SnapshotDiff) -> Result<ReportAnswer, CallError> {
-        self.line.post(&self.diff_path, diff, true).await
+        self.line.post(&self.diff_path, diff, CALL_TIMEOUT).await
     }
 
     /// Asks for children; asking again opens nothing twice.
     pub(crate) async fn children(&self, asked: &Children) -> Result<ChildrenAnswer, CallError> {
-        self.line.post(&self.children_path, asked, true).await
+        let path = &self.children_path;
+        self.line.post(path, asked, CALL_TIMEOUT).await
     }
 
-    /// Sends the last report.
-    pub(crate) async fn finish(&self, finish: &Finish) -> Result<ReportAnswer, CallError> {
-        self.line.post(&self.finish_path, finish, true).await
+    /// Sends the last report; one try of it ends after `limit`, or after a call's own limit.
+    pub(crate) async fn finish(
+        &self,
+        finish: &Finish,
+        limit: Duration,
+    ) -> Result<ReportAnswer, CallError> {
+        let limit = limit.min(CALL_TIMEOUT);
+        self.line.post(&self.finish_path, finish, limit).await
     }
 }
 
@@ -156,7 +171,7 @@ impl VerificationClient {
         id: &VerificationId,
     ) -> Result<(VerificationClient, VerificationSpec), NotClaimed> {
         let org = &settings.nonce.org;
-        let claimed = Line::claim(settings, CLAIM_VERIFICATION_PATH).await?;
+        let claimed = claim(settings, CLAIM_VERIFICATION_PATH).await?;
         let (line, spec): (Line, VerificationSpec) = claimed;
         let report_path = verification_report_path(org, id);
         let client = VerificationClient { line, report_path };
@@ -176,16 +191,16 @@ impl VerificationClient {
         let deadline = Instant::now() + limit;
         let mut backoff = Backoff::new();
         loop {
-            let sent = self.line.post::<Kept>(&self.report_path, report, true);
-            let why = match sent.await {
+            let (line, path) = (&self.line, &self.report_path);
+            let why = match line.post::<Kept>(path, report, CALL_TIMEOUT).await {
                 Ok(Kept {}) => return Ok(()),
-                Err(CallError::TryAgain(why)) => why,
-                Err(refused) => return Err(refused),
+                Err(refused @ CallError::Refused { .. }) => return Err(refused),
+                Err(why) => why,
             };
-            tracing::warn!(why, "a report brought no answer; trying again");
+            tracing::warn!(%why, "a report brought no answer; trying again");
             let pause = backoff.pause();
             if Instant::now() + pause > deadline {
-                return Err(CallError::TryAgain(why));
+                return Err(why);
             }
             sleep(pause).await;
         }
@@ -196,101 +211,35 @@ fn another_spec() -> NotClaimed {
     NotClaimed::Failed("the control API answered with the spec of something else".to_owned())
 }
 
-impl Line {
-    async fn claim<T: DeserializeOwned>(
-        settings: &Settings,
-        path: &str,
-    ) -> Result<(Line, T), NotClaimed> {
-        let line = Line {
-            http: http_client(settings.plain_http).map_err(NotClaimed::Failed)?,
-            base: settings.control_url.clone(),
-            token: new_token().map_err(NotClaimed::Failed)?,
+/// Trades the nonce for a token.
+async fn claim<T: DeserializeOwned>(
+    settings: &Settings,
+    path: &str,
+) -> Result<(Line, T), NotClaimed> {
+    let token = new_token().map_err(NotClaimed::Failed)?;
+    let line = Line::new(settings, token).map_err(NotClaimed::Failed)?;
+    let claim = Claim {
+        nonce: settings.nonce.whole.clone(),
+        token: line.token().to_owned(),
+    };
+    let deadline = Instant::now() + CLAIM_LIMIT;
+    let mut backoff = Backoff::new();
+    loop {
+        let why = match line.post_without_token(path, &claim, CALL_TIMEOUT).await {
+            Ok(spec) => return Ok((line, spec)),
+            Err(refused @ CallError::Refused { .. }) => return Err(NotClaimed::Refused(refused)),
+            Err(why) => why,
         };
-        let claim = Claim {
-            nonce: settings.nonce.whole.clone(),
-            token: line.token.clone(),
-        };
-        let deadline = Instant::now() + CLAIM_LIMIT;
-        let mut backoff = Backoff::new();
-        loop {
-            let why = match line.post(path, &claim, false).await {
-                Ok(spec) => return Ok((line, spec)),
-                Err(CallError::TryAgain(why)) => why,
-                Err(refused) => return Err(NotClaimed::Refused(refused)),
-            };
-            tracing::warn!(why, "the claim brought no answer; trying again");
-            let pause = backoff.pause();
-            if Instant::now() + pause > deadline {
-                return Err(NotClaimed::Failed(format!(
-                    "the control API could not be reached within {} s: {why}",
-                    CLAIM_LIMIT.as_secs()
-                )));
-            }
-            sleep(pause).await;
+        tracing::warn!(%why, "the claim brought no answer; trying again");
+        let pause = backoff.pause();
+        if Instant::now() + pause > deadline {
+            return Err(NotClaimed::Failed(format!(
+                "the control API could not be reached within {} s: {why}",
+                CLAIM_LIMIT.as_secs()
+            )));
         }
+        sleep(pause).await;
     }
-
-    async fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-        with_token: bool,
-    ) -> Result<T, CallError> {
-        let mut request = self.http.post(format!("{}{path}", self.base)).json(body);
-        if with_token {
-            request = request.bearer_auth(&self.token);
-        }
-        let mut answer = request.send().await.map_err(again)?;
-        let status = answer.status();
-        let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(again)? {
-            if bytes.len() + chunk.len() > MAX_ANSWER_BYTES {
-                return Err(CallError::TryAgain("the answer is too large".to_owned()));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
-        if status.is_success() {
-            return serde_json::from_slice(&bytes)
-                .map_err(|why| CallError::TryAgain(format!("the answer is not valid: {why}")));
-        }
-        let message: String = String::from_utf8_lossy(&bytes)
-            .chars()
-            .take(MAX_REFUSAL_CHARS)
-            .collect();
-        if tries_again(status) {
-            Err(CallError::TryAgain(format!("{status}: {message}")))
-        } else {
-            Err(CallError::Refused {
-                status: status.as_u16(),
-                message,
-            })
-        }
-    }
-}
-
-/// A redirect is no answer of ours, and not followed: a proxy may be in the way for a while.
-fn tries_again(status: StatusCode) -> bool {
-    !status.is_client_error()
-        || matches!(
-            status,
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
-        )
-}
-
-/// The URL is left out: it says nothing that the path does not.
-fn again(why: reqwest::Error) -> CallError {
-    let why = why.without_url();
-    let cause = std::error::Error::source(&why).map_or(String::new(), |cause| format!(": {cause}"));
-    CallError::TryAgain(format!("{why}{cause}"))
-}
-
-fn http_client(plain_http: bool) -> Result<Client, String> {
-    let builder = http_client::builder_of_one_server(plain_http);
-    http_client::build(
-        builder
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(CALL_TIMEOUT),
-    )
 }
 
 fn new_token() -> Result<String, String> {

@@ -10,18 +10,24 @@ use std::time::Duration;
 
 use awo_domain::Timestamp;
 use awo_domain::control::{
-    Finish, HEARTBEAT_MS, IterationLog, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
+    Finish, IterationLog, MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
     ReportAnswer, RunnerEvent, SnapshotDiff, Wish,
 };
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{sleep, timeout};
 
 use crate::control_client::{Backoff, CallError, ControlClient};
+use crate::heartbeats::beat;
 use crate::reporter::{Beginning, Ending, Finishing, Message, NotFinished};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
 /// How long logs and diffs may keep the last report of a stopped run waiting.
 const STOPPED_LOGS_LIMIT: Duration = Duration::from_secs(3);
+/// Most bytes of events in one call, which has other things to carry as well.
+const MAX_EVENT_BYTES: usize = MAX_BODY_BYTES * 3 / 4;
+/// How often a log or a diff is sent that something in front of the control API turns away: a firewall that
+/// does not like what is in it never will.
+const TURNED_AWAY_TRIES: u32 = 8;
 /// For one try of the last report of a stopped run, of which there should be several.
 const STOPPED_CALL_LIMIT: Duration = Duration::from_secs(5);
 
@@ -63,11 +69,14 @@ impl Desk {
     /// Works until the last report is kept or nobody wants to hear any more.
     pub(crate) async fn work(mut self) {
         let stop = self.stop.clone();
+        let beats = beat(self.client.clone(), self.switch.clone());
         let finishing = tokio::select! {
             biased;
             // A report that is under way is given up: its events would not be kept.
             () = stop.wished() => self.gather().await,
             finishing = self.report() => finishing,
+            // It ends only where the run is fenced.
+            () = beats => None,
         };
         if let Some(Finishing { ending, kept }) = finishing {
             let result = self.finish(*ending).await;
@@ -77,14 +86,12 @@ impl Desk {
 
     /// Reports what happens until the run has ended; nothing if the run is fenced.
     async fn report(&mut self) -> Option<Finishing> {
-        let heartbeat = Duration::from_millis(HEARTBEAT_MS);
-        let mut next_heartbeat = Instant::now() + heartbeat;
         loop {
-            if self.pending.is_empty()
-                && let Ok(message) = timeout_at(next_heartbeat, self.inbox.recv()).await
-                && let Some(finishing) = self.take(message?)
-            {
-                return Some(finishing);
+            if self.pending.is_empty() {
+                let message = self.inbox.recv().await?;
+                if let Some(finishing) = self.take(message) {
+                    return Some(finishing);
+                }
             }
             // Events that come together travel together.
             while let Ok(message) = self.inbox.try_recv() {
@@ -93,7 +100,6 @@ impl Desk {
                 }
             }
             self.send_next().await.ok()?;
-            next_heartbeat = Instant::now() + heartbeat;
         }
     }
 
@@ -128,22 +134,32 @@ impl Desk {
         self.pending.push_back(Item::Event(event));
     }
 
-    /// The next events, up to a log or a diff.
+    /// The next events, up to a log or a diff, as many as one call can carry.
     fn batch(&self) -> Vec<NumberedEvent> {
         let events = self.pending.iter().map_while(|item| match item {
-            Item::Event(event) => Some(event.clone()),
+            Item::Event(event) => Some(event),
             Item::Log(_) | Item::Diff(_) => None,
         });
-        events.take(MAX_REPORTED_EVENTS).collect()
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        for event in events.take(MAX_REPORTED_EVENTS) {
+            bytes += serde_json::to_vec(event).map_or(0, |json| json.len());
+            if bytes > MAX_EVENT_BYTES && !batch.is_empty() {
+                break;
+            }
+            batch.push(event.clone());
+        }
+        batch
     }
 
-    /// Sends a log, a diff, a batch of events, or a heartbeat, until it is kept or refused. It has no
-    /// limit of its own: the run has one, and its last report another.
+    /// Sends a log, a diff or a batch of events until it is kept or refused. It has no limit of its own:
+    /// the run has one, and its last report another. A log or a diff that is turned away on its way
+    /// is left out in the end: the run is worth more.
     async fn send_next(&mut self) -> Result<(), NotFinished> {
-        let mut backoff = Backoff::new();
+        let (mut backoff, mut turned_away) = (Backoff::new(), 0);
         loop {
             let events = self.batch();
             let last = events.last().map_or(0, |event| event.number);
+            let events_left = events.len();
             let sent = match self.pending.front() {
                 Some(Item::Log(log)) => self.client.log(log).await,
                 Some(Item::Diff(diff)) => self.client.diff(diff).await,
@@ -162,7 +178,17 @@ impl Desk {
                         tracing::warn!(kept, "not all events were kept; sending them again");
                     }
                 }
-                Err(why) => self.not_sent(why)?,
+                Err(why @ CallError::TurnedAway { .. })
+                    if events_left == 0 && turned_away >= TURNED_AWAY_TRIES =>
+                {
+                    tracing::error!(%why, "a log or a diff is left out");
+                    self.pending.pop_front();
+                    return Ok(());
+                }
+                Err(why) => {
+                    turned_away += u32::from(matches!(why, CallError::TurnedAway { .. }));
+                    self.not_sent(why)?;
+                }
             }
             sleep(backoff.pause()).await;
         }
@@ -206,7 +232,6 @@ impl Desk {
             sent = self.send_most() => sent?,
         }
         let (ending, call_limit) = match self.stop.wish() {
-            // The client's own limit of a call is enough.
             None => (ending, Duration::MAX),
             Some(wish) => {
                 self.pending.retain(|item| !matches!(item, Item::Event(_)));
@@ -227,10 +252,9 @@ impl Desk {
         };
         let mut backoff = Backoff::new();
         loop {
-            match timeout(call_limit, self.client.finish(&finish)).await {
-                Ok(Ok(_)) => return Ok(()),
-                Ok(Err(why)) => self.not_sent(why)?,
-                Err(_) => tracing::warn!("the last report was not answered in time; trying again"),
+            match self.client.finish(&finish, call_limit).await {
+                Ok(_) => return Ok(()),
+                Err(why) => self.not_sent(why)?,
             }
             sleep(backoff.pause()).await;
         }
@@ -244,8 +268,8 @@ impl Desk {
 
     fn not_sent(&self, why: CallError) -> Result<(), NotFinished> {
         match why {
-            CallError::TryAgain(why) => {
-                tracing::warn!(why, "a report was not answered; trying again");
+            CallError::TryAgain(_) | CallError::TurnedAway { .. } => {
+                tracing::warn!(%why, "a report was not answered; trying again");
                 Ok(())
             }
             CallError::Refused { .. } => {

@@ -101,8 +101,8 @@ async fn ask(client: &ControlClient) -> Option<StopReason> {
                 .map_or(StopReason::Terminated, StopReason::Wished),
         ),
         Err(CallError::Refused { .. }) => Some(StopReason::Fenced),
-        Err(CallError::TryAgain(why)) => {
-            tracing::warn!(why, "a question was not answered");
+        Err(why @ (CallError::TryAgain(_) | CallError::TurnedAway { .. })) => {
+            tracing::warn!(%why, "a question was not answered");
             None
         }
     }

@@ -17,6 +17,7 @@ mod delivery;
 mod desk;
 mod git;
 mod hearing;
+mod heartbeats;
 mod http_client;
 mod inspection;
 mod iteration_log;

@@ -1,5 +1,6 @@
 //! `POST /v1/work-orders`: a work order, its first run and its place in the queue, or nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use awo_cloud::queue::{Doorbell, RunQueue};
@@ -12,9 +13,13 @@ use awo_http::order::{Named, named_parent, named_profile, named_template, read_o
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
+use awo_store::cost_policy::CostPolicy;
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::tally::QueueLimits;
-use awo_store::work_orders::Created;
+use awo_store::work_orders::{Account, Created};
+
+/// How often a create is tried that meets a change of what the organization declares.
+const POLICY_TRIES: u32 = 4;
 
 struct State {
     store: Store,
@@ -40,34 +45,82 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (order, profile, depth) = match state.order(&call).await {
+    let asked = match state.asked(&call).await {
         Ok(read) => read,
         Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
     };
-    let new = state
-        .opening
-        .work_order(call.org(), order, &profile, depth, call.now)?;
-    let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
-    let remembered = idempotent
-        .as_ref()
-        .map(|request| (request, call.rendered(&answer)));
-    match state
-        .store
-        .create_work_order(&new, state.limits, remembered)
-        .await?
-    {
-        Created::New => {
-            let bell = Doorbell::of(call.org());
-            state.queue.ring_or_leave_to_sweep(&bell).await;
-            Ok(answer)
+    let mut policy = state.store.known_cost_policy(call.org());
+    for _ in 0..POLICY_TRIES {
+        let labels = match state.labels(&call, &asked, &mut policy).await {
+            Ok(labels) => labels,
+            Err(error) => return answered_before(&state, &call, idempotent.as_ref(), error).await,
+        };
+        let account = Account::of_key(&call.caller.key_id, labels, policy.version);
+        let created = state.create(&call, &asked, account, idempotent.as_ref());
+        if let Some(answer) = created.await? {
+            return Ok(answer);
         }
-        Created::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        policy = state.store.cost_policy(call.org()).await?;
     }
+    Err(Error::contended("create: the cost labels kept changing"))
+}
+
+/// What is asked, with what it names.
+struct Asked {
+    order: Order,
+    profile: Profile,
+    depth: u32,
+    parents_labels: Option<BTreeMap<String, String>>,
 }
 
 impl State {
-    /// What is asked, with what it names, and its depth.
-    async fn order(&self, call: &Call) -> Result<(Order, Profile, u32), Error> {
+    /// None if the organization declares other things about its costs than was thought.
+    async fn create(
+        &self,
+        call: &Call,
+        asked: &Asked,
+        account: Account,
+        idempotent: Option<&IdempotentRequest>,
+    ) -> Result<Option<Answer>, Error> {
+        let (order, depth) = (asked.order.clone(), asked.depth);
+        let opening = &self.opening;
+        let mut new = opening.work_order(call.org(), order, &asked.profile, depth, call.now)?;
+        new.account = account;
+        let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
+        let remembered = idempotent.map(|request| (request, call.rendered(&answer)));
+        let store = &self.store;
+        let created = store.create_work_order(&new, self.limits, remembered);
+        match created.await? {
+            Created::New => {
+                let bell = Doorbell::of(call.org());
+                self.queue.ring_or_leave_to_sweep(&bell).await;
+                Ok(Some(answer))
+            }
+            Created::Replayed(first) => Ok(Some(Answer::replayed(first.status, first.body))),
+            Created::OtherPolicy => Ok(None),
+        }
+    }
+
+    /// The values of the cost labels. Before a client is told that one is missing, the declaration
+    /// is read.
+    async fn labels(
+        &self,
+        call: &Call,
+        asked: &Asked,
+        policy: &mut CostPolicy,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let (metadata, parent) = (&asked.order.metadata, asked.parents_labels.as_ref());
+        if let Ok(values) = policy.labels.values(metadata, parent) {
+            return Ok(values);
+        }
+        *policy = self.store.cost_policy(call.org()).await?;
+        policy
+            .labels
+            .values(metadata, parent)
+            .map_err(Error::Invalid)
+    }
+
+    async fn asked(&self, call: &Call) -> Result<Asked, Error> {
         let (template, profile, parent) = (
             named_template(call.object()?),
             named_profile(call.object()?),
@@ -98,7 +151,12 @@ impl State {
             parent: parent.as_ref(),
         };
         let (order, profile) = read_order(call.object()?, &self.opening.defaults, named)?;
-        Ok((order, profile, parent.map_or(0, |parent| parent.depth + 1)))
+        Ok(Asked {
+            order,
+            profile,
+            depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
+            parents_labels: parent.map(|parent| parent.cost_labels),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ mod ledgers;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, Gone, TaskState};
+use awo_cloud::compute::{Compute, TaskState};
 use awo_cloud::errands::ErrandQueue;
 use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Clock, Cloud, SetupError};
@@ -18,6 +18,7 @@ use awo_execution::start_task::start_task;
 use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
 use awo_store::Store;
+use awo_store::cascades::Cascade;
 use awo_store::lease::{Lease, START_MS, STOPPING_MS};
 use awo_store::suspension::WaitingOrder;
 use awo_store::sweep::Due;
@@ -94,13 +95,10 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     for item in due {
         let looked_after = match &item {
             Due::Queue(org) => waiting_queue(&state, org, now).await,
-            Due::Lease(lease) => overdue_lease(&state, lease, now).await,
+            Due::Lease(lease) => Box::pin(lease_of_index(&state, lease)).await,
             Due::Verification(of) => state.verifier.look_after(of, now).await,
             Due::Waiting(order) => waiting_order(&state, order, now).await,
-            Due::Cascade(cascade) => {
-                state.stopper.cascade(*cascade.clone()).await;
-                Ok(())
-            }
+            Due::Cascade(cascade) => cascade_of_index(&state, cascade).await,
         };
         if let Err(error) = looked_after {
             tracing::error!(?item, ?error, "the sweep could not look after an item");
@@ -150,6 +148,26 @@ async fn waiting_order(state: &State, order: &WaitingOrder, now: Timestamp) -> R
     state.store.look_at_children_again(order, now).await
 }
 
+/// What the index says may be seconds old, and this sweep may have worked for a minute since it read it: the lease
+/// itself is read, and judged as it is.
+async fn lease_of_index(state: &State, seen: &Lease) -> Result<(), Error> {
+    let lease = state.store.lease(&seen.org_id, &seen.run_id).await?;
+    let now = state.clock.now();
+    match lease.filter(|lease| lease.due_at <= now.epoch_ms()) {
+        Some(lease) => overdue_lease(state, &lease, now).await,
+        None => Ok(()),
+    }
+}
+
+/// A stop that all children have heard of since the index was told of it is done with.
+async fn cascade_of_index(state: &State, seen: &Cascade) -> Result<(), Error> {
+    let (org, id) = (&seen.org_id, &seen.work_order_id);
+    if let Some(cascade) = state.store.cascade(org, id).await? {
+        state.stopper.cascade(cascade).await;
+    }
+    Ok(())
+}
+
 async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(), Error> {
     let task_arn = match &lease.task_arn {
         Some(task_arn) => Some(task_arn.clone()),
@@ -162,16 +180,12 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
             state.compute.find_task(org, token).await?
         }
     };
-    let task = match &task_arn {
-        Some(task_arn) => state.compute.describe_task(task_arn).await?,
-        None => TaskState::Gone(Gone {
-            reason: "its task did not start".to_owned(),
-            ..Gone::default()
-        }),
+    let Some(task_arn) = task_arn else {
+        return state.endings.never_started(lease, now).await;
     };
-    match task {
+    match state.compute.describe_task(&task_arn).await? {
         TaskState::Gone(gone) => state.endings.compute_gone(lease, &gone, now).await,
-        TaskState::Alive => lives_on(state, lease, &task_arn.unwrap_or_default(), now).await,
+        TaskState::Alive => lives_on(state, lease, &task_arn, now).await,
     }
 }
 
@@ -184,13 +198,17 @@ async fn lives_on(
     now: Timestamp,
 ) -> Result<(), Error> {
     match (lease.wish, lease.kill_given_up_at()) {
-        (None, _) => {
-            state.endings.silent(lease, now).await?;
+        (None, _) if lease.closed_at.is_none() && lease.may_be_silent(now) => {
+            tracing::warn!(run = %lease.run_id, since = ?lease.suspected_at, "the runner is silent");
+            return state.store.suspect(lease, now).await;
         }
+        // It has reported since.
+        (None, _) if !state.endings.silent(lease, now).await? => return Ok(()),
         (Some(_), Some(given_up_at)) if now >= given_up_at => {
-            state.endings.kill_not_confirmed(lease, now).await?;
+            let due_at = Some(lease.due_at);
+            state.endings.kill_not_confirmed(lease, due_at, now).await?;
         }
-        (Some(_), _) => {}
+        _ => {}
     }
     state.compute.stop_task(task_arn, "the run is over").await?;
     let lease = as_it_is(state, lease).await?;

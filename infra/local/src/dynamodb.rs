@@ -9,23 +9,42 @@ use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use dynoxide::actions::transact_write_items::TransactWriteItemsRequest;
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
 use tokio::time::MissedTickBehavior;
 
+use self::commits::Commits;
+use self::tokens::Tokens;
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
+use crate::index_lag::IndexLag;
 use crate::locks::Locks;
 use crate::serve::Server;
 use crate::shutdown::Shutdown;
 
+mod commits;
+mod tokens;
+
 /// DynamoDB accepts requests of up to 16 MB.
 const BODY_BYTES: usize = 16 * 1024 * 1024;
+
+/// The operations that write nothing.
+const READS: [&str; 7] = [
+    "GetItem",
+    "Query",
+    "Scan",
+    "BatchGetItem",
+    "TransactGetItems",
+    "DescribeTable",
+    "DescribeTimeToLive",
+];
 
 const DIALECT: Dialect = Dialect {
     target_prefix: "DynamoDB_20120810.",
@@ -40,7 +59,8 @@ pub enum Storage {
     File(PathBuf),
 }
 
-/// Serves the database until the shutdown, with these locks between rivals, and removes expired items every `ttl_period`.
+/// Serves the database until the shutdown, with these locks between rivals and this lag of its indexes, and
+/// removes expired items every `ttl_period`. Indexes of a database in a file never lag.
 ///
 /// # Errors
 /// When the database cannot be opened or the listener is not on loopback.
@@ -50,20 +70,35 @@ pub fn start(
     ttl_period: Duration,
     key: AccessKey,
     shutdown: Shutdown,
-    locks: Locks,
+    (locks, lag): (Locks, IndexLag),
 ) -> io::Result<Server> {
     let database = open(storage)?;
-    let in_memory = matches!(storage, Storage::Memory);
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
+    let lagging = match matches!(storage, Storage::Memory) && !lag.is_none() {
+        true => Some((open(&Storage::Memory)?, lag)),
+        false => None,
+    };
+    if let Some((copy, _)) = &lagging {
+        tokio::spawn(sweep(copy.clone(), ttl_period, shutdown.clone()));
+    }
+    let tables = Arc::new(Tables {
+        database,
+        lagging,
+        tokens: Tokens::default(),
+        commits: match storage {
+            Storage::Memory => None,
+            Storage::File(path) => Some(Commits::of(path)?),
+        },
+    });
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let (database, locks) = (database.clone(), locks.clone());
+        let (tables, locks) = (tables.clone(), locks.clone());
         async move {
             let (name, input) = (operation.clone(), body.clone());
             let done = async move {
-                if in_memory {
-                    return dispatch(&database, &name, &input);
+                if tables.commits.is_none() {
+                    return tables.execute(&name, &input);
                 }
-                tokio::task::spawn_blocking(move || dispatch(&database, &name, &input))
+                tokio::task::spawn_blocking(move || tables.execute(&name, &input))
                     .await
                     .unwrap_or_else(|error| {
                         Err(Refusal::new(500, "InternalServerError", error.to_string()))
@@ -72,6 +107,11 @@ pub fn start(
             locks.beside_others(&operation, &body, done).await
         }
     })
+}
+
+fn asks_an_index(body: &Bytes) -> bool {
+    serde_json::from_slice::<serde_json::Value>(body)
+        .is_ok_and(|body| body.get("IndexName").is_some())
 }
 
 fn open(storage: &Storage) -> io::Result<Database> {
@@ -93,7 +133,88 @@ fn open(storage: &Storage) -> io::Result<Database> {
             Database::new(path)
         }
     };
-    database.map_err(|error| io::Error::other(format!("the database cannot be opened: {error}")))
+    let refused = |error| io::Error::other(format!("the database cannot be opened: {error}"));
+    let database = database.map_err(refused)?;
+    if matches!(storage, Storage::File(_)) {
+        // `synchronous = NORMAL`; nothing else of it differs from what a database is opened with.
+        database.disable_bulk_loading().map_err(refused)?;
+    }
+    Ok(database)
+}
+
+/// The database with what stands around it.
+struct Tables {
+    database: Database,
+    /// A copy from which indexes are answered where they lag.
+    lagging: Option<(Database, IndexLag)>,
+    tokens: Tokens,
+    /// None in memory.
+    commits: Option<Commits>,
+}
+
+impl Tables {
+    /// Answers an operation. Whatever it has written outlasts a loss of power then.
+    fn execute(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        let answer = self.answer(operation, body);
+        match &self.commits {
+            // A read of what others have written waits for nothing.
+            Some(commits) if !READS.contains(&operation) => commits.flush()?,
+            _ => {}
+        }
+        answer
+    }
+
+    fn answer(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        let Some((copy, lag)) = &self.lagging else {
+            return self.dispatch(operation, body);
+        };
+        match operation {
+            "Query" | "Scan" if asks_an_index(body) => {
+                lag.catch_up(|operation, body| {
+                    if let Err(refusal) = dispatch(copy, operation, body) {
+                        tracing::error!(?refusal, "the copy of the indexes misses a change");
+                    }
+                });
+                return dispatch(copy, operation, body);
+            }
+            "CreateTable" | "DeleteTable" | "UpdateTable" | "UpdateTimeToLive" => {
+                let answer = self.dispatch(operation, body)?;
+                dispatch(copy, operation, body)?;
+                return Ok(answer);
+            }
+            _ => {}
+        }
+        let answer = self.dispatch(operation, body)?;
+        lag.note(operation, body, |asked| {
+            let item = self.dispatch("GetItem", &asked).ok()?;
+            serde_json::from_str(&item).ok()
+        });
+        Ok(answer)
+    }
+
+    fn dispatch(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
+        match operation {
+            "TransactWriteItems" => self.transact(body),
+            _ => dispatch(&self.database, operation, body),
+        }
+    }
+
+    fn transact(&self, body: &Bytes) -> Result<String, Refusal> {
+        let mut input: TransactWriteItemsRequest = read(body)?;
+        // A token that DynamoDB does not take is the engine's to refuse.
+        match input
+            .client_request_token
+            .take_if(|token| (1..=36).contains(&token.chars().count()))
+        {
+            None => answer(self.database.transact_write_items(input)),
+            Some(token) => {
+                let items = input.transact_items.clone();
+                self.tokens.once(token, &items, || {
+                    answer(self.database.transact_write_items(input))
+                })
+            }
+        }
+    }
 }
 
 async fn sweep(database: Database, period: Duration, shutdown: Shutdown) {
@@ -131,7 +252,6 @@ fn dispatch(database: &Database, operation: &str, body: &Bytes) -> Result<String
         "Scan" => run(body, |input| database.scan(input)),
         "BatchGetItem" => run(body, |input| database.batch_get_item(input)),
         "BatchWriteItem" => run(body, |input| database.batch_write_item(input)),
-        "TransactWriteItems" => run(body, |input| database.transact_write_items(input)),
         "TransactGetItems" => run(body, |input| database.transact_get_items(input)),
         other => Err(aws_json::unknown_operation(format!(
             "{other} is not served here"
@@ -147,8 +267,15 @@ where
     I: DeserializeOwned,
     O: Serialize,
 {
-    let input = serde_json::from_slice(body).map_err(|error| unreadable(&error))?;
-    let output = operation(input).map_err(|error| Refusal {
+    answer(operation(read(body)?))
+}
+
+fn read<I: DeserializeOwned>(body: &Bytes) -> Result<I, Refusal> {
+    serde_json::from_slice(body).map_err(|error| unreadable(&error))
+}
+
+fn answer<O: Serialize>(output: Result<O, DynoxideError>) -> Result<String, Refusal> {
+    let output = output.map_err(|error| Refusal {
         status: error.status_code(),
         body: error.to_json(),
         query_error: None,

@@ -19,6 +19,7 @@ pub mod function;
 pub mod functions;
 pub mod gateway;
 mod in_process;
+pub mod index_lag;
 pub mod invoke_later;
 pub mod locks;
 pub mod mapping;

@@ -3,6 +3,7 @@
 //! a transaction for some milliseconds and refuses what comes for one of them meanwhile.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,14 +13,18 @@ use serde_json::{Value, json};
 use crate::aws_json::Refusal;
 
 const PREFIX: &str = "com.amazonaws.dynamodb.v20120810#";
+const CONFLICT: &str = "Transaction is ongoing for the item";
 
 /// A table, a partition key and a sort key, as JSON.
-type Locked = (String, String, String);
+pub(crate) type Locked = (String, String, String);
 
 /// The locks of a database. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
     hold: Duration,
+    /// Of so many writes one meets a rival whom nobody sees; with 0 none does.
+    rival_every: u32,
+    writes: Arc<AtomicU32>,
     held: Arc<Mutex<HashSet<Locked>>>,
 }
 
@@ -49,6 +54,21 @@ impl Locks {
         }
     }
 
+    /// Every so many writes an item is locked, as if by somebody else's transaction.
+    #[must_use]
+    pub fn with_rivals(every: u32) -> Locks {
+        Locks {
+            rival_every: every,
+            ..Locks::default()
+        }
+    }
+
+    /// True if this write meets a rival whom nobody sees.
+    fn meets_a_rival(&self) -> bool {
+        self.rival_every > 0
+            && (self.writes.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.rival_every)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashSet<Locked>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -60,55 +80,37 @@ impl Locks {
         body: &Bytes,
         done: impl Future<Output = Result<String, Refusal>>,
     ) -> Result<String, Refusal> {
-        if self.hold.is_zero() {
+        let is_write = matches!(operation, "PutItem" | "UpdateItem" | "DeleteItem");
+        let is_kind = self.hold.is_zero() && self.rival_every == 0;
+        if is_kind || !(is_write || operation == "TransactWriteItems") {
             return done.await;
         }
         let Ok(body) = serde_json::from_slice::<Value>(body) else {
             return done.await;
         };
-        match operation {
-            "TransactWriteItems" => {
-                let held = self.take(writes(&body))?;
-                tokio::time::sleep(self.hold).await;
-                let answer = done.await;
-                drop(held);
-                answer
-            }
-            "PutItem" | "UpdateItem" | "DeleteItem" => {
-                if self.lock().contains(&item(&body)) {
-                    let code = format!("{PREFIX}TransactionConflictException");
-                    return Err(Refusal::new(
-                        400,
-                        &code,
-                        "Transaction is ongoing for the item",
-                    ));
-                }
-                done.await
-            }
-            _ => done.await,
+        if is_write {
+            return match self.meets_a_rival() || self.lock().contains(&item(&body)) {
+                true => Err(conflict()),
+                false => done.await,
+            };
         }
+        let items: Vec<Locked> = writes(&body).map(item).collect();
+        if self.meets_a_rival() {
+            return Err(canceled(&items, |item| Some(item) == items.last()));
+        }
+        let held = self.take(items)?;
+        if !self.hold.is_zero() {
+            tokio::time::sleep(self.hold).await;
+        }
+        let answer = done.await;
+        drop(held);
+        answer
     }
 
     fn take(&self, items: Vec<Locked>) -> Result<Held, Refusal> {
         let mut held = self.lock();
         if items.iter().any(|item| held.contains(item)) {
-            let code = |item: &Locked| match held.contains(item) {
-                true => {
-                    json!({ "Code": "TransactionConflict", "Message": "Transaction is ongoing for the item" })
-                }
-                false => json!({ "Code": "None" }),
-            };
-            let reasons: Vec<Value> = items.iter().map(code).collect();
-            let body = json!({
-                "__type": format!("{PREFIX}TransactionCanceledException"),
-                "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
-                "CancellationReasons": reasons,
-            });
-            return Err(Refusal {
-                status: 400,
-                body: body.to_string(),
-                query_error: None,
-            });
+            return Err(canceled(&items, |item| held.contains(item)));
         }
         held.extend(items.iter().cloned());
         Ok(Held {
@@ -118,26 +120,50 @@ impl Locks {
     }
 }
 
-/// The items of a transaction, in its order.
-fn writes(body: &Value) -> Vec<Locked> {
-    let all = body["TransactItems"].as_array().into_iter().flatten();
-    all.flat_map(|write| {
-        write
-            .as_object()
-            .into_iter()
-            .flat_map(|write| write.values())
-    })
-    .map(item)
-    .collect()
+/// What a single write is told that comes for an item of somebody else's transaction.
+fn conflict() -> Refusal {
+    let code = format!("{PREFIX}TransactionConflictException");
+    Refusal::new(400, &code, CONFLICT)
 }
 
-/// The item of a write. All tables have the same key attributes.
+/// What a transaction is told of these items.
+fn canceled(items: &[Locked], is_locked: impl Fn(&Locked) -> bool) -> Refusal {
+    let reason = |item: &Locked| match is_locked(item) {
+        true => json!({ "Code": "TransactionConflict", "Message": CONFLICT }),
+        false => json!({ "Code": "None" }),
+    };
+    let reasons: Vec<Value> = items.iter().map(reason).collect();
+    let body = json!({
+        "__type": format!("{PREFIX}TransactionCanceledException"),
+        "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
+        "CancellationReasons": reasons,
+    });
+    Refusal {
+        status: 400,
+        body: body.to_string(),
+        query_error: None,
+    }
+}
+
+/// The writes of a transaction, in its order.
+pub(crate) fn writes(body: &Value) -> impl Iterator<Item = &Value> {
+    let all = body["TransactItems"].as_array().into_iter().flatten();
+    all.filter_map(Value::as_object)
+        .flat_map(|write| write.values())
+}
+
+/// The item of a write.
 fn item(write: &Value) -> Locked {
-    let key = write.get("Key").unwrap_or(&write["Item"]);
-    let table = write["TableName"].as_str().unwrap_or_default();
+    let (key, table) = (key(write), write["TableName"].as_str().unwrap_or_default());
     (
         table.to_owned(),
         key["pk"].to_string(),
         key["sk"].to_string(),
     )
+}
+
+/// The key of what a write is of. All tables have the same key attributes.
+pub(crate) fn key(write: &Value) -> Value {
+    let key = write.get("Key").unwrap_or(&write["Item"]);
+    json!({ "pk": key["pk"], "sk": key["sk"] })
 }

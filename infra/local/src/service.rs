@@ -31,6 +31,7 @@ use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::{Edge, GatewaySettings};
 use crate::in_process::http_client;
+use crate::index_lag::IndexLag;
 use crate::locks::Locks;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
@@ -261,7 +262,7 @@ impl StandIns {
             TTL_PERIOD,
             key.clone(),
             ending.stores.clone(),
-            Locks::held_for(options.item_locks),
+            (Locks::held_for(options.item_locks), IndexLag::default()),
         );
         let dynamodb = dynamodb.map_err(failed("the database"))?;
         let queues = queues::create(&ending.stores)?;

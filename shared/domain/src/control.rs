@@ -37,6 +37,13 @@ use crate::{OrgId, RunId, Timestamp, WorkOrderId};
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
 pub const CLAIM_PATH: &str = "/control/claim";
 
+/// A header of every answer of the control function, whatever its status. A refusal without it comes from
+/// something in between (a firewall, the gateway, a proxy) and says nothing about the run.
+pub const ANSWER_MARK: &str = "x-awo-control";
+
+/// Largest body that the control API takes from a runner, in bytes.
+pub const MAX_BODY_BYTES: usize = 1_048_576;
+
 /// The path of reports; `POST` with a [`Report`], answered by a [`ReportAnswer`].
 #[must_use]
 pub fn report_path(org: &OrgId, run: &RunId) -> String {

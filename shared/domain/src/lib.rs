@@ -7,6 +7,7 @@ pub mod agent;
 pub mod api_key;
 pub mod audit;
 pub mod control;
+pub mod cost;
 pub mod error;
 pub mod event;
 pub mod family;

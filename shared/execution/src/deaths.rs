@@ -61,7 +61,7 @@ impl Stopper {
             }
         }
         self.endings
-            .kill_not_confirmed(lease, self.clock.now())
+            .kill_not_confirmed(lease, None, self.clock.now())
             .await?;
         Ok(Killed::NotConfirmed {
             took: began.elapsed(),

@@ -56,8 +56,13 @@ impl Endings {
         gone: &Gone,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.end(lease, &|lease, run| end_of_gone(gone, lease, run), now)
-            .await?;
+        self.end(
+            lease,
+            &|lease, run| end_of_gone(gone, lease, run),
+            None,
+            now,
+        )
+        .await?;
         for _ in 0..END_TRIES {
             let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());
@@ -78,22 +83,47 @@ impl Endings {
         ))
     }
 
-    /// Ends a run that no longer reports while ECS says that its task is running. The slot stays
-    /// taken until the task is known to be gone.
+    /// Ends a run whose time to start is over and of whose task ECS does not know, and gives its
+    /// slot back; neither if its deadline is no longer that of the lease as it was read.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        self.end(lease, &|lease, _| end_of_silent(lease), now).await
+    pub async fn never_started(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        let gone = Gone {
+            reason: "its task did not start".to_owned(),
+            ..Gone::default()
+        };
+        let how = |lease: &Lease, run: &Run| end_of_gone(&gone, lease, run);
+        match self.end(lease, &how, Some(lease.due_at), now).await? {
+            true => self.compute_gone(lease, &gone, now).await,
+            false => Ok(()),
+        }
     }
 
-    /// Ends a run that was to be killed and whose death could not be confirmed in time.
+    /// Ends a run that no longer reports while ECS says that its task is running, unless its deadline
+    /// is no longer that of the lease as it was read. The slot stays taken until the task is known
+    /// to be gone. True if the run is over.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn kill_not_confirmed(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
-        self.end(lease, &|_, run| end_of_kill(true, reason(run)), now)
-            .await
+    pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<bool, Error> {
+        let how = |lease: &Lease, _: &Run| end_of_silent(lease);
+        self.end(lease, &how, Some(lease.due_at), now).await
+    }
+
+    /// Ends a run that was to be killed and whose death could not be confirmed in time; for a
+    /// deadline of its lease, only while that stands.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn kill_not_confirmed(
+        &self,
+        lease: &Lease,
+        due_at: Option<i64>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let how = |_: &Lease, run: &Run| end_of_kill(true, reason(run));
+        self.end(lease, &how, due_at, now).await.map(|_| ())
     }
 
     /// The end of a run that has had this much, with its price.
@@ -139,28 +169,34 @@ impl Endings {
         Ok(Some((run, lease)))
     }
 
+    /// True if the run is over, false if the lease has another deadline than the one given.
     async fn end(
         &self,
         lease: &Lease,
         how: &(dyn Fn(&Lease, &Run) -> RunEnd + Sync),
+        due_at: Option<i64>,
         now: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         for _ in 0..END_TRIES {
             // Who waits for children has left its compute, and does not need it.
             let in_need = |run: &Run| !run.status.is_terminal() && !run.is_suspended();
             let read = self.read(lease).await?;
             let Some((run, lease)) = read.filter(|(run, _)| in_need(run)) else {
-                return Ok(());
+                return Ok(true);
             };
+            if due_at.is_some_and(|due_at| due_at != lease.due_at) {
+                return Ok(false);
+            }
             let org = &lease.org_id;
             let Some(order) = self.store.work_order(org, &run.work_order_id).await? else {
-                return Ok(());
+                return Ok(true);
             };
             let ending = self.ending(&run, how(&lease, &run), now);
             let seen = Seen {
                 order: &order,
                 run: &run,
                 leased: true,
+                due_at,
             };
             if self.store.end_run(org, &seen, &ending, now).await? {
                 let code = ending
@@ -169,7 +205,7 @@ impl Endings {
                     .map(|error| tracing::field::debug(error.code));
                 tracing::warn!(run = %run.run_id, code, end = ?ending.end, "ended a run that could not end itself");
                 self.tell_parent(org, &order, now).await;
-                return Ok(());
+                return Ok(true);
             }
         }
         Err(Error::internal("a run kept changing while it was ended"))

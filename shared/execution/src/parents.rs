@@ -114,6 +114,7 @@ impl Endings {
             order: &order,
             run: &run,
             leased: false,
+            due_at: None,
         };
         Ok(match self.store.end_run(org, &seen, &ending, now).await? {
             true => Looked::Failed(order.parent_id),

@@ -273,6 +273,7 @@ impl Stopper {
             order,
             run,
             leased: found.lease.is_some(),
+            due_at: None,
         };
         let canceled = self
             .store

@@ -105,12 +105,19 @@ impl Verifier {
         }
     }
 
-    /// Looks after a verification whose deadline has come: one that goes on as it may is left
-    /// alone, any other is over.
+    /// Looks after a verification whose deadline seems to have come: as it is now, one that goes on as
+    /// it may is left alone, any other is over.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn look_after(&self, of: &Verification, now: Timestamp) -> Result<(), Error> {
+    pub async fn look_after(&self, seen: &Verification, now: Timestamp) -> Result<(), Error> {
+        match self.store.as_it_stands(seen).await? {
+            Some(of) if of.due_at <= now.epoch_ms() => self.look_after_overdue(&of, now).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn look_after_overdue(&self, of: &Verification, now: Timestamp) -> Result<(), Error> {
         let task_arn = match &of.task_arn {
             Some(task_arn) => Some(task_arn.clone()),
             None => {
@@ -128,11 +135,14 @@ impl Verifier {
             let next = now.plus_ms(LOOK_MS);
             return self.store.look_at_verification_again(of, next).await;
         }
+        // A living one is over by its own time, which nothing moves.
         if let Some(task_arn) = task_arn.filter(|_| is_alive) {
             self.compute.stop_task(&task_arn, OVERDUE).await?;
         }
-        tracing::warn!(id = %of.verification_id, "ended a verification that nobody has ended");
-        self.store.end_verification(of).await
+        if self.store.end_forgotten_verification(of).await? {
+            tracing::warn!(id = %of.verification_id, "ended a verification that nobody has ended");
+        }
+        Ok(())
     }
 
     async fn start(&self, of: &Verification) -> Result<String, Error> {

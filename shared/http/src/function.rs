@@ -9,7 +9,9 @@ use std::task::{Context, Poll};
 
 use awo_cloud::errands::ErrandBell;
 use awo_cloud::{Cloud, SetupError};
+use awo_domain::control::ANSWER_MARK;
 use awo_domain::{Error, Timestamp};
+use lambda_http::http::HeaderValue;
 use lambda_http::tower::Service;
 use lambda_http::{Body, Request, RequestExt, Response};
 
@@ -159,7 +161,8 @@ impl HttpFunction {
         })))
     }
 
-    /// A function for runners, who have no key: its handler checks the nonce or the token.
+    /// A function for runners, who have no key: its handler checks the nonce or the token. Every answer has
+    /// [`ANSWER_MARK`], by which a runner knows it from those of what stands in between.
     pub fn for_runner<S, F, Fut>(cloud: &Cloud, state: S, handle: F) -> HttpFunction
     where
         S: Send + Sync + 'static,
@@ -174,7 +177,10 @@ impl HttpFunction {
                 let line = Line::at(&request, request.raw_http_path(), Style::Plain);
                 let answered = handle(state, request, now).await;
                 bell.ring().await;
-                Answer::sent(answered, line).await
+                let mut answer = Answer::sent(answered, line).await?;
+                let ours = HeaderValue::from_static("1");
+                answer.headers_mut().insert(ANSWER_MARK, ours);
+                Ok(answer)
             })
         }))
     }

@@ -7,7 +7,7 @@ use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::work_order::Order;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::profiles::json;
-use awo_store::work_orders::NewWorkOrder;
+use awo_store::work_orders::{Account, NewWorkOrder};
 
 use crate::order::Defaults;
 
@@ -58,6 +58,7 @@ impl Opening {
             org: org.clone(),
             id: WorkOrderId::new(now, self.mint.random(now)),
             run_id: RunId::new(now, self.mint.random(now)),
+            account: Account::default(),
             depth,
             asked_by: None,
             max_iterations: profile.max_iterations(order.max_iterations),

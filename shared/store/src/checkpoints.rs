@@ -59,7 +59,8 @@ pub struct Checkpoint {
     /// The holds that were open when it was looked last.
     open_micro: BTreeMap<String, i64>,
     due_shard: String,
-    due_at: i64,
+    /// When it is to be checked, Unix milliseconds.
+    pub due_at: i64,
     v: u32,
 }
 
@@ -204,6 +205,14 @@ impl Store {
             .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
             .limit(limit);
         Ok(self.slice(due).await?.items)
+    }
+
+    /// The checkpoint of an organization, if it has one.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn checkpoint(&self, org: &OrgId) -> Result<Option<Checkpoint>, Error> {
+        self.get(&self.tables.work, &Key::checkpoint(org)).await
     }
 
     /// Checks a ledger from a checkpoint on, reading at most `steps` times [`STEP_ITEMS`] of it,

@@ -50,8 +50,8 @@ pub(crate) enum Ender<'a> {
         lease: &'a Lease,
         now_reported: u64,
     },
-    /// The service, whoever holds the lease.
-    Service,
+    /// The service, whoever holds the lease; because of a deadline, only while that is the lease's.
+    Service { due_at: Option<i64> },
     /// A client; where `unclaimed`, only while no runner has come.
     Client {
         stopping: Stopping<'a>,
@@ -68,6 +68,8 @@ pub struct Seen<'a> {
     pub run: &'a Run,
     /// True if it has a lease.
     pub leased: bool,
+    /// The deadline of its lease for which it is ended, if it is ended for one.
+    pub due_at: Option<i64>,
 }
 
 impl Store {
@@ -83,7 +85,10 @@ impl Store {
         ending: &Ending,
         now: Timestamp,
     ) -> Result<bool, Error> {
-        self.end(org, seen, ending, &Ender::Service, now).await
+        let ender = Ender::Service {
+            due_at: seen.due_at,
+        };
+        self.end(org, seen, ending, &ender, now).await
     }
 
     pub(crate) async fn end(
@@ -268,10 +273,10 @@ impl End<'_> {
     fn stop(&self) -> Option<&Stop> {
         match self.ender {
             Ender::Client { stopping, .. } => Some(stopping.stop),
-            Ender::Runner { .. } | Ender::Service if self.ending.end.is_settled_later() => {
+            Ender::Runner { .. } | Ender::Service { .. } if self.ending.end.is_settled_later() => {
                 self.run.stop.as_ref()
             }
-            Ender::Runner { .. } | Ender::Service => None,
+            Ender::Runner { .. } | Ender::Service { .. } => None,
         }
     }
 
@@ -311,7 +316,11 @@ impl Ender<'_> {
             .when_present("runId")
             .when_missing("closedAt");
         match self {
-            Ender::Service => change,
+            Ender::Service { due_at: None } => change,
+            // Whoever has moved it has seen a runner.
+            Ender::Service {
+                due_at: Some(due_at),
+            } => change.when("dueAt", due_at),
             Ender::Runner {
                 token_hash,
                 lease,

@@ -34,20 +34,23 @@ pub struct ParentsHold {
 }
 
 impl Transaction {
-    /// Reserves credits for a run.
+    /// Reserves credits for a run that was decided by this version of what the organization declares
+    /// about its costs.
     pub(crate) fn hold(
         self,
         store: &Store,
         org: &OrgId,
         run: &RunId,
-        amount: MicroCredits,
+        (amount, policy): (MicroCredits, u64),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
         self.update(
             Guard::Balance,
             &store.tables.ledger,
             &Key::balance(org),
-            Change::new().reserve(amount.micro(), now),
+            Change::new()
+                .reserve(amount.micro(), now)
+                .when_policy(policy),
         )?
         .keep_hold(store, org, run, amount, now)
     }

@@ -1,5 +1,7 @@
 //! Items as DynamoDB has them, and the keys of the tables.
 
+mod costs;
+
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;

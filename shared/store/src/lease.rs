@@ -62,6 +62,9 @@ pub struct Lease {
     /// When the first such wish came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wished_at: Option<Timestamp>,
+    /// When the sweep found its runner silent for the first time since it last reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspected_at: Option<Timestamp>,
     /// When the runner of a run that a client stopped said for the last time what it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_report_at: Option<Timestamp>,
@@ -126,6 +129,7 @@ impl Lease {
             place: None,
             wish: None,
             wished_at: None,
+            suspected_at: None,
             last_report_at: None,
             enqueued_at: Some(enqueued_at),
             leased_at: now,
@@ -331,6 +335,7 @@ impl Store {
     ) -> Result<ReportAnswer, Error> {
         let change = held(token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
+            .remove("suspectedAt")
             .when_missing("wish");
         let lease: Lease = match self
             .update(&self.tables.work, &Key::lease(org, run), change)

@@ -38,6 +38,7 @@
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
+//! | settings | `<org>#costs` | `policy` | what is declared about costs |
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | how many of them there are |
@@ -62,6 +63,7 @@ pub mod batch;
 pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;
+pub mod cost_policy;
 pub mod credits;
 pub mod deliveries;
 pub mod details;
@@ -96,6 +98,7 @@ pub mod stops;
 pub mod summary;
 pub mod sums;
 pub mod suspension;
+pub mod suspicion;
 pub mod sweep;
 pub mod tally;
 pub mod task_definitions;

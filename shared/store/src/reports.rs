@@ -163,7 +163,9 @@ impl Store {
                 .when_webhooks(!lease.no_webhooks);
             // Once a client wants the run to stop, the deadline of that counts.
             let change = match lease.wish {
-                None => change.set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms()),
+                None => change
+                    .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
+                    .remove("suspectedAt"),
                 Some(_) => change,
             };
             let work = &self.tables.work;

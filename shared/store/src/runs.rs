@@ -1,6 +1,7 @@
 //! Runs: their items and how they are read and listed.
 
 use awo_domain::audit::AuditHead;
+use awo_domain::cost::Attribution;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
@@ -117,6 +118,9 @@ pub struct Run {
     /// When it got compute again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
+    /// What its cost is told apart by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<Attribution>,
 }
 
 /// A run's leave from its compute. A run takes it once at most.

@@ -13,6 +13,7 @@ use aws_sdk_dynamodb::types::{
 use serde::de::DeserializeOwned;
 
 use crate::change::Change;
+use crate::cost_policy::CostPolicies;
 use crate::details::DetailsKept;
 use crate::errands::Errands;
 use crate::grouped::Grouped;
@@ -46,6 +47,7 @@ pub struct Store {
     pub(crate) errands: Errands,
     pub(crate) subscribers: Subscribers,
     pub(crate) turns: Turns,
+    pub(crate) cost_policies: CostPolicies,
     pub(crate) grouped: Option<Arc<Grouped>>,
     pub(crate) details: DetailsKept,
 }
@@ -68,6 +70,7 @@ impl Store {
             errands,
             subscribers: Subscribers::default(),
             turns: Turns::default(),
+            cost_policies: CostPolicies::default(),
             grouped: None,
             details: DetailsKept::default(),
         }

@@ -346,6 +346,23 @@ impl Store {
         Ok(())
     }
 
+    /// As [`Store::end_verification`], unless something has changed since it was read. False then.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn end_forgotten_verification(&self, of: &Verification) -> Result<bool, Error> {
+        let unchanged = of
+            .ours()
+            .when("changedAt", of.changed_at)
+            .when("dueAt", of.due_at);
+        let ended = Transaction::new()
+            .delete(Guard::Verification, &self.tables.work, &of.key(), unchanged)?
+            .return_place(self, of.task_place)?
+            .commit(self)
+            .await?;
+        Ok(ended.is_yes())
+    }
+
     /// Lets the sweep look at it again later.
     ///
     /// # Errors

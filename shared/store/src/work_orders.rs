@@ -11,12 +11,15 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+mod account;
 mod listing;
 
+pub use account::Account;
 pub(crate) use listing::start_after;
 
 use crate::Store;
 use crate::change::Change;
+use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
 use crate::dispatch::EntryItem;
 use crate::holds::ParentsHold;
@@ -66,6 +69,12 @@ pub struct WorkOrder {
     /// The client's own notes.
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
+    /// The values of its cost labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cost_labels: BTreeMap<String, String>,
+    /// The id of the key that created it; of what an agent asked for, the parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
     /// The work order of which it is a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<WorkOrderId>,
@@ -112,6 +121,8 @@ pub struct NewWorkOrder {
     pub run_id: RunId,
     /// What is asked.
     pub order: Order,
+    /// Whom its cost is put down to.
+    pub account: Account,
     /// How many work orders are above it.
     pub depth: u32,
     /// The parent's run that asked for it, if one did: it must still be the newest, and what is
@@ -147,6 +158,8 @@ impl NewWorkOrder {
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,
+            cost_labels: self.account.labels.clone(),
+            key_id: self.account.key_id.clone(),
             parent_id: order.parent_id,
             depth: self.depth,
             children: 0,
@@ -165,6 +178,8 @@ pub enum Created {
     New,
     /// The same request was answered before.
     Replayed(FirstAnswer),
+    /// The organization declares other things about its costs by now: read them, and decide again.
+    OtherPolicy,
 }
 
 /// Which work orders to list.
@@ -230,7 +245,7 @@ impl Store {
         let (run_id, hold) = (&new.run_id, new.hold);
         transaction = match &new.asked_by {
             Some(parent) => transaction.hold_out_of(self, org, run_id, hold, parent, now)?,
-            None => transaction.hold(self, org, run_id, hold, now)?,
+            None => transaction.hold(self, org, run_id, (hold, new.account.policy), now)?,
         };
         if let Some(parent) = &work_order.parent_id {
             transaction = transaction.add_child(self, parent, new)?;
@@ -315,6 +330,7 @@ pub(crate) fn queued_run(
         suspension: None,
         price_list: None,
         resumed_at: None,
+        attribution: Some(work_order.attribution()),
     }
 }
 
@@ -357,6 +373,9 @@ fn refused(
         (Guard::Tally, _) => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),
+        (Guard::Balance, _) if policy_of(item.as_ref()) != new.account.policy => {
+            Ok(Created::OtherPolicy)
+        }
         (Guard::Balance, _) => Err(insufficient(new.hold, item)?),
         (Guard::ParentsHold, _) => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),

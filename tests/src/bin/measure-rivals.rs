@@ -31,7 +31,7 @@ async fn measure(lock_ms: u64, clients: usize) {
         ("AWO_MAX_QUEUE_SIZE", "1000000".to_owned()),
         ("AWO_REQUESTS_PER_MINUTE", "10000000".to_owned()),
     ];
-    let world = World::unkind(&own, Duration::from_millis(lock_ms)).await;
+    let world = World::with_locks(&own, Duration::from_millis(lock_ms)).await;
     let org = world.org_without_webhooks(1_000_000).await;
     let body = json!({
         "taskPrompt": "mend it",

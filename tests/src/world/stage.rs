@@ -23,7 +23,7 @@ impl Stage {
             Some(world) => world,
             None => {
                 self.stories = 0;
-                Arc::new(World::new().await)
+                Arc::new(World::unkind().await)
             }
         };
         self.stories += 1;

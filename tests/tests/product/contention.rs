@@ -67,7 +67,7 @@ async fn are_there_once(world: &World, org: &Org, replies: &[Reply]) -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_create_of_many_rivals_is_there_once_or_not_at_all_and_none_is_our_fault() {
-    let world = World::unkind(&[], Duration::from_millis(5)).await;
+    let world = World::with_locks(&[], Duration::from_millis(5)).await;
     let org = world.org(10_000).await;
     let replies = create_at_once(&world, &org).await;
     assert!(world.faults.refused() > 0, "they met");
@@ -78,7 +78,7 @@ async fn every_create_of_many_rivals_is_there_once_or_not_at_all_and_none_is_our
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_that_does_not_get_its_turn_in_time_is_429_and_writes_nothing() {
     // Longer than there is time for all.
-    let world = World::unkind(&[], Duration::from_millis(500)).await;
+    let world = World::with_locks(&[], Duration::from_millis(500)).await;
     let org = world.org(10_000).await;
     let replies = create_at_once(&world, &org).await;
     let accepted = are_there_once(&world, &org, &replies).await;

@@ -4,6 +4,7 @@
 use awo_domain::{RunId, WorkOrderId};
 use awo_store::lease::Lease;
 use awo_store::work_orders::{WorkOrder, WorkOrderFilter};
+use awo_tests::crash_part;
 use awo_tests::faults::Fault;
 use awo_tests::functions::Functions;
 use awo_tests::rules::Dump;
@@ -307,7 +308,7 @@ async fn try_all(end: &[Step], which: &[Step]) {
         let at = plot.iter().rposition(|s| s == step).expect("a step");
         let mut points = 0;
         for fault in Fault::ALL {
-            for nth in 1..=MAX_CALLS {
+            for nth in crash_part::calls(fault, MAX_CALLS) {
                 let world = stage.world().await;
                 if !go(&world, &plot, at, nth, fault, true).await {
                     break;
@@ -321,7 +322,7 @@ async fn try_all(end: &[Step], which: &[Step]) {
             }
         }
         println!("crash points of {step:?}: {points}");
-        assert!(points >= 8, "only {points} points of {step:?}");
+        assert!(points >= 2, "only {points} points of {step:?}");
     }
 }
 

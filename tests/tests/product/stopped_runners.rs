@@ -68,14 +68,21 @@ impl Scene {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_runner_that_stops_reporting_is_noticed_after_two_heartbeats_and_charged() {
+async fn a_runner_that_stops_reporting_is_suspected_for_three_minutes_and_charged() {
     for victim in [Victim::Runner, Victim::Both] {
         let scene = Scene::stopped(victim).await;
         let began = Instant::now();
         let cloud = &scene.service.service.cloud;
-        cloud.clock.advance(SILENCE_MS + 1);
-        scene.service.service.sweep().await.unwrap();
         let path = format!("/v1/runs/{}", scene.run);
+        // Its task runs: for three minutes it is only suspected.
+        for wait_ms in [SILENCE_MS + 1, 60_001, 60_001] {
+            cloud.clock.advance(wait_ms);
+            scene.service.service.sweep().await.unwrap();
+            let run = scene.service.client.get(&path).await.body;
+            assert_eq!(run["status"], "running", "{run:#}");
+        }
+        cloud.clock.advance(60_001);
+        scene.service.service.sweep().await.unwrap();
         let run = scene.service.client.get(&path).await.body;
         assert_eq!(run["error"]["code"], "RUNNER_FAILED", "{run:#}");
         let run = scene.gone().await;

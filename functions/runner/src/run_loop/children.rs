@@ -1,7 +1,7 @@
 //! An agent that wants parts of its task done by others. The run's newest commit goes to the origin
 //! first, since children begin from it; then all that it asks for is opened, or nothing is.
 
-use awo_domain::control::{Children, ChildrenAnswer, Outcome, RunnerEvent};
+use awo_domain::control::{Children, ChildrenAnswer, MAX_BODY_BYTES, Outcome, RunnerEvent};
 use awo_domain::profile::GitMode;
 use awo_domain::usage::sum_by_model;
 use serde_json::Value;
@@ -85,6 +85,10 @@ impl Work<'_> {
             usage: sum_by_model(&tally.usage),
             children,
         };
+        if serde_json::to_vec(&asked).is_ok_and(|body| body.len() > MAX_BODY_BYTES) {
+            let why = format!("they are larger than {MAX_BODY_BYTES} bytes in all");
+            return Ok(Err(why));
+        }
         Ok(match self.post(&asked).await? {
             Ok(answer) if answer.errors.is_empty() && !answer.opened.is_empty() => {
                 tracing::info!(children = ?answer.opened, "the run waits for its children");
@@ -113,13 +117,13 @@ impl Work<'_> {
             };
             match sent {
                 Ok(answer) => return Ok(Ok(answer)),
-                Err(CallError::TryAgain(why)) => {
+                Err(refused @ CallError::Refused { .. }) => return Ok(Err(refused.to_string())),
+                Err(why) => {
                     tracing::warn!(
-                        why,
+                        %why,
                         "the request for children was not answered; trying again"
                     );
                 }
-                Err(refused @ CallError::Refused { .. }) => return Ok(Err(refused.to_string())),
             }
             tokio::select! {
                 biased;

@@ -9,14 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{
-    Children, ChildrenAnswer, Claim, Configuration, Finish, IterationLog, NumberedEvent, Report,
-    ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, Wish,
+    ANSWER_MARK, Children, ChildrenAnswer, Claim, Configuration, Finish, IterationLog,
+    NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, Wish,
 };
 use awo_domain::{Timestamp, WorkOrderId};
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde::Serialize;
 
@@ -44,6 +46,11 @@ pub enum Fault {
     HoldsChildren,
     /// No request for children is taken, whatever is in it.
     RefusesChildren,
+    /// The first calls of everything but the claim are answered by these statuses in turn, by something in
+    /// front of the control API; 0 answers nothing at all.
+    InFront(&'static [u16]),
+    /// What agents wrote is turned away by something in front of the control API, always.
+    LogsTurnedAway,
 }
 
 /// Between two looks whether a call is still held.
@@ -72,6 +79,8 @@ pub struct Seen {
     released: bool,
     pub violations: Vec<String>,
     calls: u64,
+    /// Calls that something in front of this double has looked at.
+    pub in_front: usize,
     pub fenced: bool,
 }
 
@@ -105,6 +114,7 @@ impl ControlDouble {
             .route(&format!("/stage{reports}/diff"), post(diff))
             .route(&format!("/stage{reports}/children"), post(children))
             .route(&format!("/stage{reports}/finish"), post(finish))
+            .layer(middleware::from_fn_with_state(Arc::clone(&api), in_front))
             .with_state(api);
         let serving = serve(app);
         ControlDouble {
@@ -134,6 +144,36 @@ impl ControlDouble {
 }
 
 type Answer = (StatusCode, Vec<u8>);
+
+/// What stands in front of the control API, which marks its own answers.
+async fn in_front(State(api): State<Arc<Api>>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let status = match api.fault {
+        Fault::InFront(statuses) if !path.ends_with("/claim") => {
+            let mut seen = api.seen.lock().unwrap();
+            seen.in_front += 1;
+            statuses.get(seen.in_front - 1).copied()
+        }
+        Fault::LogsTurnedAway if path.ends_with("/logs") => {
+            api.seen.lock().unwrap().in_front += 1;
+            Some(403)
+        }
+        _ => None,
+    };
+    match status {
+        None => {
+            let mut answer = next.run(request).await;
+            let ours = HeaderValue::from_static("1");
+            answer.headers_mut().insert(ANSWER_MARK, ours);
+            answer
+        }
+        Some(0) => std::future::pending().await,
+        Some(status) => {
+            let status = StatusCode::from_u16(status).unwrap();
+            (status, "<html>Request blocked</html>").into_response()
+        }
+    }
+}
 
 impl Api {
     /// Done is done, but the answer may be lost.

@@ -29,6 +29,7 @@ mod logs;
 mod machine;
 mod model_double;
 mod models;
+mod outages;
 mod profile_keys;
 mod protocol;
 mod pull_requests;

@@ -116,6 +116,18 @@ pub enum Action {
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_queue_size: Option<u32>,
     },
+    /// Declare by which keys of `metadata` costs are told apart; instead of those declared before
+    SetCostLabels {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        /// The keys, up to five; an empty list declares none
+        #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+        labels: Vec<String>,
+        /// Of these, the ones without which no work order is created
+        #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+        required: Vec<String>,
+    },
     /// Set a secret; its value is read from standard input, or asked for without echo
     SetSecret {
         /// The organization: org_…

@@ -4,6 +4,7 @@
 //! invocation, so that a lost answer never grants twice.
 
 pub mod arguments;
+mod costs;
 mod ledger;
 mod secret;
 mod stores;
@@ -71,6 +72,11 @@ pub async fn run(
             max_concurrent,
             max_queue_size,
         } => set_limits(&stores, org, *max_concurrent, *max_queue_size).await?,
+        Action::SetCostLabels {
+            org,
+            labels,
+            required,
+        } => costs::set_labels(&stores, org, labels, required).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,

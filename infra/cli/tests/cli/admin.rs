@@ -282,6 +282,30 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
         let args = [&["set-limits", "--org", &org][..], &bad].concat();
         assert_eq!(world.admin(&args).await.code, 2, "{bad:?}");
     }
+    let set = world
+        .admin(&[
+            "set-cost-labels",
+            "--org",
+            &org,
+            "--labels",
+            "team,project",
+            "--required",
+            "team",
+        ])
+        .await
+        .json();
+    let declared = json!({"orgId": org, "labels": ["team", "project"], "required": ["team"]});
+    assert_eq!(set, declared);
+    let bad = [
+        "set-cost-labels",
+        "--org",
+        &org,
+        "--labels",
+        "a,b",
+        "--required",
+        "c",
+    ];
+    assert_ne!(world.admin(&bad).await.code, 0);
     let secret = |org: &str| {
         let mut call = command([
             "admin",
@@ -317,6 +341,7 @@ async fn limits_and_secrets_are_set_for_organizations_that_are_there() {
         &["list-keys", "--org", STRANGER],
         &["grant", "--org", STRANGER, "--credits", "1"],
         &["set-limits", "--org", STRANGER, "--max-concurrent", "1"],
+        &["set-cost-labels", "--org", STRANGER, "--labels", "team"],
     ] {
         let called = world.admin(args).await;
         assert_eq!((called.code, called.out.as_str()), (3, ""), "{args:?}");

@@ -3,6 +3,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
+use awo_local::index_lag::IndexLag;
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use aws_sdk_dynamodb::Client;
@@ -24,7 +25,7 @@ async fn start(storage: &Storage) -> (Client, Client) {
         SWEEP,
         key.clone(),
         shutdown,
-        Locks::default(),
+        (Locks::default(), IndexLag::default()),
     )
     .unwrap();
     let url = server.url();
@@ -100,6 +101,28 @@ async fn a_failed_condition_cancels_the_whole_transaction_and_says_why() {
         .await
         .unwrap();
     assert_eq!(missing.item, None);
+}
+
+#[tokio::test]
+async fn a_token_makes_a_transaction_once_and_refuses_it_other_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let (client, _) = start(&Storage::File(folder.path().join("db"))).await;
+    table(&client).await;
+    let transact = |token: &str, id: &str| {
+        let transaction = client.transact_write_items().client_request_token(token);
+        transaction.transact_items(put_new(id)).send()
+    };
+    // Rivals with one token: one of them makes it, and all are told of that.
+    let rivals = (0..16).map(|_| transact("token", "a"));
+    for answer in futures::future::join_all(rivals).await {
+        answer.unwrap();
+    }
+    let other = transact("token", "b").await.unwrap_err();
+    assert_eq!(other.code(), Some("IdempotentParameterMismatchException"));
+    transact("other", "b").await.unwrap();
+    // A refused one is tried again, whatever it carries now.
+    transact("third", "a").await.unwrap_err();
+    transact("third", "c").await.unwrap();
 }
 
 #[tokio::test]

@@ -13,6 +13,8 @@ pub const SWEEP_MS: i64 = 61_000;
 pub const SECOND_SWEEP_MS: i64 = 31_000;
 /// How long a task may take to its first word.
 const START_MS: i64 = 600_000;
+/// How long a silent runner is only suspected while its task lives.
+const SUSPECTED_MS: i64 = 180_000;
 /// What the runner of these tests has to say.
 pub const SCRIPT: u64 = 4;
 /// The event by which a run is running.
@@ -36,6 +38,8 @@ pub struct RunModel {
     pub task: Task,
     stopped_by_client: bool,
     leased_at: i64,
+    /// When it was first found silent, until it says something.
+    suspected_at: Option<i64>,
 }
 
 impl RunModel {
@@ -49,7 +53,14 @@ impl RunModel {
             task: Task::None,
             stopped_by_client: false,
             leased_at: 0,
+            suspected_at: None,
         }
+    }
+
+    /// True if its runner, which is silent while its task lives, has more time.
+    fn may_be_silent(&mut self, clock: i64) -> bool {
+        let since = *self.suspected_at.get_or_insert(clock);
+        self.task == Task::Alive && clock - since < SUSPECTED_MS
     }
 
     fn end(&mut self, status: RunStatus, settled: bool) {
@@ -234,6 +245,7 @@ impl Model {
         let open = !order.is_over();
         let run = order.run_mut();
         if run.claimed && run.lease && open {
+            run.suspected_at = None;
             run.reported = (run.reported + more).min(SCRIPT);
             if run.reported >= STARTED {
                 run.status = RunStatus::Running;
@@ -320,7 +332,13 @@ impl Model {
                     (true, true) => !beats,
                     (true, false) => clock - run.leased_at >= START_MS,
                 };
+                if open && run.claimed && beats {
+                    run.suspected_at = None;
+                }
                 if !run.lease || !due {
+                    continue;
+                }
+                if open && run.claimed && run.may_be_silent(clock) {
                     continue;
                 }
                 if open {

@@ -1,0 +1,39 @@
+//! Heartbeats, which wait for nothing else: a log, a diff or a report that nobody answers keeps none of them
+//! back. The service suspects a runner that it has not heard of for two of them.
+
+use std::time::Duration;
+
+use awo_domain::control::HEARTBEAT_MS;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::control_client::{CallError, ControlClient};
+use crate::stop::{StopReason, StopSwitch};
+
+/// Between a heartbeat that brought no answer and the next one.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Beats until the run is fenced, or for ever. A report that was answered is as good as a heartbeat.
+pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
+    loop {
+        let next = client.heard_at() + Duration::from_millis(HEARTBEAT_MS);
+        if next > Instant::now() {
+            sleep_until(next).await;
+            continue;
+        }
+        match client.heartbeat().await {
+            Ok(answer) => {
+                if let Some(wish) = answer.wish {
+                    switch.stop(StopReason::Wished(wish));
+                }
+            }
+            Err(why @ CallError::Refused { .. }) => {
+                tracing::error!(%why, "fenced: the run stops at once");
+                return switch.stop(StopReason::Fenced);
+            }
+            Err(why) => {
+                tracing::warn!(%why, "a heartbeat was not answered; trying again");
+                sleep(AGAIN).await;
+            }
+        }
+    }
+}

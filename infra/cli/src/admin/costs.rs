@@ -1,0 +1,28 @@
+//! What an operator declares about an organization's costs.
+
+use awo_domain::OrgId;
+use awo_domain::cost::labels::CostLabels;
+use serde_json::{Value, json};
+
+use super::refused;
+use super::stores::Stores;
+use crate::failure::Failure;
+
+/// Declares cost labels.
+pub(super) async fn set_labels(
+    stores: &Stores,
+    org: &OrgId,
+    labels: &[String],
+    required: &[String],
+) -> Result<Value, Failure> {
+    let given = |names: &[String]| -> Vec<String> {
+        let names = names.iter().map(|name| name.trim().to_owned());
+        names.filter(|name| !name.is_empty()).collect()
+    };
+    let (labels, required) = (given(labels), given(required));
+    let declared = CostLabels::declare(&labels, &required).map_err(Failure::Refused)?;
+    stores.organization(org).await?;
+    let set = stores.store.declare_cost_labels(org, &declared).await;
+    set.map_err(refused)?;
+    Ok(json!({ "orgId": org, "labels": labels, "required": required }))
+}

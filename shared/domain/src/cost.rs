@@ -1,0 +1,29 @@
+//! Costs and what they are told apart by.
+
+pub mod labels;
+pub mod measures;
+pub mod record;
+pub mod report;
+pub mod sums;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the cost of a run is told apart by, as its work order was created.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attribution {
+    /// The repository's URL.
+    pub repository: String,
+    /// The agent's type.
+    pub agent: String,
+    /// The profile's name.
+    pub harness: String,
+    /// The id of the key that created the work order, or the root of its family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+    /// Values of cost labels, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}

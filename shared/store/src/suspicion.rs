@@ -1,0 +1,44 @@
+//! Runners that are silent while ECS says that their tasks run. A minute of throttling, of errors or
+//! without a network silences a runner that is well, and many at once; so silence alone ends no run
+//! until it has lasted.
+
+use awo_domain::{Error, Timestamp};
+
+use crate::Store;
+use crate::change::Change;
+use crate::item::Key;
+use crate::lease::Lease;
+
+/// How long a runner may be suspected before its run ends.
+const SUSPECTED_MS: i64 = 3 * 60_000;
+/// When the sweep looks at a suspected one again.
+const NEXT_LOOK_MS: i64 = 60_000;
+
+impl Lease {
+    /// True if its silent runner is to have more time: it has claimed its run, and has not been
+    /// suspected for three minutes yet.
+    #[must_use]
+    pub fn may_be_silent(&self, now: Timestamp) -> bool {
+        let suspected = self.suspected_at.map_or(0, |since| now.ms_since(since));
+        self.token_hash.is_some() && suspected < SUSPECTED_MS
+    }
+}
+
+impl Store {
+    /// Suspects a silent runner, or goes on suspecting it, and lets the sweep look again a minute
+    /// later. Its next report ends that. Nothing changes if it has reported since the lease was read.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn suspect(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+        let change = Change::new()
+            .set("suspectedAt", lease.suspected_at.unwrap_or(now))
+            .set("dueAt", now.plus_ms(NEXT_LOOK_MS).epoch_ms())
+            .when("dueAt", lease.due_at)
+            .when_missing("wish")
+            .when_missing("closedAt");
+        let key = Key::lease(&lease.org_id, &lease.run_id);
+        self.update(&self.tables.work, &key, change).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Whom the cost of a work order and of its runs is put down to.
+
+use std::collections::BTreeMap;
+
+use awo_domain::api_key::KeyId;
+use awo_domain::cost::Attribution;
+
+use super::WorkOrder;
+
+/// Whom the cost of a new work order is put down to.
+#[derive(Debug, Clone, Default)]
+pub struct Account {
+    /// The values of its cost labels.
+    pub labels: BTreeMap<String, String>,
+    /// The id of a key.
+    pub key_id: Option<String>,
+    /// The version of the organization's declaration by which the labels are; nothing if they are
+    /// the parent's.
+    pub policy: u64,
+}
+
+impl Account {
+    /// That of a client's key.
+    #[must_use]
+    pub fn of_key(key: &KeyId, labels: BTreeMap<String, String>, policy: u64) -> Account {
+        Account {
+            labels,
+            key_id: Some(key.as_str().to_owned()),
+            policy,
+        }
+    }
+
+    /// That of a parent, for what its agent asks for.
+    #[must_use]
+    pub fn of_parent(parent: &WorkOrder) -> Account {
+        Account {
+            labels: parent.cost_labels.clone(),
+            key_id: parent.key_id.clone(),
+            policy: 0,
+        }
+    }
+}
+
+impl WorkOrder {
+    /// What the cost of its runs is told apart by.
+    pub(crate) fn attribution(&self) -> Attribution {
+        Attribution {
+            repository: self.source.repository.as_str().to_owned(),
+            agent: self.agent.kind.as_str().to_owned(),
+            harness: self.harness.clone(),
+            key_id: self.key_id.clone(),
+            labels: self.cost_labels.clone(),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What one machine does: creates and reads a second of the service as `make serve` runs it, beside what the
+//! embedded database does by itself over its own HTTP (the floor), in turns in the same minutes. Then what
+//! single requests take with few work orders and with many. Prints numbers; nothing here can fail a build.
+//!
+//! It starts `awo-local` from the folder that it lies in, and the database from the path that is its argument.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a measurement that cannot go on says so and ends"
+)]
+
+mod floor;
+mod service;
+
+use std::time::{Duration, Instant};
+
+use floor::Floor;
+use futures::future::join_all;
+use service::Machine;
+
+const CLIENTS: usize = 16;
+/// One turn of a measurement.
+const TURN: Duration = Duration::from_secs(5);
+const TURNS: usize = 3;
+/// Creates ≥ 0.6 of the floor's transactions, reads ≥ 0.3 of its reads.
+const GOALS: [(&str, f64); 2] = [("creates", 0.6), ("reads", 0.3)];
+/// How often a single request is measured.
+const SAMPLES: usize = 100;
+/// Work orders that wait when the position of the last one is read.
+const QUEUE: usize = 600;
+/// Work orders at the end, to see what grows.
+const MANY: usize = 20_000;
+
+#[tokio::main]
+async fn main() {
+    let database = std::env::args_os().nth(1).expect("the path of `dynoxide`");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let floor = Floor::start(database.as_ref(), dir.path()).await;
+    let machine = Machine::start(dir.path());
+    single(&machine).await;
+    together(&machine, &floor).await;
+    machine.fill_queue(MANY).await;
+    single(&machine).await;
+}
+
+/// Requests of sixteen clients, in turns with the floor.
+async fn together(machine: &Machine, floor: &Floor) {
+    let mut totals = [[0_usize; 2]; 2];
+    for _ in 0..TURNS {
+        totals[0][0] += rate(|client| machine.create(client)).await;
+        totals[0][1] += rate(|client| floor.transact(client)).await;
+        totals[1][0] += rate(|client| machine.read(client)).await;
+        totals[1][1] += rate(|client| floor.read(client)).await;
+    }
+    let seconds = TURN.as_secs_f64() * count(TURNS);
+    println!(
+        "\n| {CLIENTS} clients | service, /s | floor, /s | of it | goal |\n|---|--:|--:|--:|--:|"
+    );
+    for ((what, goal), [own, its]) in GOALS.into_iter().zip(totals) {
+        let (own, its) = (count(own) / seconds, count(its) / seconds);
+        println!(
+            "| {what} | {own:.0} | {its:.0} | {:.2} | {goal} |",
+            own / its
+        );
+    }
+}
+
+/// How many requests succeed in a turn.
+async fn rate<F: Future<Output = ()>>(request: impl Fn(usize) -> F) -> usize {
+    let began = Instant::now();
+    let clients = (0..CLIENTS).map(|client| {
+        let request = &request;
+        async move {
+            let mut done = 0;
+            while began.elapsed() < TURN {
+                request(client).await;
+                done += 1;
+            }
+            done
+        }
+    });
+    join_all(clients).await.into_iter().sum()
+}
+
+/// Requests of one client, one after the other.
+async fn single(machine: &Machine) {
+    machine.fill_queue(QUEUE).await;
+    let work_orders = machine.count();
+    let item = median(|| machine.read(0)).await;
+    println!(
+        "\n| one client, {work_orders} work orders | median, ms | of a read | goal |\n|---|--:|--:|--:|"
+    );
+    println!("| a work order | {item:.2} | 1.0 | |");
+    let list = median(|| machine.list()).await;
+    println!("| a list of 20 | {list:.2} | {:.1} | 8 |", list / item);
+    if work_orders == QUEUE {
+        let position = median(|| machine.position()).await;
+        let times = position / item;
+        println!("| a position among {QUEUE} | {position:.2} | {times:.1} | 20 |");
+    }
+    let create = median(|| machine.create(0)).await;
+    println!("| a create | {create:.2} | {:.1} | |", create / item);
+}
+
+async fn median<F: Future<Output = ()>>(request: impl Fn() -> F) -> f64 {
+    let mut took = Vec::new();
+    for _ in 0..SAMPLES {
+        let began = Instant::now();
+        request().await;
+        took.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    took.sort_by(f64::total_cmp);
+    took[took.len() / 2]
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}
