@@ -1,28 +1,37 @@
 //! Where the service is and which key opens it.
 //!
-//! The key goes over https only, or over loopback; and the local service's key goes to the local
-//! service only, never to an address that was named.
+//! The key goes over https only, or over loopback; and a key goes to the service that it belongs to,
+//! never to an address that was named beside it.
 
 use std::path::{Path, PathBuf};
 
 use awo_cloud::Environment;
+use awo_cloud::personal::{self, LocalRecord};
 use reqwest::Url;
 use serde::Deserialize;
 
 use crate::arguments::Connection;
+use crate::contexts::store::{Contexts, LOCAL};
 use crate::failure::Failure;
 
-/// Where the local service keeps what it keeps, unless something else is said.
+/// Where the local service of a checkout stores everything, unless it is told otherwise.
 const DEFAULT_DATA_DIR: &str = ".local";
+/// What the local service writes about itself.
+const SERVICE_FILE: &str = "service.json";
 /// Longest key file; what is longer is no key.
 const MAX_KEY_FILE: u64 = 4_096;
 
 /// A service and the key to it.
+#[derive(Debug)]
 pub struct Address {
     /// Its base URL.
     pub url: Url,
     /// The key.
     pub api_key: String,
+    /// The context that it is, if it is one.
+    pub context: Option<String>,
+    /// What on this machine led here, for people.
+    pub why: String,
 }
 
 /// What the local service writes about itself.
@@ -33,69 +42,149 @@ struct Local {
     api_key: String,
 }
 
+/// An address before it is checked.
+struct Found {
+    url: String,
+    api_key: Option<String>,
+    context: Option<String>,
+    why: String,
+}
+
 /// Finds service and key.
 pub fn resolve(connection: &Connection, environment: &Environment) -> Result<Address, Failure> {
     let key = match &connection.api_key_file {
         Some(path) => Some(key_file(path)?),
         None => environment.get("AWO_API_KEY"),
     };
-    let url = connection
-        .url
-        .clone()
-        .or_else(|| environment.get("AWO_URL"));
-    let (url, api_key) = match (url, key) {
-        (Some(url), Some(key)) => (url, key),
-        (Some(url), None) => {
-            return Err(Failure::Usage(format!(
-                "no API key for {url}: set AWO_API_KEY, or name a file with --api-key-file"
-            )));
-        }
-        (None, key) => {
-            let local = local(&data_dir(connection, environment))?;
-            (local.base_url, key.unwrap_or(local.api_key))
-        }
+    let found = find(connection, environment)?;
+    let Some(api_key) = key.or(found.api_key) else {
+        return Err(Failure::Usage(format!(
+            "no API key for {url}: set AWO_API_KEY, or name a file with --api-key-file; `awo login \
+             {url}` stores one",
+            url = found.url
+        )));
     };
-    let printable = api_key.bytes().all(|b| b.is_ascii_graphic());
-    if api_key.is_empty() || !printable {
-        return Err(Failure::Usage(
-            "the API key must be visible ASCII characters without spaces".to_owned(),
-        ));
-    }
     Ok(Address {
-        url: checked(&url)?,
-        api_key,
+        api_key: printable(&api_key)?,
+        url: checked(&found.url)?,
+        context: found.context,
+        why: found.why,
     })
 }
 
-/// The data directory of the local service.
+/// The nearest of what names a service: the command line, the environment, the context in use, the
+/// local service.
+fn find(connection: &Connection, environment: &Environment) -> Result<Found, Failure> {
+    let bare = |url: String, why: &str| Found {
+        url,
+        api_key: None,
+        context: None,
+        why: why.to_owned(),
+    };
+    if let Some(url) = &connection.url {
+        return Ok(bare(url.clone(), "--url"));
+    }
+    if let Some(name) = &connection.context {
+        return context(name, "--context", connection, environment);
+    }
+    if connection.data_dir.is_some() {
+        return local("--data-dir", connection, environment);
+    }
+    if let Some(url) = environment.get("AWO_URL") {
+        return Ok(bare(url, "AWO_URL"));
+    }
+    if let Some(name) = environment.get("AWO_CONTEXT") {
+        return context(&name, "AWO_CONTEXT", connection, environment);
+    }
+    if environment.get("AWO_DATA_DIR").is_some() {
+        return local("AWO_DATA_DIR", connection, environment);
+    }
+    match Contexts::read(environment)?.current {
+        Some(name) => context(&name, "the context in use", connection, environment),
+        None => local("the local service", connection, environment),
+    }
+}
+
+fn context(
+    name: &str,
+    why: &str,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<Found, Failure> {
+    if name == LOCAL {
+        return local(why, connection, environment);
+    }
+    let contexts = Contexts::read(environment)?;
+    let stored = contexts.named(name)?;
+    Ok(Found {
+        url: stored.url.clone(),
+        api_key: Some(stored.api_key.clone()),
+        context: Some(name.to_owned()),
+        why: why.to_owned(),
+    })
+}
+
+/// The data directory of the local service: the one that is named, that of the checkout one is in,
+/// or that of the service which started last.
 pub fn data_dir(connection: &Connection, environment: &Environment) -> PathBuf {
     let named = connection.data_dir.clone();
-    named
-        .or_else(|| environment.get("AWO_DATA_DIR").map(PathBuf::from))
-        .unwrap_or_else(|| PathBuf::from(DEFAULT_DATA_DIR))
+    let named = named.or_else(|| environment.get("AWO_DATA_DIR").map(PathBuf::from));
+    let here = PathBuf::from(DEFAULT_DATA_DIR);
+    let recorded = || Some(LocalRecord::read(&personal::config_dir(environment)?)?.data_dir);
+    match named {
+        Some(named) => named,
+        None if here.join(SERVICE_FILE).exists() => here,
+        None => recorded().unwrap_or(here),
+    }
 }
 
 /// What to do when there is no local service.
 pub fn start_advice(data_dir: &Path) -> String {
     format!(
         "start the local service with `make run` (its data directory: {}), name another with \
-         --data-dir, or name a service with --url",
+         --data-dir, or store the address and key of a service with `awo login URL`",
         data_dir.display()
     )
 }
 
-fn local(data_dir: &Path) -> Result<Local, Failure> {
-    let path = data_dir.join("service.json");
+fn local(why: &str, connection: &Connection, environment: &Environment) -> Result<Found, Failure> {
+    let data_dir = data_dir(connection, environment);
+    let path = data_dir.join(SERVICE_FILE);
     let text = std::fs::read(&path).map_err(|error| Failure::Unreachable {
         what: "the local service".to_owned(),
-        why: format!("{}: {error}", path.display()),
-        advice: start_advice(data_dir),
+        why: match error.kind() {
+            std::io::ErrorKind::NotFound => "none has started here".to_owned(),
+            _ => format!("{}: {error}", path.display()),
+        },
+        advice: start_advice(&data_dir),
     })?;
-    serde_json::from_slice(&text)
-        .map_err(|error| Failure::Broken(format!("{} does not read: {error}", path.display())))
+    let read: Local = serde_json::from_slice(&text)
+        .map_err(|error| Failure::Broken(format!("{} does not read: {error}", path.display())))?;
+    // A folder may be anybody's: what it names is this machine or nothing.
+    if !checked(&read.base_url).is_ok_and(|url| is_loopback(&url)) {
+        let why = format!("{} names no address of this machine", path.display());
+        return Err(Failure::Broken(why));
+    }
+    Ok(Found {
+        url: read.base_url,
+        api_key: Some(read.api_key),
+        context: Some(LOCAL.to_owned()),
+        why: format!("{why} ({})", data_dir.display()),
+    })
 }
 
-fn key_file(path: &Path) -> Result<String, Failure> {
+/// A key that fits into a header.
+pub fn printable(api_key: &str) -> Result<String, Failure> {
+    match !api_key.is_empty() && api_key.bytes().all(|b| b.is_ascii_graphic()) {
+        true => Ok(api_key.to_owned()),
+        false => Err(Failure::Usage(
+            "the API key must be visible ASCII characters without spaces".to_owned(),
+        )),
+    }
+}
+
+/// Reads a file that holds a key.
+pub fn key_file(path: &Path) -> Result<String, Failure> {
     let refused = |why: String| Failure::Usage(format!("--api-key-file {}: {why}", path.display()));
     let length = std::fs::metadata(path)
         .map_err(|e| refused(e.to_string()))?
@@ -108,7 +197,7 @@ fn key_file(path: &Path) -> Result<String, Failure> {
 }
 
 /// A base URL that a key may be sent to.
-fn checked(text: &str) -> Result<Url, Failure> {
+pub fn checked(text: &str) -> Result<Url, Failure> {
     let refused = |why: &str| Failure::Usage(format!("the address {text} {why}"));
     let url = Url::parse(text).map_err(|e| refused(&format!("is not a URL: {e}")))?;
     if url.host_str().is_none_or(str::is_empty) {
@@ -144,6 +233,7 @@ mod tests {
     fn connection(url: Option<&str>, data_dir: Option<&Path>) -> Connection {
         Connection {
             url: url.map(str::to_owned),
+            context: None,
             api_key_file: None,
             data_dir: data_dir.map(Path::to_owned),
         }

@@ -37,7 +37,6 @@ pub struct WorkOrder {
     pub workspace_source: Source,
     pub run_id: String,
     pub status: String,
-    pub max_iterations: u32,
     #[serde(default)]
     pub tenant_context: Option<Tenant>,
     #[serde(default)]
@@ -170,6 +169,8 @@ pub struct Usage {
     #[serde(default)]
     pub total_cached_input_tokens: u64,
     #[serde(default)]
+    pub total_cost_usd: f64,
+    #[serde(default)]
     pub by_model: BTreeMap<String, Value>,
     #[serde(default)]
     pub unpriced_models: Vec<String>,
@@ -274,7 +275,6 @@ pub struct Position {
 pub struct Health {
     pub status: String,
     pub stats: Stats,
-    pub utilization: f64,
     pub indicators: Indicators,
 }
 

@@ -10,8 +10,8 @@ use crate::arguments::Cancel;
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::quantity::Id;
 use crate::read;
+use crate::reference::{self, Id, Kind, Reference};
 use crate::screen::Screen;
 use crate::submit::idempotency_key;
 
@@ -22,13 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Cancels, and waits for the bill if that is wanted.
 pub async fn run(client: &Client, wanted: &Cancel, output: &Output) -> Result<(), Failure> {
-    let id = match &wanted.id {
-        Id::WorkOrder(id) => id.to_string(),
-        Id::Run(id) => id.to_string(),
-    };
-    let canceling = format!("canceling {id}");
-    let (text, had_processes) = Screen::during(output, canceling, cancel(client, wanted)).await?;
-    if !output.json {
+    let id = reference::any(client, &wanted.id, Kind::WorkOrder).await?;
+    let cancel = cancel(client, &id, wanted.reason.as_deref());
+    let (text, had_processes) = Screen::during(output, format!("canceling {id}"), cancel).await?;
+    if !output.is_json() {
         let processes = if had_processes {
             "its processes are being stopped"
         } else {
@@ -38,32 +35,32 @@ pub async fn run(client: &Client, wanted: &Cancel, output: &Output) -> Result<()
         output.line(&format!("{status}  {id}; {processes}"))?;
     }
     if !wanted.wait {
-        if output.json {
+        if output.is_json() {
             return output.line(&text);
         }
-        return output.line(&format!("\nTo see it: awo get {id}"));
+        return output.hint(&format!("To see it: awo get {id}"));
     }
-    let run = read::run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &Reference::Id(id)).await?;
     let waiting = "waiting until its processes are gone and it is paid".to_owned();
     let text = Screen::during(output, waiting, settled(client, &run)).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     read::show_end(&answers::read(&text)?, output)
 }
 
 /// The answer, and whether anything ran.
-async fn cancel(client: &Client, wanted: &Cancel) -> Result<(String, bool), Failure> {
+async fn cancel(client: &Client, id: &Id, reason: Option<&str>) -> Result<(String, bool), Failure> {
     // The cancel of a work order takes no reason; that of its run, which cancels both, does.
-    let run = match (&wanted.id, &wanted.reason) {
+    let run = match (id, reason) {
         (Id::WorkOrder(id), None) => {
             let text = client.delete(&format!("/api/v1/work-orders/{id}")).await?;
             let canceled: Canceled = answers::data(&text)?;
             return Ok((text, canceled.was_running));
         }
-        (id, _) => read::run_of(client, id).await?,
+        (id, _) => reference::run(client, &Reference::Id(id.clone())).await?,
     };
-    let body = wanted.reason.as_ref().map(|why| json!({"reason": why}));
+    let body = reason.map(|why| json!({"reason": why}));
     let path = format!("/v1/runs/{run}/cancel");
     let key = idempotency_key(None);
     let text = client.post(&path, body.as_ref(), &key).await?;

@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::paint::{Paint, clean_line, plain};
-use crate::read;
+use crate::reference;
 use crate::screen::Screen;
 
 /// Most pages of events that are read.
@@ -21,13 +21,13 @@ pub async fn run(
     wanted: &arguments::Checks,
     output: &Output,
 ) -> Result<(), Failure> {
-    let run = read::run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &wanted.id).await?;
     let reading = format!("reading the checks of {run}");
     let mut events = Screen::during(output, reading, verifications(client, &run)).await?;
     if let Some(wanted) = wanted.iteration {
         events.retain(|event| event.data["iteration"].as_u64() == Some(u64::from(wanted)));
     }
-    if output.json {
+    if output.is_json() {
         let all: Vec<Value> = events.into_iter().map(|event| event.data).collect();
         return output.line(&json!({ "verifications": all }).to_string());
     }
@@ -73,12 +73,12 @@ fn lines(event: &Event, paint: Paint) -> Vec<String> {
         None => "baseline".to_owned(),
     };
     let mut lines = vec![paint.strong(&format!("── {which}: {} ──", text(data, "summary")))];
-    lines.extend(results(data, paint));
+    lines.extend(lines_of(data, paint));
     lines
 }
 
 /// The checks of a verification, one after the other.
-pub fn results(data: &Value, paint: Paint) -> Vec<String> {
+pub fn lines_of(data: &Value, paint: Paint) -> Vec<String> {
     let text = |of: &Value, name: &str| clean_line(of[name].as_str().unwrap_or_default());
     let mut lines = Vec::new();
     let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();

@@ -82,6 +82,11 @@ impl Client {
         })
     }
 
+    /// True for a service on this machine, which sees its files.
+    pub fn is_local(&self) -> bool {
+        is_loopback(&self.base)
+    }
+
     /// Reads, with more tries where one failed.
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<String, Failure> {
         let request = self.request(Method::GET, path, query);
@@ -116,6 +121,15 @@ impl Client {
             body,
             extra: Some(("idempotency-key", key)),
             ..self.request(Method::POST, path, &[])
+        };
+        tried(|| self.answer(&request)).await
+    }
+
+    /// Replaces something, with more tries where one failed.
+    pub async fn put(&self, path: &str, body: &Value) -> Result<String, Failure> {
+        let request = Request {
+            body: Some(body),
+            ..self.request(Method::PUT, path, &[])
         };
         tried(|| self.answer(&request)).await
     }
@@ -305,12 +319,22 @@ where
     send().await
 }
 
+/// A name as one segment of a path.
+pub fn segment(name: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'~' | b':');
+    let letter = |b: u8| match plain(b) {
+        true => char::from(b).to_string(),
+        false => format!("%{b:02X}"),
+    };
+    name.bytes().map(letter).collect()
+}
+
 fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
 /// The innermost cause says what happened; the outer ones only where.
-fn causes(error: &dyn std::error::Error) -> String {
+pub fn causes(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

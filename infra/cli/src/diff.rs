@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::paint::{Paint, clean_line};
-use crate::read;
+use crate::reference;
 use crate::screen::Screen;
 
 /// What is read of the answer.
@@ -31,18 +31,18 @@ pub async fn run(
     wanted: &arguments::Diff,
     output: &Output,
 ) -> Result<(), Failure> {
-    let run = read::run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &wanted.id).await?;
     let (path, reading) = (
         format!("/v1/runs/{run}/diff"),
         format!("reading the diff of {run}"),
     );
     let text = Screen::during(output, reading, client.get(&path, &[])).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&answers::read::<Value>(&text)?.to_string());
     }
     let diff: Diff = answers::read(&text)?;
     if diff.iteration.is_none() {
-        output.remark(&format!("{run} has committed nothing so far"));
+        output.remark(&format!("{run} made no commit so far"));
         return Ok(());
     }
     // Into a file or a program it goes as it is: it is a patch.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::live::{Heard, Live};
 use crate::output::Output;
 use crate::paint::{clean_line, shortened};
-use crate::read;
+use crate::reference;
 
 /// Pages of a timeline that are read; each has up to 100 events.
 const MAX_PAGES: u32 = 10_000;
@@ -27,7 +27,7 @@ pub async fn run(
     wanted: &arguments::Events,
     output: &Output,
 ) -> Result<(), Failure> {
-    let run = read::run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &wanted.id).await?;
     let after = u64::from(wanted.after);
     if wanted.follow {
         follow(client, &run, after, output).await
@@ -65,7 +65,7 @@ async fn follow(client: &Client, run: &RunId, after: u64, output: &Output) -> Re
 }
 
 fn show(event: &Event, output: &Output) -> Result<(), Failure> {
-    if output.json {
+    if output.is_json() {
         return output.line(&json!(event).to_string());
     }
     let mut facts = String::new();
@@ -83,7 +83,8 @@ fn show(event: &Event, output: &Output) -> Result<(), Failure> {
     let kind = format!("{:<21}", clean_line(&event.kind));
     let kind = match event.kind.as_str() {
         "run.completed" | "verification.passed" => paint.good(&kind),
-        "run.failed" | "run.cancelled" | "verification.failed" => paint.bad(&kind),
+        "run.failed" | "verification.failed" => paint.bad(&kind),
+        "run.cancelled" => paint.faint(&kind),
         _ => paint.strong(&kind),
     };
     let at = paint.faint(&event.timestamp.to_string());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use crate::options;
 use crate::paint::{clean, clean_line};
 
 /// Longest wait that a service may ask for and get.
@@ -55,6 +56,8 @@ pub struct ApiFailure {
     pub retry_after: Option<Duration>,
     /// The body as it came.
     pub body: String,
+    /// The file that the request's body came from.
+    pub file: Option<String>,
 }
 
 /// One thing that is wrong with a request.
@@ -128,18 +131,21 @@ impl ApiFailure {
             request_id: request_id.or(inner_id),
             retry_after,
             body,
+            file: None,
         }
     }
 
-    fn advice(&self) -> String {
+    fn advice(&self) -> Option<String> {
         let wait = self.retry_after.map_or_else(
             || "wait a little".to_owned(),
             |wait| format!("wait {} s", wait.as_secs()),
         );
-        match (self.status, self.code.as_str()) {
-            (401, _) => "check the key (AWO_API_KEY or --api-key-file); an operator makes a new \
-                         one with `awo admin create-key`"
-                .to_owned(),
+        Some(match (self.status, self.code.as_str()) {
+            (401, _) => {
+                "check the key (AWO_API_KEY, --api-key-file or `awo context show`); an operator \
+                         makes a new one with `awo admin create-key`"
+                    .to_owned()
+            }
             (402, _) => "lower --max-credits, or have an operator add credits with `awo admin \
                          grant`"
                 .to_owned(),
@@ -171,38 +177,42 @@ impl ApiFailure {
             (429, _) => format!("{wait}, then try again"),
             (503, "QUEUE_FULL") => format!("{wait}, then submit again"),
             (500.., _) => "try again; if it stays, tell the operator the request id".to_owned(),
-            _ => "correct the request and send it again".to_owned(),
-        }
+            // What is wrong has been said, and that is what to correct.
+            _ => return None,
+        })
     }
 
     fn text(&self) -> String {
         let mut text = clean_line(&self.code);
         if self.faults.is_empty() {
-            let _ = write!(text, ": {}", clean(&self.message));
+            let message = clean(&self.message);
+            let _ = write!(text, ": {}", options::instead_of_fields(&message));
         } else {
             text.push_str(": the request is not valid");
         }
         for fault in &self.faults {
-            let path = if fault.path.is_empty() {
-                "the body"
-            } else {
-                &fault.path
-            };
-            let _ = write!(
-                text,
-                "\n  {} {}",
-                clean_line(path),
-                clean_line(&fault.message)
-            );
-            if let Some(option) = option_of(&fault.path) {
-                let _ = write!(text, " (from {option})");
-            }
+            let (place, why) = (self.place(&fault.path), clean_line(&fault.message));
+            let _ = write!(text, "\n  {place} {}", options::instead_of_fields(&why));
         }
-        let _ = write!(text, "\n  what to do: {}", self.advice());
+        if let Some(advice) = self.advice() {
+            let _ = write!(text, "\n  what to do: {advice}");
+        }
         if let Some(id) = &self.request_id {
             let _ = write!(text, "\n  request id: {}", clean_line(id));
         }
         text
+    }
+
+    /// Where a fault is, in the words of the person: an option, or a place in a file.
+    fn place(&self, path: &str) -> String {
+        let path = clean_line(path);
+        match (&self.file, options::of(&path)) {
+            (Some(file), _) if path.is_empty() => clean_line(file),
+            (Some(file), _) => format!("{}: {path}", clean_line(file)),
+            (None, Some(option)) => option,
+            (None, None) if path.is_empty() => "the request".to_owned(),
+            (None, None) => path,
+        }
     }
 }
 
@@ -219,36 +229,21 @@ fn status_of(code: &str) -> u16 {
     }
 }
 
-/// The option that a field of the body comes from.
-fn option_of(path: &str) -> Option<&'static str> {
-    let options = [
-        ("/taskPrompt", "--prompt"),
-        ("/workspaceSource/repository", "--repo"),
-        ("/workspaceSource/branch", "--branch"),
-        ("/agent/type", "--agent"),
-        ("/agent/model", "--model"),
-        ("/agent/command", "--command"),
-        ("/maxIterations", "--max-iterations"),
-        ("/limits/maxCredits", "--max-credits"),
-        ("/limits/maxDurationMs", "--max-duration"),
-        ("/tenantContext/tenantId", "--tenant"),
-        ("/tenantContext/tenantUserId", "--tenant-user"),
-        ("/metadata", "--metadata"),
-        ("/harness", "--harness"),
-        ("/gracePeriodMs", "--grace"),
-        ("/reason", "--reason"),
-        ("/events", "--event"),
-        ("/description", "--description"),
-        ("Idempotency-Key", "--idempotency-key"),
-    ];
-    let found = options.iter().find(|(field, _)| {
-        let rest = path.strip_prefix(field);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    });
-    found.map(|(_, option)| *option)
-}
-
 impl Failure {
+    /// The same, where the body of the request came from a file.
+    pub fn of_file(self, file: &str) -> Failure {
+        match self {
+            Failure::Api(mut refusal) => {
+                refusal.file = Some(match file {
+                    "-" => "standard input".to_owned(),
+                    file => file.to_owned(),
+                });
+                Failure::Api(refusal)
+            }
+            other => other,
+        }
+    }
+
     /// The exit code that tells it to a script.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -292,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_shown_with_its_option() {
+    fn every_fault_is_shown_as_its_option() {
         let body = r#"{"error":{"code":"BAD_REQUEST","message":"m","details":{"errors":[
             {"path":"/workspaceSource/repository","message":"must be https"},
             {"path":"/metadata/a~1b","message":"is too long"}]}}}"#;
@@ -300,9 +295,8 @@ mod tests {
         let text = Failure::Api(Box::new(failure)).text().unwrap();
         for part in [
             "BAD_REQUEST",
-            "/workspaceSource/repository must be https (from --repo)",
-            "/metadata/a~1b is too long (from --metadata)",
-            "what to do:",
+            "--repo must be https",
+            "--metadata a/b is too long",
             "request id: req-1",
         ] {
             assert!(text.contains(part), "{part} in {text}");

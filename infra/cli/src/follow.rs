@@ -11,6 +11,7 @@ use crate::paint::clean_line;
 use crate::progress;
 use crate::read;
 use crate::screen::Screen;
+use crate::standing;
 
 /// Follows a run to its end and tells how it ended.
 ///
@@ -24,6 +25,7 @@ pub async fn run(
     let screen = Screen::new(output);
     let followed = tokio::select! {
         followed = until_over(client, id, &screen) => followed,
+        never = standing::watch(client, id, &screen) => match never {},
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     };
     screen.end();
@@ -31,17 +33,19 @@ pub async fn run(
         Ok(ended) => ended,
         Err(Failure::Interrupted) => {
             screen.line(&format!(
-                "\nThe run goes on. To see it again: awo follow {id}"
+                "\nThe run goes on. To see it again: awo follow {id}\nTo end it: awo cancel {id}"
             ))?;
             return Err(Failure::Interrupted);
         }
         Err(failure) => return Err(failure),
     };
     let run: Run = answers::read(&text)?;
-    if output.json {
+    if output.is_json() {
         output.line(&text)?;
     } else {
         read::show_end(&run, output)?;
+        let order = read::order_of(client, &run).await;
+        read::show_next(&run, order.as_ref(), output)?;
     }
     if run.succeeded() && (!require_verified || run.verified == Some(true)) {
         Ok(())

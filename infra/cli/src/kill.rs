@@ -10,11 +10,12 @@ use crate::output::Output;
 use crate::paint::clean_line;
 use crate::progress::seconds;
 use crate::read::field;
+use crate::reference;
 use crate::screen::Screen;
 
 /// Kills, and waits until it is known what came of it.
 pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), Failure> {
-    let id = &wanted.work_order;
+    let id = reference::work_order(client, &wanted.id).await?;
     let mut body = Map::new();
     body.extend(
         wanted
@@ -40,7 +41,7 @@ pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), 
         other => other,
     })?;
     let killed: Killed = answers::data(&text)?;
-    if output.json {
+    if output.is_json() {
         output.line(&text)?;
     } else {
         show(&killed, output)?;

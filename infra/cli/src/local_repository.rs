@@ -6,12 +6,8 @@ use std::process::{Command, Stdio};
 /// The agent of a repository.
 const AGENT: &str = ".awo/agent.sh";
 
-/// What to know before a run of this repository; nothing where it is elsewhere, or all is well.
-pub fn hints(repository: &str, has_own_agent: bool) -> Vec<String> {
-    let Some(path) = repository.strip_prefix("file://") else {
-        return Vec::new();
-    };
-    let dir = Path::new(path);
+/// What to know before a run of the repository in this folder; nothing where all is well.
+pub fn hints(dir: &Path, has_own_agent: bool) -> Vec<String> {
     if !dir.is_dir() {
         return Vec::new();
     }
@@ -54,7 +50,7 @@ fn entries(text: &str) -> usize {
 }
 
 /// What git answers; nothing where it is not there or does not know the folder.
-fn git(dir: &Path, args: &[&str]) -> Option<String> {
+pub fn git(dir: &Path, args: &[&str]) -> Option<String> {
     let answer = Command::new("git")
         .arg("-C")
         .arg(dir)
@@ -87,18 +83,17 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         run(dir.path(), &["init", "-q"]);
         run(dir.path(), &["commit", "-q", "--allow-empty", "-m", "x"]);
-        let url = format!("file://{}", dir.path().display());
-        assert_eq!(hints(&url, false), Vec::<String>::new());
+        let url = dir.path();
+        assert_eq!(hints(url, false), Vec::<String>::new());
         std::fs::create_dir(dir.path().join(".awo")).unwrap();
         std::fs::write(dir.path().join(AGENT), "#!/bin/sh\n").unwrap();
-        let said = hints(&url, false);
+        let said = hints(url, false);
         assert!(said[0].contains("1 file is not committed"), "{said:?}");
         assert!(said[1].contains("exists but is not committed"), "{said:?}");
-        assert_eq!(hints(&url, true).len(), 1);
+        assert_eq!(hints(url, true).len(), 1);
         run(dir.path(), &["add", "--all"]);
         run(dir.path(), &["commit", "-q", "-m", "y"]);
-        assert_eq!(hints(&url, false), Vec::<String>::new());
-        assert_eq!(hints("https://example.com/a", false), Vec::<String>::new());
+        assert_eq!(hints(url, false), Vec::<String>::new());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::paint::plain;
-use crate::read;
+use crate::reference;
 use crate::screen::Screen;
 
 /// Pages that are read; a page holds at least one iteration.
@@ -21,10 +21,10 @@ pub async fn run(
     wanted: &arguments::Logs,
     output: &Output,
 ) -> Result<(), Failure> {
-    let run = read::run_of(client, &wanted.id).await?;
+    let run = reference::run(client, &wanted.id).await?;
     let reading = format!("reading the logs of {run}");
     let logs = Screen::during(output, reading, logs(client, &run, wanted.iteration)).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&json!({"logs": logs, "hasMore": false}).to_string());
     }
     if logs.is_empty() {

@@ -12,28 +12,45 @@ mod bars;
 mod cancel;
 mod checks;
 mod client;
+mod contexts;
 mod diff;
+mod document;
 mod events;
 mod failure;
 mod follow;
+mod get;
+mod grid;
+mod hidden_input;
 mod kill;
 mod list;
+mod listen;
 mod live;
 mod local_repository;
 mod logs;
+mod next_step;
+mod options;
 mod output;
 mod paint;
+mod plugins;
+mod profiles;
 mod progress;
 mod purge;
 mod quantity;
 mod queue;
 mod read;
+mod reference;
+mod reference_pages;
+mod repository;
 mod screen;
 mod sse;
+mod standing;
 mod start;
 mod submit;
+mod templates;
 mod tenants;
+mod times;
 mod usage;
+mod verification;
 mod verify;
 mod webhooks;
 
@@ -52,12 +69,15 @@ fn main() -> ExitCode {
         return ended;
     }
     let arguments = Arguments::parse();
-    let output = Output::new(arguments.json);
-    if let Command::Verify(wanted) = &arguments.command {
-        return match verify::run(wanted, &output) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => output.failure(&failure),
-        };
+    let output = Output::new(arguments.format());
+    let alone = match &arguments.command {
+        Command::Verify(wanted) => Some(verify::run(wanted, &output)),
+        Command::Completions { shell } => Some(reference_pages::completions(*shell)),
+        Command::Man { dir } => Some(reference_pages::manual(dir.as_deref())),
+        _ => None,
+    };
+    if let Some(ended) = alone {
+        return ended.map_or_else(|failure| output.failure(&failure), |()| ExitCode::SUCCESS);
     }
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -77,32 +97,66 @@ fn main() -> ExitCode {
 
 async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
     let environment = Environment::of_process();
-    if let Command::Admin(admin) = &arguments.command {
-        return admin::run(admin, &arguments.connection, &environment, output).await;
-    }
-    let address = address::resolve(&arguments.connection, &environment)?;
-    let client = Client::new(address)?;
+    let connection = &arguments.connection;
     match &arguments.command {
-        Command::Submit(order) => submit::run(&client, order, output).await,
-        Command::Start(wanted) => start::run(&client, wanted, output).await,
-        Command::Follow(wanted) => {
-            follow::run(&client, &wanted.run, wanted.require_verified, output).await
+        Command::Admin(admin) => admin::run(admin, connection, &environment, output).await,
+        Command::Login(wanted) => {
+            contexts::login::run(wanted, connection, &environment, output).await
         }
-        Command::Cancel(wanted) => cancel::run(&client, wanted, output).await,
-        Command::Kill(wanted) => kill::run(&client, wanted, output).await,
-        Command::Events(wanted) => events::run(&client, wanted, output).await,
-        Command::Logs(wanted) => logs::run(&client, wanted, output).await,
-        Command::Checks(wanted) => checks::run(&client, wanted, output).await,
-        Command::Diff(wanted) => diff::run(&client, wanted, output).await,
-        Command::Audit(wanted) => audit::run(&client, wanted, output).await,
-        Command::Purge(wanted) => purge::run(&client, wanted, output).await,
-        Command::Queue(wanted) => queue::run(&client, wanted, output).await,
-        Command::Get(wanted) => read::get(&client, &wanted.id, output).await,
-        Command::List(filter) => list::list(&client, filter, output).await,
-        Command::Runs(filter) => list::runs(&client, filter, output).await,
-        Command::Credits(wanted) => list::credits(&client, wanted, output).await,
-        Command::Usage(wanted) => usage::run(&client, wanted, output).await,
-        Command::Webhooks(wanted) => webhooks::run(&client, &wanted.action, output).await,
-        Command::Admin(_) | Command::Verify(_) => Ok(()),
+        Command::Context(wanted) => contexts::run(&wanted.action, connection, &environment, output),
+        Command::Listen(wanted) if wanted.print_secret => {
+            listen::print_secret(&environment, output)
+        }
+        Command::Trigger(wanted) => listen::trigger(wanted, &environment, output).await,
+        command => {
+            let client = Client::new(address::resolve(connection, &environment)?)?;
+            on_service(command, &client, &environment, output).await
+        }
+    }
+}
+
+/// What asks the service for something.
+async fn on_service(
+    command: &Command,
+    client: &Client,
+    environment: &Environment,
+    output: &Output,
+) -> Result<(), Failure> {
+    match command {
+        Command::Submit(order) => submit::run(client, order, output).await,
+        Command::Start(wanted) => start::run(client, wanted, output).await,
+        Command::Follow(wanted) => {
+            let run = reference::run(client, &wanted.id).await?;
+            follow::run(client, &run, wanted.require_verified, output).await
+        }
+        Command::Cancel(wanted) => cancel::run(client, wanted, output).await,
+        Command::Kill(wanted) => kill::run(client, wanted, output).await,
+        Command::Events(wanted) => events::run(client, wanted, output).await,
+        Command::Logs(wanted) => logs::run(client, wanted, output).await,
+        Command::Checks(wanted) => checks::run(client, wanted, output).await,
+        Command::Diff(wanted) => diff::run(client, wanted, output).await,
+        Command::Audit(wanted) => audit::run(client, wanted, output).await,
+        Command::Purge(wanted) => purge::run(client, wanted, output).await,
+        Command::Queue(wanted) => queue::run(client, wanted, output).await,
+        Command::Get(wanted) => get::run(client, &wanted.id, output).await,
+        Command::List(filter) => list::list(client, filter, output).await,
+        Command::Runs(filter) => list::runs(client, filter, output).await,
+        Command::Credits(wanted) => list::credits(client, wanted, output).await,
+        Command::Usage(wanted) => usage::run(client, wanted, output).await,
+        Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
+        Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
+        Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
+        Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,
+        Command::Plugins(wanted) => plugins::run(client, &wanted.action, output).await,
+        Command::Verification(wanted) => verification::run(client, &wanted.action, output).await,
+        Command::Openapi => output.line(&client.get("/openapi.json", &[]).await?),
+        // These ask no service, and were done before.
+        Command::Admin(_)
+        | Command::Login(_)
+        | Command::Context(_)
+        | Command::Verify(_)
+        | Command::Trigger(_)
+        | Command::Completions { .. }
+        | Command::Man { .. } => Ok(()),
     }
 }

@@ -4,12 +4,26 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use crate::paint::Paint;
+use crate::paint::{Paint, clean_line};
+use crate::times;
+
+/// How an answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people: a table that fits the terminal, or a field a line
+    Table,
+    /// For scripts: values between tabs, whole, under a line of names
+    Tsv,
+    /// The API's own answer
+    Json,
+    /// Ids alone, one a line
+    Ids,
+}
 
 /// Standard output.
 pub struct Output {
-    /// True if it is for programs.
-    pub json: bool,
+    /// How answers are written.
+    pub format: Format,
     /// True if a terminal shows it, with or without colours: nothing may steer it then.
     pub terminal: bool,
     /// Its colours.
@@ -18,12 +32,40 @@ pub struct Output {
 
 impl Output {
     /// The process's own.
-    pub fn new(json: bool) -> Output {
+    pub fn new(format: Format) -> Output {
         let terminal = std::io::stdout().is_terminal();
         Output {
-            json,
+            format,
             terminal,
-            paint: Paint::of_terminal(terminal),
+            paint: Paint::of_terminal(terminal && format == Format::Table),
+        }
+    }
+
+    /// True if the API's own answer is wanted.
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// True if a program reads it: then progress goes to standard error.
+    pub fn is_for_programs(&self) -> bool {
+        self.format != Format::Table
+    }
+
+    /// A time as it came; people are shown how long ago it is as well.
+    pub fn time(&self, time: &str) -> String {
+        let whole = times::without_ms(time);
+        match times::ago(time).filter(|_| self.terminal && !self.is_for_programs()) {
+            Some(ago) => format!("{ago} ({whole})"),
+            None if self.is_for_programs() => clean_line(time),
+            None => whole,
+        }
+    }
+
+    /// Writes what a person can do next.
+    pub fn hint(&self, text: &str) -> Result<(), Failure> {
+        match self.is_for_programs() {
+            true => Ok(()),
+            false => self.line(&format!("\n{text}")),
         }
     }
 
@@ -44,7 +86,7 @@ impl Output {
 
     /// Tells a failure: to programs as the API said it, to people in words.
     pub fn failure(&self, failure: &Failure) -> ExitCode {
-        if let (true, Failure::Api(api)) = (self.json, failure)
+        if let (true, Failure::Api(api)) = (self.is_json(), failure)
             && serde_json::from_str::<serde_json::Value>(&api.body).is_ok()
         {
             // The exit code tells what an unwritten line would.

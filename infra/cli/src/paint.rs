@@ -77,9 +77,8 @@ impl Paint {
         let status = clean_line(status);
         match status.as_str() {
             "succeeded" | "passed" | "healthy" | "delivered" | "enabled" => self.good(&status),
-            "failed" | "error" | "canceled" | "unhealthy" | "abandoned" | "disabled" => {
-                self.bad(&status)
-            }
+            "failed" | "error" | "unhealthy" | "abandoned" | "disabled" => self.bad(&status),
+            "canceled" => self.faint(&status),
             _ => self.strong(&status),
         }
     }

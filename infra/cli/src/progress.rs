@@ -59,6 +59,11 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             let head = paint.bad(&format!("  no children {}", text(data, "reason")));
             (head, Vec::new())
         }
+        "run.waiting" => (
+            "waiting      for its children to end (awo get shows them)".to_owned(),
+            Vec::new(),
+        ),
+        "run.integrating" => return Vec::new(),
         "integration.started" => {
             let count = data["children"].as_array().map_or(0, Vec::len);
             (
@@ -213,6 +218,8 @@ pub fn place(event: &Event) -> Option<String> {
         "run.started" => Some("running".to_owned()),
         "iteration.started" => Some(format!("agent of iteration {iteration}")),
         "verification.started" => Some(format!("verifying iteration {iteration}")),
+        "run.waiting" => Some("waiting for children".to_owned()),
+        "run.integrating" => Some("integrating".to_owned()),
         "delivery.started" => Some("delivering".to_owned()),
         _ => None,
     }

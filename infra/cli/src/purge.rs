@@ -30,7 +30,7 @@ struct Purged {
 pub async fn run(client: &Client, wanted: &Purge, output: &Output) -> Result<(), Failure> {
     if wanted.dry_run {
         let text = send(client, wanted, true, output).await?;
-        if output.json {
+        if output.is_json() {
             return output.line(&text);
         }
         let count = would_delete(&text)?;
@@ -40,7 +40,7 @@ pub async fn run(client: &Client, wanted: &Purge, output: &Output) -> Result<(),
         confirm(client, wanted, output).await?;
     }
     let text = send(client, wanted, false, output).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let purged: Purged = answers::data(&text)?;
@@ -92,7 +92,7 @@ fn would_delete(text: &str) -> Result<u64, Failure> {
 /// Asks whoever sits at a terminal; nobody else can say yes but by `--yes`.
 async fn confirm(client: &Client, wanted: &Purge, output: &Output) -> Result<(), Failure> {
     let input = std::io::stdin();
-    if !input.is_terminal() || output.json {
+    if !input.is_terminal() || output.is_json() {
         return Err(Failure::Usage(
             "a purge deletes for good: say --yes, or --dry-run to see how many it would delete"
                 .to_owned(),

@@ -1,7 +1,7 @@
 //! Readers of typed values: each refuses with a sentence that says what would be right.
 
 use awo_domain::money::MicroCredits;
-use awo_domain::{DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
+use awo_domain::{DeliveryId, OrgId, RunId, WebhookId};
 
 /// Longest wait from a kill's SIGTERM to its SIGKILL, in milliseconds.
 const MAX_GRACE_MS: u64 = 30_000;
@@ -13,34 +13,9 @@ pub type Credits = MicroCredits;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Argv(pub Vec<String>);
 
-/// Something that can be looked at.
-#[derive(Debug, Clone)]
-pub enum Id {
-    /// A work order.
-    WorkOrder(WorkOrderId),
-    /// A run.
-    Run(RunId),
-}
-
-/// Reads the id of a work order or a run.
-pub fn id(text: &str) -> Result<Id, String> {
-    if text.starts_with(RunId::PREFIX) {
-        run_id(text).map(Id::Run)
-    } else if text.starts_with(WorkOrderId::PREFIX) {
-        work_order_id(text).map(Id::WorkOrder)
-    } else {
-        Err("must be the id of a work order (wo_…) or of a run (run_…)".to_owned())
-    }
-}
-
 /// Reads a run's id.
 pub fn run_id(text: &str) -> Result<RunId, String> {
     RunId::parse(text).map_err(|e| e.to_string())
-}
-
-/// Reads a work order's id.
-pub fn work_order_id(text: &str) -> Result<WorkOrderId, String> {
-    WorkOrderId::parse(text).map_err(|e| e.to_string())
 }
 
 /// Reads a webhook's id.
@@ -203,16 +178,6 @@ mod tests {
         );
         for bad in ["[]", "[\"\"]", "[1]", "a b", "{}"] {
             assert!(argv(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn ids_say_what_they_are_of() {
-        let ulid = "01k0000000000000000000000a";
-        assert!(matches!(id(&format!("run_{ulid}")), Ok(Id::Run(_))));
-        assert!(matches!(id(&format!("wo_{ulid}")), Ok(Id::WorkOrder(_))));
-        for bad in ["", "org_x", "run_../../etc", "wo_"] {
-            assert!(id(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The moving part of what takes its time: on a terminal a live line that spins below the lines
 //! that stay, elsewhere the lines alone.
 
+use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ const TICK: Duration = Duration::from_millis(100);
 pub struct Screen<'a> {
     output: &'a Output,
     spinner: Option<ProgressBar>,
+    /// What goes on, and what is known beside it.
+    live: RefCell<(String, String)>,
     /// Its colours.
     pub paint: Paint,
 }
@@ -35,7 +38,8 @@ impl Screen<'_> {
         Screen {
             output,
             spinner,
-            paint: if output.json {
+            live: RefCell::default(),
+            paint: if output.is_for_programs() {
                 Paint::of_terminal(error_is_terminal)
             } else {
                 output.paint
@@ -55,7 +59,7 @@ impl Screen<'_> {
     /// Adds a line that stays.
     pub fn line(&self, text: &str) -> Result<(), Failure> {
         let write = || {
-            if self.output.json {
+            if self.output.is_for_programs() {
                 // Progress beside JSON is a courtesy: without a reader the run is followed all
                 // the same.
                 let _ = writeln!(std::io::stderr(), "{text}");
@@ -72,8 +76,26 @@ impl Screen<'_> {
 
     /// Changes the live line.
     pub fn now(&self, text: String) {
+        self.live.borrow_mut().0 = text;
+        self.refresh();
+    }
+
+    /// Changes what is said beside it.
+    pub fn beside(&self, text: String) {
+        self.live.borrow_mut().1 = text;
+        self.refresh();
+    }
+
+    /// True if there is a live line.
+    pub fn is_live(&self) -> bool {
+        self.spinner.is_some()
+    }
+
+    fn refresh(&self) {
         if let Some(spinner) = &self.spinner {
-            spinner.set_message(text);
+            let live = self.live.borrow();
+            let gap = if live.1.is_empty() { "" } else { ", " };
+            spinner.set_message(format!("{}{gap}{}", live.0, live.1));
         }
     }
 

@@ -13,39 +13,94 @@ use crate::client::Client;
 use crate::failure::Failure;
 use crate::follow;
 use crate::local_repository;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::paint::clean_line;
-use crate::read;
+use crate::read::field;
+use crate::reference;
+use crate::repository;
 
 /// Longest prompt that is read, in bytes: four for each character that the service takes.
 const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
 
 /// Submits a work order, and follows its run if that is wanted.
 pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
-    let body = body(wanted, prompt(&wanted.prompt)?)?;
-    for hint in local_repository::hints(&wanted.repo, body.get("agent").is_some()) {
-        eprintln!("note: {}", clean_line(&hint));
+    let source = source(client, wanted)?;
+    let mut body = body(wanted, prompt(&wanted.prompt)?, source)?;
+    if let Some(parent) = &wanted.parent {
+        let parent = reference::work_order(client, parent).await?;
+        body["parentId"] = json!(parent.as_str());
+    }
+    if let Some(note) = swallowed(wanted) {
+        output.remark(&format!("note: {note}"));
     }
     let key = idempotency_key(wanted.idempotency_key.as_deref());
     let text = client.post("/v1/work-orders", Some(&body), &key).await?;
     let order: WorkOrder = answers::read(&text)?;
     if wanted.follow || wanted.require_verified {
-        let run = read::run_id(&order.run_id)?;
+        let run = reference::run_id(&order.run_id)?;
         follow::announce(output, "submitted", [&order.id, &order.run_id])?;
         return follow::run(client, &run, wanted.require_verified, output).await;
     }
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
-    output.line(&format!("work order  {}", clean_line(&order.id)))?;
-    output.line(&format!("run         {}", clean_line(&order.run_id)))?;
-    output.line(&format!(
-        "status      {}",
-        output.paint.status(&order.status)
-    ))?;
-    output.line(&format!(
-        "\nTo watch it: awo follow {}",
+    if output.format == Format::Ids {
+        return output.line(&clean_line(&order.id));
+    }
+    field(output, "work order", clean_line(&order.id))?;
+    field(output, "run", clean_line(&order.run_id))?;
+    field(output, "status", output.paint.status(&order.status))?;
+    output.hint(&format!(
+        "To watch it: awo follow {}",
         clean_line(&order.run_id)
+    ))
+}
+
+/// Where the workspace comes from.
+fn source(client: &Client, wanted: &Submit) -> Result<Value, Failure> {
+    if let Some(template) = &wanted.template {
+        let mut source = json!({ "type": "template", "templateId": template });
+        let variables = pairs("--var", &wanted.variables)?;
+        if !variables.is_empty() {
+            source["variables"] = Value::Object(variables);
+        }
+        return Ok(source);
+    }
+    let named = repository::named(wanted.repo.as_deref(), client.is_local())?;
+    let has_own_agent = wanted.agent.is_some() || argv(wanted).is_some();
+    let hints = named.folder.as_deref();
+    let hints = hints.map(|folder| local_repository::hints(folder, has_own_agent));
+    for note in named.notes.iter().chain(hints.iter().flatten()) {
+        eprintln!("note: {}", clean_line(note));
+    }
+    let mut source = json!({ "type": "git", "repository": named.url });
+    if let Some(branch) = wanted.branch.as_ref().or(named.branch.as_ref()) {
+        source["branch"] = json!(branch);
+    }
+    Ok(source)
+}
+
+/// The command of the agent, however it was written.
+fn argv(wanted: &Submit) -> Option<&Vec<String>> {
+    let argv = wanted.command_json.as_ref().map(|argv| &argv.0);
+    argv.or(wanted.command.as_ref())
+        .or(Some(&wanted.argv).filter(|argv| !argv.is_empty()))
+}
+
+/// Options of `awo submit` that `--command` took for the agent's.
+fn swallowed(wanted: &Submit) -> Option<String> {
+    let ours = [
+        "--follow",
+        "--json",
+        "--require-verified",
+        "--prompt",
+        "--repo",
+    ];
+    let argv = wanted.command.as_ref()?;
+    let taken = argv.iter().find(|word| ours.contains(&word.as_str()))?;
+    Some(format!(
+        "{taken} follows --command, so it goes to the agent; to give it to awo, write it before, or \
+         write the agent's command after --"
     ))
 }
 
@@ -82,17 +137,11 @@ fn prompt(given: &str) -> Result<String, Failure> {
 }
 
 /// The body of the create.
-fn body(wanted: &Submit, prompt: String) -> Result<Value, Failure> {
+fn body(wanted: &Submit, prompt: String, source: Value) -> Result<Value, Failure> {
     let mut body = Map::new();
     body.insert("taskPrompt".to_owned(), json!(prompt));
-    let source = [
-        ("type", Some(json!("git"))),
-        ("repository", Some(json!(wanted.repo))),
-        ("branch", wanted.branch.as_ref().map(|b| json!(b))),
-    ];
-    put(&mut body, "workspaceSource", source);
-    let argv = wanted.command_json.as_ref().map(|argv| &argv.0);
-    let argv = argv.or(wanted.command.as_ref());
+    body.insert("workspaceSource".to_owned(), source);
+    let argv = argv(wanted);
     // The command says which agent is meant where nothing else does.
     let kind = wanted.agent.as_deref();
     let kind = kind.or(argv.is_some().then_some(AgentType::Command.as_str()));
@@ -121,7 +170,7 @@ fn body(wanted: &Submit, prompt: String) -> Result<Value, Failure> {
     if let Some(harness) = &wanted.harness {
         body.insert("harness".to_owned(), json!(harness));
     }
-    let metadata = metadata(&wanted.metadata)?;
+    let metadata = pairs("--metadata", &wanted.metadata)?;
     if !metadata.is_empty() {
         body.insert("metadata".to_owned(), Value::Object(metadata));
     }
@@ -143,14 +192,14 @@ fn put<const N: usize>(
     }
 }
 
-fn metadata(pairs: &[(String, String)]) -> Result<Map<String, Value>, Failure> {
-    let mut metadata = Map::new();
+fn pairs(option: &str, pairs: &[(String, String)]) -> Result<Map<String, Value>, Failure> {
+    let mut object = Map::new();
     for (key, value) in pairs {
-        if metadata.insert(key.clone(), json!(value)).is_some() {
-            return Err(Failure::Usage(format!("--metadata {key} is given twice")));
+        if object.insert(key.clone(), json!(value)).is_some() {
+            return Err(Failure::Usage(format!("{option} {key} is given twice")));
         }
     }
-    Ok(metadata)
+    Ok(object)
 }
 
 #[cfg(test)]
@@ -172,7 +221,14 @@ mod tests {
         let Command::Submit(order) = Arguments::try_parse_from(typed).unwrap().command else {
             panic!("not a submit");
         };
-        body(&order, prompt(&order.prompt).unwrap())
+        let address = crate::address::Address {
+            url: "http://127.0.0.1:1".parse().unwrap(),
+            api_key: "k".to_owned(),
+            context: None,
+            why: String::new(),
+        };
+        let source = source(&Client::new(address)?, &order)?;
+        body(&order, prompt(&order.prompt).unwrap(), source)
     }
 
     #[test]

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::Cell;
 use serde_json::{Value, json};
 
 use crate::answers::{self, Transactions};
 use crate::arguments::{Part, Usage};
-use crate::bars::{bar, painted};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{number_cell, pages, table};
+use crate::grid::{Column, Entry, Grid};
+use crate::list::pages;
 use crate::output::Output;
-use crate::paint::clean_line;
 use crate::read::field;
 use crate::screen::Screen;
 
@@ -34,11 +32,7 @@ struct Charged {
 
 /// Shows what tenants were charged in a period.
 pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
-    if wanted.csv
-        || [&wanted.model, &wanted.run, &wanted.work_order]
-            .iter()
-            .any(|f| f.is_some())
-    {
+    if wanted.csv || wanted.model.is_some() || wanted.run.is_some() || wanted.work_order.is_some() {
         let why = "--by tenant sums up the ledger: only --from and --to narrow it";
         return Err(Failure::Usage(why.to_owned()));
     }
@@ -48,7 +42,7 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
     let reading = pages(client, PATH, "transactions", query.collect(), &EVERYTHING);
     let text = Screen::during(output, "reading the ledger".to_owned(), reading).await?;
     let tenants = by_tenant(&answers::read(&text)?);
-    if output.json {
+    if output.is_json() {
         return output.line(&shape(&tenants).to_string());
     }
     show(&tenants, output)
@@ -112,20 +106,27 @@ fn shape(tenants: &BTreeMap<String, Charged>) -> Value {
 
 fn show(tenants: &BTreeMap<String, Charged>, output: &Output) -> Result<(), Failure> {
     let most = tenants.values().map(|of| of.deducted).max().unwrap_or(0);
-    let mut table = table(&["tenant", "runs", "credits", "refunded", "credits"]);
+    let mut grid = Grid::new(&[
+        Column::cut("tenant", 0),
+        Column::number("runs", 0),
+        Column::number("credits", 0),
+        Column::number("refunded", 1),
+        Column::bar("share"),
+    ]);
     for (name, charged) in tenants {
-        table.add_row(vec![
-            Cell::new(clean_line(name)),
-            number_cell(charged.runs),
-            number_cell(credits(charged.deducted)),
-            number_cell(credits(charged.refunded)),
-            painted(bar(credits(charged.deducted), credits(most)), output),
+        grid.row(vec![
+            Entry::text(name),
+            Entry::text(charged.runs),
+            Entry::text(credits(charged.deducted)),
+            Entry::text(credits(charged.refunded)),
+            Entry::bar(credits(charged.deducted), credits(most)),
         ]);
     }
-    if !tenants.is_empty() {
-        output.line(&table.to_string())?;
-        output.line("")?;
+    grid.show_rows("charges", output)?;
+    if output.is_for_programs() {
+        return Ok(());
     }
+    output.line("")?;
     let all: i64 = tenants.values().map(|of| of.deducted - of.refunded).sum();
     field(output, "charged", format!("{} credits", credits(all)))
 }

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::Cell;
 use serde::Deserialize;
 
 use crate::answers;
 use crate::arguments::{By, Usage};
-use crate::bars::{bar, painted};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{number_cell, table};
+use crate::grid::{Column, Entry, Grid};
+use crate::list::Query;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
+use crate::reference;
 use crate::tenants;
 
 const PATH: &str = "/api/v1/usage/summary";
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
@@ -51,22 +52,13 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         By::Day => true,
         By::Model => false,
     };
-    let query: Vec<(&str, String)> = [
-        ("startDate", &wanted.from),
-        ("endDate", &wanted.to),
-        ("model", &wanted.model),
-        ("runId", &wanted.run),
-        ("workOrderId", &wanted.work_order),
-    ]
-    .into_iter()
-    .filter_map(|(name, value)| Some((name, value.clone()?)))
-    .collect();
+    let query = query(client, wanted).await?;
     if wanted.csv {
         let csv = client.get_as(PATH, &query, "text/csv").await?;
         return output.line(csv.trim_end());
     }
     let text = client.get(PATH, &query).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let summary: Summary = answers::data(&text)?;
@@ -75,28 +67,54 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         true => days(&client.get_as(PATH, &query, "text/csv").await?)?,
     };
     show_rows(wanted.by, &rows, output)?;
+    if output.is_for_programs() {
+        return Ok(());
+    }
+    output.line("")?;
     show_totals(&summary, output)
 }
 
-fn show_rows(by: By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<(), Failure> {
-    if rows.is_empty() {
-        return Ok(());
+async fn query(client: &Client, wanted: &Usage) -> Result<Query, Failure> {
+    let texts = [
+        ("startDate", &wanted.from),
+        ("endDate", &wanted.to),
+        ("model", &wanted.model),
+    ];
+    let there = texts.into_iter();
+    let there = there.filter_map(|(name, value)| Some((name, value.clone()?)));
+    let mut query: Query = there.collect();
+    if let Some(run) = &wanted.run {
+        query.push(("runId", reference::run(client, run).await?.to_string()));
     }
+    if let Some(order) = &wanted.work_order {
+        let order = reference::work_order(client, order).await?;
+        query.push(("workOrderId", order.to_string()));
+    }
+    Ok(query)
+}
+
+fn show_rows(by: By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<(), Failure> {
     let (of, header) = measure(rows);
     let most = rows.values().map(of).fold(0.0, f64::max);
-    let mut table = table(&[by.name(), "executions", "input", "output", "USD", header]);
+    let mut grid = Grid::new(&[
+        Column::whole(by.name(), 0),
+        Column::number("runs", 0),
+        Column::number("input", 1),
+        Column::number("output", 1),
+        Column::number("USD", 0),
+        Column::bar(header),
+    ]);
     for (name, row) in rows {
-        table.add_row(vec![
-            Cell::new(clean_line(name)),
-            number_cell(row.execution_count),
-            number_cell(row.input_tokens),
-            number_cell(row.output_tokens),
-            number_cell(format!("{:.4}", row.cost_usd)),
-            painted(bar(of(row), most), output),
+        grid.row(vec![
+            Entry::text(name),
+            Entry::text(row.execution_count),
+            Entry::text(row.input_tokens),
+            Entry::text(row.output_tokens),
+            Entry::text(format!("{:.4}", row.cost_usd)),
+            Entry::bar(of(row), most),
         ]);
     }
-    output.line(&table.to_string())?;
-    output.line("")
+    grid.show_rows("usage", output)
 }
 
 fn show_totals(summary: &Summary, output: &Output) -> Result<(), Failure> {
@@ -104,11 +122,7 @@ fn show_totals(summary: &Summary, output: &Output) -> Result<(), Failure> {
     let period = format!("{} to {}", clean_line(from), clean_line(to));
     field(output, "period", period)?;
     let (runs, orders) = (summary.execution_count, summary.work_order_count);
-    field(
-        output,
-        "executions",
-        format!("{runs} of {orders} work orders"),
-    )?;
+    field(output, "runs", format!("{runs} of {orders} work orders"))?;
     let seconds = summary.total_duration_ms / 1_000;
     let (minutes, seconds) = (seconds / 60, seconds % 60);
     field(output, "compute", format!("{minutes} min {seconds} s"))?;
@@ -140,7 +154,7 @@ fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
             clippy::cast_precision_loss,
             reason = "a bar has fewer cells than a number has digits"
         )]
-        (|row| row.execution_count as f64, "executions")
+        (|row| row.execution_count as f64, "runs")
     }
 }
 

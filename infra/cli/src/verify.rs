@@ -30,7 +30,7 @@ fn inspect(args: impl Iterator<Item = OsString>) -> ExitCode {
 /// Verifies, or shows the plan.
 pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
     let found = verify_working_copy(&wanted.dir, wanted.plan).map_err(Failure::Refused)?;
-    if output.json {
+    if output.is_json() {
         output.line(&json!(found).to_string())?;
     } else {
         show(&found, output)?;
@@ -51,7 +51,7 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
         return Ok(());
     };
     output.line("")?;
-    for line in checks::results(&json!(result), output.paint) {
+    for line in checks::lines_of(&json!(result), output.paint) {
         output.line(&line)?;
     }
     let summary = clean_line(&result.summary);

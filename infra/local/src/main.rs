@@ -1,12 +1,12 @@
 //! `awo-local`: the whole service in the foreground of one machine.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use awo_cloud::Cloud;
+use awo_cloud::personal::{self, LocalRecord};
+use awo_cloud::{Cloud, Environment};
 use awo_domain::OrgId;
 use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
@@ -61,6 +61,7 @@ Settings, all of them optional:
   AWO_ALLOW_FILE_REPOSITORIES     0 refuses file:// repositories [1]
   AWO_AGENT_UID                   the user of agents, if the service is root's [10001 where that user can get in]
   AWO_AGENT_PATHS                 what agents may read beside the system's programs, as paths separated by ':'
+  AWO_CONFIG_DIR                  where awo's settings are, and this service's record [~/.config/awo]
   AWO_ALLOW_UNCONFINED_SECRETS    1 stores organizations' secrets where nothing keeps agents from them";
 
 #[tokio::main]
@@ -107,8 +108,12 @@ async fn run() -> Result<(), Failure> {
     if let Some(path) = setting("AWO_READY_FILE") {
         write_private(Path::new(&path), &ready)?;
     }
+    let recorded = record(&data_dir);
     welcome(&service.base_url, &first, &data_dir, confinement);
     until_told_to_end().await?;
+    if let Some((record, config_dir)) = recorded {
+        record.remove(&config_dir);
+    }
     eprintln!("awo-local: ending; runs that are under way are stopped");
     service.stop().await;
     drop(lock);
@@ -179,10 +184,7 @@ fn runner() -> Result<PathBuf, Failure> {
 
 /// Makes a directory that only the owner can read, unless it is there.
 fn make_private_dir(path: &Path) -> Result<(), Failure> {
-    let made = std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path);
+    let made = personal::make_dir(path);
     made.map_err(|error| format!("cannot make {}: {error}", path.display()).into())
 }
 
@@ -209,25 +211,28 @@ async fn lock(data_dir: &Path) -> Result<std::fs::File, Failure> {
     Ok(file)
 }
 
-/// Writes a file whole or not at all, for the owner only. Others may write to its directory: the
-/// draft is a new file under a name that nobody can foresee, and a link that stands at `path` is
-/// replaced, not followed.
 fn write_private(path: &Path, content: &serde_json::Value) -> Result<(), Failure> {
-    let draft = path.with_extension(format!("{}.draft", uuid::Uuid::new_v4().simple()));
-    let mut file = std::fs::OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(&draft)?;
-    let written = file
-        .write_all(content.to_string().as_bytes())
-        .and_then(|()| file.sync_all())
-        .and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        // What is left of a draft holds a key.
-        let _ = std::fs::remove_file(&draft);
+    let written = personal::write(path, content.to_string().as_bytes());
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+}
+
+/// Records this service for `awo`, which then finds it from any folder. One on a port of the
+/// system's choice is for a script or a test, which has its address from `AWO_READY_FILE`.
+fn record(data_dir: &Path) -> Option<(LocalRecord, PathBuf)> {
+    let config_dir = personal::config_dir(&Environment::of_process())?;
+    if setting("AWO_PORT").as_deref() == Some("0") {
+        return None;
     }
-    Ok(written?)
+    let record = LocalRecord {
+        data_dir: data_dir.to_owned(),
+        pid: std::process::id(),
+    };
+    if let Err(error) = record.write(&config_dir) {
+        let dir = config_dir.display();
+        eprintln!("awo-local: awo finds this service by --data-dir alone: {dir}: {error}");
+        return None;
+    }
+    Some((record, config_dir))
 }
 
 /// The organization of the first start, with its key and credits. Each step can be done again,

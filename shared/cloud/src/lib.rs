@@ -11,6 +11,7 @@ pub mod environment;
 pub mod errands;
 pub mod files;
 pub mod launch;
+pub mod personal;
 pub mod queue;
 pub mod secrets;
 pub mod settings;

@@ -32,12 +32,12 @@ pub async fn check(stores: &Stores, org: Option<&OrgId>, output: &Output) -> Res
             kept.map_err(refused)?;
         }
         all_sound &= is_sound;
-        match output.json {
+        match output.is_json() {
             true => ledgers.push(told(org, &checked)),
             false => output.line(&line(org, &checked))?,
         }
     }
-    if output.json {
+    if output.is_json() {
         output.line(&json!({ "ledgers": ledgers }).to_string())?;
     }
     match all_sound {

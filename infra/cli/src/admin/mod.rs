@@ -205,7 +205,7 @@ async fn set_limits(
 
 /// For people: a field a line, a key a line, and what they must know.
 fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure> {
-    if output.json {
+    if output.is_json() {
         return output.line(&answer.to_string());
     }
     if let Some(keys) = answer["keys"].as_array() {

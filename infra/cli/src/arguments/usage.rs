@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::reference::{self, Reference};
+
 /// What the rows of usage are.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub enum By {
@@ -35,11 +37,11 @@ pub struct Usage {
     #[arg(long)]
     pub model: Option<String>,
     /// Only this run
-    #[arg(long, value_name = "ID")]
-    pub run: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = reference::parse)]
+    pub run: Option<Reference>,
     /// Only the runs of this work order
-    #[arg(long, value_name = "ID")]
-    pub work_order: Option<String>,
+    #[arg(long, value_name = "ID", value_parser = reference::parse)]
+    pub work_order: Option<Reference>,
     /// The API's table by day and model, as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::quantity::{self, Id};
+use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Checks {
-    /// A run (run_…), or a work order (wo_…) for its newest run
-    #[arg(value_parser = quantity::id)]
-    pub id: Id,
+    /// A run, or a work order for its newest run
+    #[arg(value_parser = reference::parse)]
+    pub id: Reference,
     /// Only the verification of this iteration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub iteration: Option<u32>,

@@ -1,17 +1,19 @@
 //! What was sent to a webhook, and sending it once more.
 
-use comfy_table::{Cell, Color};
+use comfy_table::Color;
 use serde::Deserialize;
 
 use crate::answers;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{items, pages, short_time, show_table, status_cell, table};
+use crate::grid::{Column, Entry, Grid};
+use crate::list::{items, pages};
 use crate::output::Output;
-use crate::paint::{Paint, clean_line, shortened};
+use crate::paint::{clean_line, shortened};
 use crate::progress::seconds;
 use crate::read::field;
 use crate::submit::idempotency_key;
+use crate::times::without_ms as short_time;
 
 use super::arguments::{Deliveries, Redeliver};
 use super::path_of;
@@ -61,13 +63,13 @@ impl Attempt {
         took.map_or(told.clone(), |took| format!("{told} after {took}"))
     }
 
-    fn cell(&self, paint: Paint) -> Cell {
-        let cell = Cell::new(format!("attempt {}: {}", self.number, self.outcome()));
-        match self.status_code {
-            _ if !paint.is_on() => cell,
-            Some(200..=299) => cell.fg(Color::Green),
-            _ => cell.fg(Color::Red),
-        }
+    fn entry(&self) -> Entry {
+        let text = format!("attempt {}: {}", self.number, self.outcome());
+        let colour = match self.status_code {
+            Some(200..=299) => Color::Green,
+            _ => Color::Red,
+        };
+        Entry::text(text).in_colour(colour)
     }
 }
 
@@ -89,30 +91,36 @@ pub async fn list(client: &Client, wanted: &Deliveries, output: &Output) -> Resu
     let query = wanted.status.clone().map(|status| ("status", status));
     let query = query.into_iter().collect();
     let text = pages(client, &path, "deliveries", query, &wanted.part).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let (deliveries, total): (Vec<Delivery>, u64) = items(&text, "deliveries")?;
-    let mut table = table(&["delivery", "event", "status", "time", "what happened"]);
+    let mut grid = Grid::new(&[
+        Column::whole("delivery", 0),
+        Column::whole("event", 2),
+        Column::whole("status", 0),
+        Column::whole("time", 1),
+        Column::cut("what happened", 0),
+    ]);
     for delivery in &deliveries {
-        table.add_row(vec![
-            Cell::new(clean_line(&delivery.id)),
-            Cell::new(clean_line(&delivery.event_type)),
-            status_cell(&delivery.status, output.paint),
-            Cell::new(short_time(&delivery.created_at)),
-            Cell::new(delivery.remark()),
+        grid.row(vec![
+            Entry::text(&delivery.id),
+            Entry::text(&delivery.event_type),
+            Entry::status(&delivery.status),
+            Entry::time(&delivery.created_at, output),
+            Entry::text(delivery.remark()),
         ]);
         for attempt in &delivery.attempts {
-            table.add_row(vec![
-                Cell::new(""),
-                Cell::new(""),
-                Cell::new(""),
-                Cell::new(short_time(&attempt.started_at)),
-                attempt.cell(output.paint),
+            grid.detail(vec![
+                Entry::default(),
+                Entry::default(),
+                Entry::default(),
+                Entry::time(&attempt.started_at, output),
+                attempt.entry(),
             ]);
         }
     }
-    show_table(&table, deliveries.len(), total, "deliveries", output)
+    grid.show(total, "deliveries", output)
 }
 
 /// Has a delivery made once more.
@@ -125,7 +133,7 @@ pub async fn redeliver(
     let webhook = path_of(&wanted.webhook);
     let path = format!("{webhook}/deliveries/{}/redeliver", wanted.delivery);
     let text = client.post(&path, None, &key).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let new: Delivery = answers::read(&text)?;

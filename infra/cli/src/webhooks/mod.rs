@@ -1,23 +1,24 @@
-//! `awo webhooks`: who is told of what happens to runs. A secret goes to standard output, once, when
+//! `awo webhooks`: receivers of events. A secret goes to standard output, once, when
 //! it is made.
 
 pub mod arguments;
 mod deliveries;
 
 use awo_domain::WebhookId;
-use comfy_table::Cell;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::answers;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{items, pages, short_time, show_table, status_cell, table};
+use crate::grid::{Column, Entry, Grid};
+use crate::list::{items, pages};
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
 use crate::screen::Screen;
 use crate::submit::idempotency_key;
+use crate::times::without_ms as short_time;
 use arguments::{Action, Create, Rotate, Update};
 
 const PATH: &str = "/v1/webhooks";
@@ -104,7 +105,7 @@ async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(),
     let key = idempotency_key(wanted.idempotency_key.as_deref());
     let post = client.post(PATH, Some(&body), &key);
     let text = Screen::during(output, "making a webhook".to_owned(), post).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let created: Created = answers::read(&text)?;
@@ -120,21 +121,27 @@ fn keep_it(output: &Output) {
 
 async fn list(client: &Client, wanted: &arguments::List, output: &Output) -> Result<(), Failure> {
     let text = pages(client, PATH, "webhooks", Vec::new(), &wanted.part).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let (webhooks, total): (Vec<Webhook>, u64) = items(&text, "webhooks")?;
-    let mut table = table(&["webhook", "status", "created", "endpoint", "events"]);
+    let mut grid = Grid::new(&[
+        Column::whole("webhook", 0),
+        Column::whole("status", 0),
+        Column::whole("created", 1),
+        Column::cut("endpoint", 0),
+        Column::cut("events", 2),
+    ]);
     for webhook in &webhooks {
-        table.add_row(vec![
-            Cell::new(clean_line(&webhook.id)),
-            status_cell(webhook.status(), output.paint),
-            Cell::new(short_time(&webhook.created_at)),
-            Cell::new(clean_line(&webhook.url)),
-            Cell::new(clean_line(&webhook.events.join(" "))),
+        grid.row(vec![
+            Entry::text(&webhook.id),
+            Entry::status(webhook.status()),
+            Entry::time(&webhook.created_at, output),
+            Entry::text(&webhook.url),
+            Entry::text(webhook.events.join(" ")),
         ]);
     }
-    show_table(&table, webhooks.len(), total, "webhooks", output)
+    grid.show(total, "webhooks", output)
 }
 
 async fn show(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(), Failure> {
@@ -172,7 +179,7 @@ async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(
     let post = client.post_patiently(&path, &nothing);
     let text = Screen::during(output, "waiting for the receiver".to_owned(), post).await?;
     let tested: Tested = answers::read(&text)?;
-    if output.json {
+    if output.is_json() {
         output.line(&text)?;
     } else {
         show_test(&tested, output)?;
@@ -204,7 +211,7 @@ async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(),
     let key = idempotency_key(wanted.idempotency_key.as_deref());
     let path = format!("{}/rotate-secret", path_of(&wanted.webhook));
     let text = client.post(&path, None, &key).await?;
-    if output.json {
+    if output.is_json() {
         return output.line(&text);
     }
     let rotated: Rotated = answers::read(&text)?;
@@ -220,7 +227,7 @@ async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(),
 }
 
 fn show_webhook(text: &str, output: &Output) -> Result<(), Failure> {
-    if output.json {
+    if output.is_json() {
         return output.line(text);
     }
     describe(&answers::read(text)?, output)

@@ -57,7 +57,7 @@ async fn a_whole_chain_is_shown_link_by_link() {
     for part in [
         "intact",
         head,
-        "2026-11-20T08:00:00.000Z",
+        "2026-11-20T08:00:00Z",
         snapshots["items"][1]["previousHash"].as_str().unwrap(),
     ] {
         assert!(called.out.contains(part), "{part} in {}", called.out);

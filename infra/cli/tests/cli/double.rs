@@ -21,6 +21,8 @@ pub struct Seen {
     pub target: String,
     pub headers: HeaderMap,
     pub body: Value,
+    /// The body as it came.
+    pub bytes: Bytes,
 }
 
 /// An answer that goes.
@@ -144,6 +146,7 @@ async fn answer(
         target: uri.to_string(),
         headers,
         body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+        bytes: body,
     };
     let number = {
         let mut all = stage.seen.lock().unwrap();

@@ -284,9 +284,8 @@ async fn the_queue_is_shown_full_or_not() {
     for part in [
         "healthy",
         "5 of 5 slots",
-        "3 of 10 places",
+        "3 of 10 work orders",
         "█░",
-        "30 %",
         "waits for its turn",
     ] {
         assert!(called.out.contains(part), "{part} in {}", called.out);
@@ -312,7 +311,7 @@ async fn a_place_in_the_queue_is_shown_or_why_there_is_none() {
     let waiting = place.clone();
     let double = Double::start(move |_, _| Reply::of(200, envelope(waiting.clone()))).await;
     let called = at(&double.url, &["queue", WO]).await;
-    for part in ["waiting", "3", "2026-11-20T08:05:00.000Z"] {
+    for part in ["waiting", "3", "2026-11-20T08:05:00Z"] {
         assert!(called.out.contains(part), "{part} in {}", called.out);
     }
     assert_eq!(

@@ -3,17 +3,18 @@
 
 use awo_domain::RunId;
 use awo_domain::audit::chain::{self, BrokenLink, Checked, Served};
-use comfy_table::Cell;
+use comfy_table::Color;
 use serde_json::{Value, json};
 
 use crate::answers;
-use crate::arguments::{Audit, AuditAction, VerifyAudit};
+use crate::arguments::VerifyAudit;
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::list::{number_cell, table};
+use crate::grid::{Column, Entry, Grid};
 use crate::output::Output;
 use crate::paint::clean_line;
-use crate::read::{field, run_of};
+use crate::read::field;
+use crate::reference;
 
 /// How often both answers are read until they tell of the same moment: a run that goes on may
 /// take a snapshot between them.
@@ -21,14 +22,9 @@ const READS: usize = 3;
 /// Letters of a value that are shown.
 const SHOWN: usize = 200;
 
-/// Does what was asked for.
-pub async fn run(client: &Client, wanted: &Audit, output: &Output) -> Result<(), Failure> {
-    let AuditAction::Verify(wanted) = &wanted.action;
-    verify(client, wanted, output).await
-}
-
-async fn verify(client: &Client, wanted: &VerifyAudit, output: &Output) -> Result<(), Failure> {
-    let run = run_of(client, &wanted.id).await?;
+/// Checks the chain of a run, and names its first broken link.
+pub async fn run(client: &Client, wanted: &VerifyAudit, output: &Output) -> Result<(), Failure> {
+    let run = reference::run(client, &wanted.id).await?;
     let (audit, snapshots) = read(client, &run).await?;
     let served = Served {
         run: &run,
@@ -38,7 +34,7 @@ async fn verify(client: &Client, wanted: &VerifyAudit, output: &Output) -> Resul
     };
     let checked = chain::check(&served)
         .map_err(|why| Failure::Broken(format!("the audit cannot be hashed: {why}")))?;
-    if output.json {
+    if output.is_json() {
         output.line(&verdict(&run, &checked).to_string())?;
     } else {
         show(&run, &snapshots, &checked, output)?;
@@ -80,24 +76,30 @@ fn verdict(run: &RunId, checked: &Checked) -> Value {
 
 fn show(run: &RunId, snapshots: &Value, checked: &Checked, output: &Output) -> Result<(), Failure> {
     let broken = checked.broken.as_ref();
-    let mut rows = table(&["snapshot", "iteration", "taken", "hash", "link"]);
+    let mut grid = Grid::new(&[
+        Column::number("snapshot", 0),
+        Column::number("iteration", 1),
+        Column::whole("taken", 1),
+        Column::cut("hash", 0),
+        Column::whole("link", 0),
+    ]);
     for (number, hash) in (1..).zip(&checked.hashes) {
         let item = &snapshots["items"][number - 1];
         let is_broken = broken.is_some_and(|link| link.snapshot == Some(number));
         let link = match is_broken {
-            true => output.paint.bad("broken"),
-            false => output.paint.good("holds"),
+            true => Entry::text("broken").in_colour(Color::Red),
+            false => Entry::text("holds").in_colour(Color::Green),
         };
-        rows.add_row(vec![
-            number_cell(number),
-            number_cell(&item["iteration"]),
-            Cell::new(clean_line(item["createdAt"].as_str().unwrap_or_default())),
-            Cell::new(hash),
-            Cell::new(link),
+        grid.row(vec![
+            Entry::text(number),
+            Entry::text(&item["iteration"]),
+            Entry::time(item["createdAt"].as_str().unwrap_or_default(), output),
+            Entry::text(hash),
+            link,
         ]);
     }
     if !checked.hashes.is_empty() {
-        output.line(&rows.trim_fmt())?;
+        grid.show_rows("snapshots", output)?;
         output.line("")?;
     }
     field(output, "run", run)?;

@@ -1,0 +1,49 @@
+//! What can be typed after `awo verification`.
+
+use clap::{Args, Subcommand};
+
+use crate::arguments::names;
+use crate::quantity;
+use crate::reference::{self, Reference};
+
+const AFTER_HELP: &str = "\
+This verifies a workspace that the service still has, with the service's plugins, for no credits. A working
+copy of your own is verified by `awo verify`.";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Verification {
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Verify the workspace of a run that is over; exit code 1 unless it passes
+    Run(Run),
+}
+
+#[derive(Debug, Args)]
+pub struct Run {
+    /// A run, or a work order for its newest run
+    #[arg(value_parser = reference::parse, required_unless_present = "work_dir")]
+    pub id: Option<Reference>,
+    /// The workspace by its path, as a run has it in `workDir`
+    #[arg(long, value_name = "PATH", conflicts_with = "id")]
+    pub work_dir: Option<String>,
+    /// Harness profile
+    #[arg(long, value_name = "PROFILE")]
+    pub harness: Option<String>,
+    /// Only this level; may be repeated
+    #[arg(long = "level", value_name = "LEVEL", value_parser = names(["L0", "L1", "L2", "L3", "custom"]))]
+    pub levels: Vec<String>,
+    /// Only this plugin; may be repeated
+    #[arg(long = "plugin", value_name = "ID")]
+    pub plugins: Vec<String>,
+    /// Look at this file alone, where checks look at files; may be repeated
+    #[arg(long = "modified-file", value_name = "PATH")]
+    pub modified_files: Vec<String>,
+    /// Longest time for all of it, from 1s to 10m [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration_ms)]
+    pub timeout: Option<u64>,
+}

@@ -1,0 +1,152 @@
+//! Every public operation has a command, and the command asks for just that operation.
+
+use serde_json::{Value, json};
+
+use crate::call::{KEY, command};
+use crate::double::{Double, Reply};
+
+const WO: &str = "wo_01k0000000000000000000000a";
+const RUN: &str = "run_01k0000000000000000000000b";
+const WH: &str = "wh_01k0000000000000000000000a";
+const DLV: &str = "dlv_01k0000000000000000000000a";
+
+/// An operation of the API and what is typed for it. `FILE` is a file with a JSON object.
+const COMMANDS: &[(&str, &[&str])] = &[
+    ("getRunAudit", &["audit", "show", RUN]),
+    ("listConfigChanges", &["audit", "changes", RUN]),
+    ("listConfigSnapshots", &["audit", "snapshots", RUN]),
+    ("getRunAuditSummary", &["audit", "summary", RUN]),
+    ("getWorkOrderAudit", &["audit", WO]),
+    ("listProfiles", &["profiles", "list"]),
+    ("createProfile", &["profiles", "create", "careful", "FILE"]),
+    ("getProfile", &["profiles", "show", "careful", "--resolve"]),
+    ("updateProfile", &["profiles", "update", "careful", "FILE"]),
+    ("deleteProfile", &["profiles", "delete", "careful"]),
+    (
+        "validateProfile",
+        &["profiles", "validate", "careful", "FILE"],
+    ),
+    ("getQueueHealth", &["queue"]),
+    ("getQueuePosition", &["queue", WO]),
+    ("getUsageSummary", &["usage"]),
+    ("listPlugins", &["plugins", "list"]),
+    (
+        "registerPlugin",
+        &["plugins", "register", "custom:a", "--", "./a"],
+    ),
+    ("getPlugin", &["plugins", "show", "custom:a"]),
+    ("deletePlugin", &["plugins", "delete", "custom:a"]),
+    ("enablePlugin", &["plugins", "enable", "custom:a"]),
+    ("disablePlugin", &["plugins", "disable", "custom:a"]),
+    (
+        "runVerification",
+        &["verification", "run", "--work-dir", "/w"],
+    ),
+    (
+        "createWorkOrder",
+        &["submit", "--repo", "https://example.com/a", "--prompt", "p"],
+    ),
+    ("listWorkOrders", &["list"]),
+    ("getWorkOrder", &["get", WO]),
+    ("cancelWorkOrder", &["cancel", WO]),
+    ("killWorkOrder", &["kill", WO]),
+    ("startRun", &["start", WO]),
+    ("purgeWorkOrders", &["purge", "--yes"]),
+    ("listRuns", &["runs"]),
+    ("getRun", &["get", RUN]),
+    ("cancelRun", &["cancel", RUN]),
+    ("listRunEvents", &["events", RUN]),
+    ("getRunLogs", &["logs", RUN]),
+    ("getRunDiff", &["diff", RUN]),
+    ("getCredits", &["credits"]),
+    ("listCreditTransactions", &["credits", "--transactions"]),
+    ("listTemplates", &["templates", "list"]),
+    (
+        "createTemplate",
+        &["templates", "create", "services", "FILE"],
+    ),
+    ("getTemplate", &["templates", "show", "services"]),
+    (
+        "updateTemplate",
+        &["templates", "update", "services", "FILE"],
+    ),
+    ("deleteTemplate", &["templates", "delete", "services"]),
+    ("listWebhooks", &["webhooks", "list"]),
+    (
+        "createWebhook",
+        &[
+            "webhooks",
+            "create",
+            "https://e.x/h",
+            "--event",
+            "run.failed",
+        ],
+    ),
+    ("getWebhook", &["webhooks", "show", WH]),
+    ("updateWebhook", &["webhooks", "update", WH, "--disable"]),
+    ("deleteWebhook", &["webhooks", "delete", WH]),
+    ("testWebhook", &["webhooks", "test", WH]),
+    ("rotateWebhookSecret", &["webhooks", "rotate", WH]),
+    ("listDeliveries", &["webhooks", "deliveries", WH]),
+    ("redeliver", &["webhooks", "redeliver", WH, DLV]),
+    ("getOpenapi", &["openapi"]),
+];
+
+/// Method and path of each operation of the document.
+fn operations() -> Vec<(String, String, String)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+    let document: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut found = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if let Some(id) = operation["operationId"].as_str() {
+                found.push((id.to_owned(), method.to_uppercase(), path.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// True for a path that a template such as `/v1/runs/{id}` stands for.
+fn fits(template: &str, path: &str) -> bool {
+    let (template, path) = (template.split('/'), path.split('/'));
+    template.clone().count() == path.clone().count()
+        && template
+            .zip(path)
+            .all(|(part, segment)| part.starts_with('{') || part == segment)
+}
+
+#[tokio::test]
+async fn every_operation_of_the_document_has_a_command() {
+    let missing = r#"{"error":{"code":"NOT_FOUND","message":"no","details":{}}}"#;
+    let double = Double::start(move |_, _| Reply::of(404, missing)).await;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("body.json");
+    std::fs::write(&file, json!({"description": "d"}).to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    for (id, method, path) in operations() {
+        let known = COMMANDS.iter().find(|(operation, _)| *operation == id);
+        let (_, args) = known.unwrap_or_else(|| panic!("{method} {path} ({id}) has no command"));
+        let args = args
+            .iter()
+            .map(|arg| if *arg == "FILE" { file } else { *arg });
+        let before = double.seen().len();
+        let mut call = command(args);
+        call.env("AWO_URL", &double.url).env("AWO_API_KEY", KEY);
+        let output = call.output().await.unwrap();
+        let asked: Vec<String> = double.seen()[before..]
+            .iter()
+            .map(|seen| seen.route())
+            .collect();
+        let is_asked = asked.iter().any(|route| {
+            let (verb, place) = route.split_once(' ').unwrap();
+            verb == method && fits(&path, place)
+        });
+        assert!(is_asked, "{id}: {asked:?}, {output:?}");
+    }
+    let known: Vec<String> = operations().into_iter().map(|(id, _, _)| id).collect();
+    let gone = COMMANDS
+        .iter()
+        .find(|(id, _)| !known.contains(&(*id).to_owned()));
+    assert_eq!(gone, None, "a command of an operation that is no more");
+}
