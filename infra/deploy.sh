@@ -11,7 +11,7 @@ set -euo pipefail
 fail() { printf 'deploy: %s\n' "$@" >&2; exit 1; }
 say() { printf 'deploy: %s\n' "$@"; }
 ask() {
-    [ "${YES:-}" != 1 ] || return 0
+    [ "${YES:-}" != 1 ] || { say "$1 Yes."; return 0; }
     [ -t 0 ] || fail "$1" 'Nobody can answer here: YES=1 answers with yes.'
     local answer
     read -r -p "deploy: $1 [y/N] " answer
@@ -56,7 +56,7 @@ case $status in
     *) new='' ;;
 esac
 
-unfinished=$(value_of Unfinished <"$ANSWERS" 2>/dev/null || true)
+unfinished=$(value_of Unfinished 2>/dev/null <"$ANSWERS" || true)
 # A stack that is there keeps what is not said, whoever said it before. One that is made anew, or was made and not
 # finished, gets the answers that were given for it.
 if [ -n "$new$unfinished" ]; then overrides=$(merge <<<"$saved"$'\n'"$given"); else overrides=$(merge <<<"$given"); fi

@@ -160,7 +160,7 @@ def check() -> list[str]:
 
         empty = account(scratch / "empty")
         well, said = empty.deploy("AlarmTopic=arn:topic")
-        expect(well, f"an empty account: {said}")
+        expect(well and "Make the stack awo in eu-central-1" in said, f"an empty account: {said}")
         first, second = (empty.deployments + [{}, {}])[:2]
         expect(first.get("linked") == "True", "the service-linked role is not there before the stack")
         expect(first.get("ApiLogRole") == "Create", "no role for logs is made where there is none")
