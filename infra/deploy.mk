@@ -9,6 +9,8 @@ ARCH ?= $(or $(call answered,Architecture),arm64)
 ANSWERED_REGION = $(call answered,Region)
 IN_REGION = $(or $(REGION),$(ANSWERED_REGION),$(AWS_REGION),$(AWS_DEFAULT_REGION),$(shell aws configure get region 2>/dev/null))
 IMAGE_TAG ?= latest
+# What tasks run; `runner-base` is what a team builds on.
+IMAGE_TARGET ?= runner
 DEPLOY_VENV := .venv
 DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
 # A Linux machine builds for its own kind; anything else needs the cross compiler that comes with
@@ -73,8 +75,9 @@ stack-env: region ## Print the settings of awo and of operate.md's commands for 
 	@aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
 		--output text | infra/stack-env.sh $(STACK)
 
-# Of what the stack is, whatever ARCH says.
-image: region ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES)
+# Of what the stack is, whatever ARCH says. A builder of its own, since docker's cannot compress with zstd; and what the image
+# before has of the layers is taken from it, on whichever machine that was built.
+image: region ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES, IMAGE_TARGET)
 	@set -e; \
 	stack() { aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name '$(STACK)' --query "$$1" --output text; }; \
 	repository=$$(stack "Stacks[0].Outputs[?OutputKey=='RunnerRepository'].OutputValue"); \
@@ -82,9 +85,12 @@ image: region ## Build the image of runs and push it to the stack's repository (
 	case "$$architecture" in arm64) platform=linux/arm64 ;; x86_64) platform=linux/amd64 ;; \
 		*) echo "image: the stack $(STACK) has the architecture '$$architecture'" >&2; exit 1 ;; esac; \
 	aws ecr get-login-password --region '$(IN_REGION)' | docker login --username AWS --password-stdin "$${repository%%/*}"; \
-	docker buildx build --platform "$$platform" --provenance=false \
+	docker buildx inspect awo >/dev/null 2>&1 || docker buildx create --name awo --driver docker-container >/dev/null; \
+	docker buildx build --builder awo --platform "$$platform" --provenance=false --target '$(IMAGE_TARGET)' \
 		$(if $(IMAGE_AGENTS),--build-arg AGENTS='$(IMAGE_AGENTS)') $(if $(IMAGE_PACKAGES),--build-arg PACKAGES='$(IMAGE_PACKAGES)') \
-		--file infra/runner/Dockerfile --tag "$$repository:$(IMAGE_TAG)" --push .
+		--cache-from "$$repository:$(IMAGE_TAG)" --cache-to type=inline \
+		--output "type=image,push=true,oci-mediatypes=true,compression=zstd,force-compression=true,name=$$repository:$(IMAGE_TAG)" \
+		--file infra/runner/Dockerfile .
 
 # Environments apart: the tools and the stand-in want different versions of one library, and the
 # tests of deliveries want one library alone.

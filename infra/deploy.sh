@@ -11,7 +11,7 @@ set -euo pipefail
 fail() { printf 'deploy: %s\n' "$@" >&2; exit 1; }
 say() { printf 'deploy: %s\n' "$@"; }
 ask() {
-    [ "${YES:-}" != 1 ] || return 0
+    [ "${YES:-}" != 1 ] || { say "$1 Yes."; return 0; }
     [ -t 0 ] || fail "$1" 'Nobody can answer here: YES=1 answers with yes.'
     local answer
     read -r -p "deploy: $1 [y/N] " answer
@@ -56,7 +56,7 @@ case $status in
     *) new='' ;;
 esac
 
-unfinished=$(value_of Unfinished <"$ANSWERS" 2>/dev/null || true)
+unfinished=$(value_of Unfinished 2>/dev/null <"$ANSWERS" || true)
 # A stack that is there keeps what is not said, whoever said it before. One that is made anew, or was made and not
 # finished, gets the answers that were given for it.
 if [ -n "$new$unfinished" ]; then overrides=$(merge <<<"$saved"$'\n'"$given"); else overrides=$(merge <<<"$given"); fi
@@ -118,14 +118,14 @@ answers() { { merge <<<"$saved"$'\n'"$overrides"; echo "Region=$AWS_REGION"; pri
 "${MAKE:-make}" --no-print-directory sam-build STACK="$STACK" ARCH="$ARCH"
 
 # A cluster's first task in an account needs it, and ECS makes it too late for the first stack.
-aws iam get-role --role-name AWSServiceRoleForECS >/dev/null 2>&1 ||
-    aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com >/dev/null
+linked=$(aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com 2>&1) ||
+    [[ $linked == *'has been taken'* || $linked == *EntityAlreadyExists* ]] || fail "$linked"
 
 sam_deploy() {
     local parameters=()
     while IFS= read -r parameter; do [ -z "$parameter" ] || parameters+=("$parameter"); done
     "$SAM" deploy --stack-name "$STACK" --region "$AWS_REGION" --capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND \
-        --resolve-s3 --no-fail-on-empty-changeset --no-confirm-changeset --parameter-overrides "${parameters[@]}"
+        --resolve-s3 --no-progressbar --no-fail-on-empty-changeset --no-confirm-changeset --parameter-overrides "${parameters[@]}"
 }
 if [ -n "$new" ]; then
     # What a first deployment has made when it fails must not outlive it. The data has its protection as soon as
@@ -133,7 +133,7 @@ if [ -n "$new" ]; then
     answers $'Unfinished=1\n'
     sam_deploy <<<"$(merge <<<"$overrides"$'\n'"DataOnDelete=Delete")" || {
         aws cloudformation describe-stack-events --stack-name "$STACK" --output text --query \
-            'StackEvents[?ResourceStatus==`CREATE_FAILED`].[LogicalResourceId,ResourceStatusReason]' >&2 || true
+            'StackEvents[?ResourceStatus==`CREATE_FAILED`].[LogicalResourceId,ResourceStatusReason]' >&2 2>/dev/null || true
         fail "The first deployment failed. \`make deploy\` deletes what is left of it and tries again, with the answers in $ANSWERS."
     }
     [ "$(effective DataOnDelete)" = Delete ] || sam_deploy <<<"$(merge <<<"$overrides"$'\n'"DataOnDelete=$(effective DataOnDelete)")"

@@ -27,7 +27,14 @@ STREAM = "RESPONSE_STREAM"
 MAX_PATTERN = 1_024
 MAX_ALARM_METRICS = 10
 # What the functions' lines have: tracing's own, Lambda's own, and the fields that filters use.
-LINE_FIELDS = {"message", "level", "type", "record.status", "code", "due", "failed"}
+LINE_FIELDS = {"message", "level", "type", "record.status", "code", "due", "failed"} | {
+    # Of a run: how long its client waited, and what came of it.
+    "seconds",
+    "queued",
+    "succeeded",
+    "minutes",
+    "credits",
+}
 # Metrics by namespace and dimensions, as the services' documentation lists them; by dimension, the kind of
 # resource that it must be. None: the value is not a resource's.
 API = {"ApiName": None, "Stage": None}

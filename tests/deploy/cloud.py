@@ -58,6 +58,7 @@ NOT_HERE = {
     "ANY methods, when it imports an API": "added by its API, from what the template expands to",
     "gateway responses, TLS, throttling, the 29 s of its gateway": "linted only",
     "alarms over several metrics": "left out; linted, and compared with the runbook (check_operation.py)",
+    "CodeDeploy": "an alias leads to the version that is published, at once; what shifts it is linted",
     "dashboards, numbers out of logs, traces": "linted, and compared with the code (check_operation.py)",
     "stacks with EIP, NAT gateways and rules of security groups": "its EC2 makes them from the template's properties "
     "(network.py); the work is done in a stack that is given subnets",
@@ -203,6 +204,9 @@ def left_out(template: dict) -> None:
     alarms = [name for name, r in template["Resources"].items() if "Metrics" in r.get("Properties", {})]
     for name in alarms:
         del template["Resources"][name]
+    # It publishes versions and leads an alias to them, and has no CodeDeploy that shifts between them.
+    for properties in check_template.functions(template).values():
+        properties.pop("DeploymentPreference", None)
     # The stand-in's mappings count with the number and get the parameter's text.
     for mapping, parameter in (
         ("DispatchRunsMapping", "DispatchConcurrency"),

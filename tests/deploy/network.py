@@ -164,7 +164,7 @@ def holds(stack: cloud.Stack, parts: Parts) -> None:
     else:
         expect(not gateways and all(way.startswith("igw-") for way in ways.values()), f"{ways} and {gateways}")
     public = {of.get("AWO_PUBLIC_ADDRESSES") for of in started_in(stack)}
-    expect(public == {"true" if parts.parameters["Network"] == "Public" else ""}, f"public addresses: {public}")
+    expect(public == {"1" if parts.parameters["Network"] == "Public" else ""}, f"public addresses: {public}")
     for group in ec2.describe_security_groups(GroupIds=groups.split(","))["SecurityGroups"]:
         expect(not group["IpPermissions"], f"tasks can be called: {group['IpPermissions']}")
         out = sorted(p.get("FromPort", 0) for p in group["IpPermissionsEgress"] if p["IpProtocol"] != "-1")

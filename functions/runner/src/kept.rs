@@ -8,11 +8,12 @@
 //! A tree that an agent has made is hostile: it is packed and unpacked as the agent's user, by
 //! `tar`, and an archive has a limit.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::{ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, SystemTime};
 
 use awo_domain::{OrgId, RunId};
@@ -27,10 +28,12 @@ use crate::settings::Settings;
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Largest archive. Larger workspaces are not kept.
 const MAX_ARCHIVE_BYTES: u64 = 4 * 1_024 * 1_024 * 1_024;
+/// All archives of an organization together. Beyond it the oldest go.
+const MAX_KEPT_BYTES: u64 = 20 * 1_024 * 1_024 * 1_024;
 /// Longest unpacking.
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
-/// Archives that one task looks at to remove those that are too old.
-const MAX_SWEPT: usize = 1_000;
+/// Archives that one task looks at to remove those that are too old, or too many.
+const MAX_SWEPT: usize = 10_000;
 /// What `tar` exits with when it left something out, such as a file that its user cannot read.
 const LEFT_OUT: i32 = 1;
 
@@ -66,7 +69,11 @@ impl<'a> Kept<'a> {
         let packed = timeout(limit, self.pack(workspace, &draft)).await;
         let packed = packed.unwrap_or_else(|_| Err(io::Error::other("it took too long")));
         match packed {
-            Ok(bytes) => fs::rename(&draft, self.archive(run)).map(|()| bytes),
+            Ok(bytes) => {
+                fs::rename(&draft, self.archive(run))?;
+                self.sweep();
+                Ok(bytes)
+            }
             Err(why) => {
                 // What is left of it goes with the archives that are too old.
                 let _ = fs::remove_file(&draft);
@@ -127,9 +134,9 @@ impl<'a> Kept<'a> {
         done(unpacked.map_err(|_| io::Error::other("it took too long"))??)
     }
 
-    /// Removes what is older than a workspace is kept, as far as it is seen.
+    /// Removes what is older than a workspace is kept, and the oldest of what is too much.
     pub(crate) fn sweep(&self) {
-        if let Err(why) = remove_older(self.root, SystemTime::now()) {
+        if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_KEPT_BYTES) {
             tracing::warn!(%why, "workspaces that are too old stay behind");
         }
     }
@@ -175,23 +182,63 @@ fn run_of(root: &Path, org: &OrgId, path: &Path) -> Option<RunId> {
     }
 }
 
-fn remove_older(root: &Path, now: SystemTime) -> io::Result<()> {
+/// Leaves the newest files that are not too old and have no more bytes than `most` together. A draft counts, and goes
+/// only when it is too old: another task may be writing it.
+fn remove_surplus(root: &Path, now: SystemTime, most: u64) -> io::Result<()> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(root)?.take(MAX_SWEPT) {
         let entry = entry?;
-        let removed = entry.metadata().and_then(|meta| {
-            let age = now.duration_since(meta.modified()?);
-            match age.is_ok_and(|age| age > KEPT) {
-                true => fs::remove_file(entry.path()),
-                false => Ok(()),
-            }
-        });
-        match removed {
+        match entry.metadata() {
+            Ok(meta) => found.push((meta.modified()?, meta.len(), entry.path())),
             // Another task sweeps, too, or has just given its archive its name.
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            Err(why) => return Err(why),
+        }
+    }
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    let mut bytes = 0;
+    for (modified, size, path) in found {
+        let is_old = now.duration_since(modified).is_ok_and(|age| age > KEPT);
+        let is_draft = path.extension().is_some_and(|kind| kind == "part");
+        if !is_old && (is_draft || size <= most.saturating_sub(bytes)) {
+            bytes += size;
+            continue;
+        }
+        match fs::remove_file(path) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}
             other => other?,
         }
     }
     Ok(())
+}
+
+/// `runner clean FOLDER`: the same in the folder of each organization, for those that have no tasks any more.
+pub fn clean(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let (Some(root), None) = (args.next(), args.next()) else {
+        eprintln!("clean takes one folder");
+        return ExitCode::from(2);
+    };
+    match clean_all(Path::new(&root), SystemTime::now()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("clean: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// One folder that cannot be cleaned does not keep the others from it.
+fn clean_all(root: &Path, now: SystemTime) -> io::Result<()> {
+    let mut outcome = Ok(());
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_of_organization = name.to_str().is_some_and(|name| OrgId::parse(name).is_ok());
+        if is_of_organization && entry.file_type()?.is_dir() {
+            outcome = outcome.and(remove_surplus(&entry.path(), now, MAX_KEPT_BYTES));
+        }
+    }
+    outcome
 }
 
 #[cfg(test)]
@@ -200,21 +247,71 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_is_older_than_a_day_goes_and_the_rest_stays() {
+    /// What is left of files with these ages, in hours, and sizes.
+    fn left(files: &[(&str, u64, u64)], most: u64) -> Vec<String> {
         let dir = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
-        for (name, age) in [("old.tar", 25), ("torn.part", 25), ("young.tar", 23)] {
+        for (name, age, size) in files {
             let file = fs::File::create(dir.path().join(name)).unwrap();
+            file.set_len(*size).unwrap();
             let hours = Duration::from_secs(age * 3_600);
             file.set_modified(now - hours).unwrap();
         }
-        remove_older(dir.path(), now).unwrap();
-        let left: Vec<_> = fs::read_dir(dir.path())
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name())
+        remove_surplus(dir.path(), now, most).unwrap();
+        let left = fs::read_dir(dir.path()).unwrap();
+        let mut left: Vec<_> = left
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        assert_eq!(left, ["young.tar"]);
+        left.sort();
+        left
+    }
+
+    #[test]
+    fn what_is_older_than_a_day_goes_and_the_rest_stays() {
+        let files = [
+            ("old.tar", 25, 1),
+            ("torn.part", 25, 1),
+            ("young.tar", 23, 1),
+        ];
+        assert_eq!(left(&files, 100), ["young.tar"]);
+    }
+
+    #[test]
+    fn an_organization_keeps_no_more_than_its_share_and_the_newest_of_it() {
+        let files = [
+            ("a.tar", 3, 40),
+            ("b.tar", 2, 40),
+            ("c.tar", 1, 40),
+            ("d.part", 0, 20),
+        ];
+        assert_eq!(left(&files, 100), ["b.tar", "c.tar", "d.part"]);
+        assert_eq!(left(&files, 10), ["d.part"]);
+    }
+
+    #[test]
+    fn organizations_that_run_nothing_any_more_are_cleaned_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let org = OrgId::new(Timestamp::from_epoch_ms(1), 1);
+        let now = SystemTime::now();
+        let old = now - Duration::from_secs(25 * 3_600);
+        let file = |folder: &str, name: &str, modified: SystemTime| {
+            let folder = dir.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join(name);
+            fs::File::create(&path)
+                .unwrap()
+                .set_modified(modified)
+                .unwrap();
+            path
+        };
+        let gone = file(org.as_str(), "old.tar", old);
+        let kept = [
+            file(org.as_str(), "young.tar", now),
+            file("somebody-else", "old.tar", old),
+        ];
+        clean_all(dir.path(), now).unwrap();
+        assert!(!gone.exists());
+        assert!(kept.iter().all(|path| path.exists()));
     }
 
     #[test]

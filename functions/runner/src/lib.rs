@@ -47,5 +47,6 @@ mod working_copy;
 mod workspace;
 
 pub use inspection::main as inspect;
+pub use kept::clean;
 pub use session::{USAGE, run};
 pub use working_copy::{PlanOutline, PlanStep, WorkingCopy, verify_working_copy};

@@ -1,5 +1,5 @@
 //! `runner`: does one run or one manual verification. `runner supervise …`: runs one command and leaves nothing of it behind.
-//! `runner inspect …`: reads hostile data for a verification.
+//! `runner inspect …`: reads hostile data for a verification. `runner clean …`: removes archives of workspaces that are too old.
 
 use std::process::ExitCode;
 
@@ -9,6 +9,7 @@ fn main() -> ExitCode {
         None => awo_runner::run(),
         Some("supervise") => awo_supervisor::main(args),
         Some("inspect") => awo_runner::inspect(args),
+        Some("clean") => awo_runner::clean(args),
         Some("--help" | "-h" | "help") => {
             println!("{}", awo_runner::USAGE);
             ExitCode::SUCCESS

@@ -28,6 +28,7 @@ usage: runner
                         [--max-memory-mb N] [--max-disk-mb N] [--max-processes N]
                         [--place FOLDER…] -- command [argument…]
        runner inspect MIB FILE
+       runner clean FOLDER
 
 Without arguments: does the one run, or the one verification by hand, whose nonce stands in the
 environment.

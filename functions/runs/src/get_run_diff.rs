@@ -19,7 +19,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let id = call.run_id()?;
     call.query().finish()?;
-    let (run, diff) = tokio::try_join!(store.run(call.org(), &id), store.diff(call.org(), &id))?;
+    let diff = store.diff(call.org(), &id, call.now);
+    let (run, diff) = tokio::try_join!(store.run(call.org(), &id), diff)?;
     run.ok_or(Error::NotFound(Resource::Run))?;
     Answer::ok(DiffShape::of(&id, diff.as_ref()))
 }

@@ -27,7 +27,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let query = call.query();
     let wanted = Wanted::of(&query);
     query.finish()?;
-    let logs = store.logs(call.org(), &id, wanted.after, wanted.limit);
+    let logs = store.logs(call.org(), &id, wanted.after, wanted.limit, call.now);
     let (run, page) = tokio::try_join!(store.run(call.org(), &id), logs)?;
     run.ok_or(Error::NotFound(Resource::Run))?;
     let logs = page.items.iter().filter(|log| wanted.is(log.iteration));

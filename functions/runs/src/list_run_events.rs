@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::event::TimelineEvent;
-use awo_domain::{Error, OrgId, Resource, RunId};
+use awo_domain::{Error, Resource, RunId};
 use awo_http::events::{Batch, EVENT_STREAM, LiveEvent, live};
 use awo_http::page::MAX_LIMIT;
 use awo_http::shapes::TimelineShape;
@@ -51,7 +51,7 @@ async fn page(store: &Store, call: &Call, id: &RunId) -> Result<Answer, Error> {
     let after = query.whole("after", 0..=u32::MAX, 0);
     let limit = query.whole("limit", 1..=MAX_LIMIT, MAX_LIMIT);
     query.finish()?;
-    let events = store.events(call.org(), id, u64::from(after), limit);
+    let events = store.events(call.org(), id, u64::from(after), limit, call.now);
     let (run, page) = tokio::try_join!(store.run(call.org(), id), events)?;
     run.ok_or(Error::NotFound(Resource::Run))?;
     let last_sequence = page
@@ -77,7 +77,7 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
         .store
         .take_stream_permit(call.org(), &holder, call.now);
     let permit = permit.await?;
-    let pieces = timeline(&state.store, call.org(), (&run, after), permit.watch());
+    let pieces = timeline(&state.store, call, (&run, after), permit.watch());
     Ok(Reply::stream(EVENT_STREAM, holding(permit, pieces)))
 }
 
@@ -85,14 +85,16 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
 /// stream's permit over.
 fn timeline(
     store: &Store,
-    org: &OrgId,
+    call: &Call,
     (run, after): (&Run, u64),
     permit: PermitWatch,
 ) -> impl Stream<Item = Bytes> + Send + use<> {
     // Nobody can have seen more than there is, and who says so would wait for ever.
     let after = after.min(run.last_sequence);
-    let last = run.status.is_terminal().then_some(run.last_sequence);
-    let (store, org, id) = (store.clone(), org.clone(), run.run_id.clone());
+    // Then all of its events are written; the last of them may have expired.
+    let is_terminal = run.status.is_terminal();
+    let (store, org, id) = (store.clone(), call.org().clone(), run.run_id.clone());
+    let now = call.now;
     let mut looked_at = Instant::now();
     live(after, move |after| {
         let (store, org, id, permit) = (store.clone(), org.clone(), id.clone(), permit.clone());
@@ -101,11 +103,10 @@ fn timeline(
             looked_at = Instant::now();
         }
         async move {
-            let page = store.events(&org, &id, after, MAX_LIMIT).await?;
-            let seen = page.items.last().map_or(after, |event| event.sequence);
+            let page = store.events(&org, &id, after, MAX_LIMIT, now).await?;
             let is_over = page.items.iter().any(TimelineEvent::is_terminal);
             Ok(Batch {
-                is_last: is_over || last.is_some_and(|last| last <= seen),
+                is_last: is_over || (is_terminal && !page.has_more),
                 gives_way: look && permit.is_lost().await?,
                 events: page
                     .items

@@ -11,12 +11,14 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body_util::BodyExt;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway::answer::GatewayResponse;
 pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
 use crate::gateway::compression::Coding;
+pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
 pub use crate::gateway::routes::GatewayRoute;
 use crate::gateway::routes::Routes;
@@ -25,6 +27,7 @@ use crate::shutdown::Shutdown;
 
 mod answer;
 mod compression;
+mod edge;
 mod event;
 mod routes;
 
@@ -72,6 +75,8 @@ pub struct GatewaySettings {
     pub binary_media_types: Vec<String>,
     /// Bytes from which answers are compressed; none where they never are.
     pub minimum_compression_size: Option<usize>,
+    /// What refuses calls before it.
+    pub edge: Edge,
 }
 
 impl GatewaySettings {
@@ -84,6 +89,7 @@ impl GatewaySettings {
             integration_timeout: INTEGRATION_TIMEOUT,
             binary_media_types: vec!["application/octet-stream".to_owned()],
             minimum_compression_size: None,
+            edge: Edge::default(),
         }
     }
 }
@@ -94,6 +100,7 @@ struct Gateway {
     integration_timeout: Duration,
     binary_media_types: Vec<String>,
     minimum_compression_size: Option<usize>,
+    edge: Edge,
     registry: Registry,
     address: SocketAddr,
 }
@@ -129,6 +136,7 @@ pub fn start(
         integration_timeout: settings.integration_timeout,
         binary_media_types: settings.binary_media_types,
         minimum_compression_size: settings.minimum_compression_size,
+        edge: settings.edge,
         registry,
         address: listener.local_addr()?,
     });
@@ -192,10 +200,13 @@ impl Gateway {
             return Err(GatewayResponse::HeadTooLarge);
         }
         self.check_host(&mut head.headers)?;
+        let (method, path) = (head.method.as_str(), head.uri.path());
+        self.edge.pass(path)?;
         let found = self
             .routes
-            .find(head.method.as_str(), head.uri.path())
+            .find(method, path)
             .ok_or(GatewayResponse::MissingAuthenticationToken)?;
+        self.edge.take(method, found.resource, Instant::now())?;
         let body = read(body).await?;
         let binary = event::is_binary(&self.binary_media_types, &head.headers, &body);
         let event = event::event(&head, &body, binary, &found, call);

@@ -29,7 +29,7 @@ use crate::ecs::Ecs;
 use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
-use crate::gateway::GatewaySettings;
+use crate::gateway::{Edge, GatewaySettings};
 use crate::in_process::http_client;
 use crate::index_lag::IndexLag;
 use crate::locks::Locks;
@@ -84,6 +84,8 @@ pub struct Service {
     pub http: SharedHttpClient,
     /// The cluster.
     pub ecs: Ecs,
+    /// What refuses clients and runners before the gateway.
+    pub edge: Edge,
     /// Settings with which another process reaches the stand-ins.
     pub settings: BTreeMap<String, String>,
     ending: Ending,
@@ -177,6 +179,7 @@ impl Service {
         let mut servers = stand_ins.servers;
         let mut gateway_settings = GatewaySettings::new(routes());
         gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
+        let edge = gateway_settings.edge.clone();
         let gateway = gateway::start(
             gateway_listener,
             gateway_settings,
@@ -189,6 +192,7 @@ impl Service {
             cloud,
             http,
             ecs: stand_ins.ecs,
+            edge,
             settings,
             ending,
             registry,

@@ -20,6 +20,7 @@ use crate::errands::ErrandQueue;
 use crate::files::Files;
 use crate::queue::RunQueue;
 use crate::secrets::Secrets;
+use crate::settings;
 
 /// Tries of one call, the first included.
 const CALL_TRIES: u32 = 4;
@@ -129,11 +130,9 @@ impl Cloud {
                 b.endpoint_url(url)
             })
             .build();
-        Ok(Store::new(
-            aws_sdk_dynamodb::Client::from_conf(config),
-            tables,
-            self.errands.clone(),
-        ))
+        let client = aws_sdk_dynamodb::Client::from_conf(config);
+        let details = settings::details_kept(&self.environment)?;
+        Ok(Store::new(client, tables, self.errands.clone()).keeping(details))
     }
 
     /// The run queue.

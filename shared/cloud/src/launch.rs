@@ -23,14 +23,14 @@ impl Launch {
     /// As the environment says.
     ///
     /// # Errors
-    /// [`SetupError`] if the task definition is not set, or a setting does not read.
+    /// [`SetupError`] if the task definition is not set.
     pub fn new(environment: &Environment) -> Result<Launch, SetupError> {
         Ok(Launch {
             task_definition: environment.required("AWO_TASK_DEFINITION")?,
             stack: environment.get("AWO_STACK"),
             subnets: environment.list("AWO_SUBNETS"),
             security_groups: environment.list("AWO_SECURITY_GROUPS"),
-            public_addresses: environment.parsed("AWO_PUBLIC_ADDRESSES", false)?,
+            public_addresses: environment.flag("AWO_PUBLIC_ADDRESSES"),
         })
     }
 
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn tasks_have_public_addresses_only_where_the_deployment_says_so() {
         for (public, wanted) in [
-            ("true", AssignPublicIp::Enabled),
+            ("1", AssignPublicIp::Enabled),
             ("", AssignPublicIp::Disabled),
         ] {
             let network = launch(public).network().unwrap();

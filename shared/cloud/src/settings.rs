@@ -5,6 +5,7 @@ use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::schedule::Schedule;
+use awo_store::details::DetailsKept;
 use awo_store::places::MaxTasks;
 use awo_store::tally::QueueLimits;
 
@@ -30,6 +31,19 @@ pub fn max_tasks(environment: &Environment) -> Result<MaxTasks, SetupError> {
     MaxTasks::new(environment.parsed(NAME, 100)?).ok_or_else(|| SetupError::Invalid {
         name: NAME.to_owned(),
         why: "must be at least 1".to_owned(),
+    })
+}
+
+/// For how long timelines, logs and diffs are kept.
+///
+/// # Errors
+/// [`SetupError`] if the setting does not read.
+pub fn details_kept(environment: &Environment) -> Result<DetailsKept, SetupError> {
+    let days = environment.get("AWO_KEEP_DETAILS_DAYS");
+    days.map_or(Ok(DetailsKept::default()), |_| {
+        environment
+            .parsed("AWO_KEEP_DETAILS_DAYS", 0)
+            .map(DetailsKept::days)
     })
 }
 

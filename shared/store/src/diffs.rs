@@ -88,6 +88,7 @@ impl Store {
             for part in 1..=PARTS {
                 let key = Key::diff(&by.org, &by.run_id, part);
                 let item = diff.part(part, now);
+                let item = self.details.expiring(&item, now);
                 // Which diff is the later one, the lease says.
                 let any = Change::new().at_most_or_missing("iteration", i64::MAX);
                 transaction = transaction.put_when(Guard::Diff, work, &key, &item, any)?;
@@ -103,13 +104,20 @@ impl Store {
         Err(Error::contended("keep diff: the lease kept changing"))
     }
 
-    /// The diff of a run, if it has one. Of another organization's run there is none.
+    /// The diff of a run, if it has one that has not expired. Of another organization's run there is none.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn diff(&self, org: &OrgId, run: &RunId) -> Result<Option<Diff>, Error> {
+    pub async fn diff(
+        &self,
+        org: &OrgId,
+        run: &RunId,
+        now: Timestamp,
+    ) -> Result<Option<Diff>, Error> {
         for _ in 0..READ_TRIES {
-            let slice = Slice::of_partition(&self.tables.work, diffs(org, run)).limit(PARTS);
+            let slice = Slice::of_partition(&self.tables.work, diffs(org, run))
+                .limit(PARTS)
+                .unexpired(now);
             let parts: Vec<PartItem> = self.slice(slice).await?.items;
             let Some(first) = parts.first() else {
                 return Ok(None);

@@ -19,7 +19,7 @@ use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
 use crate::runs::Run;
-use crate::settlement::{Charge, Settling};
+use crate::settlement::{Charge, Settling, log_settled};
 use crate::transaction::{Guard, Transaction};
 use crate::work_orders::WorkOrder;
 
@@ -115,7 +115,11 @@ impl Store {
             now,
         };
         let transaction = end.add_to(Transaction::new(), self)?;
-        Ok(transaction.commit(self).await?.is_yes())
+        let is_ended = transaction.commit(self).await?.is_yes();
+        if is_ended {
+            end.log()?;
+        }
+        Ok(is_ended)
     }
 }
 
@@ -179,6 +183,16 @@ impl End<'_> {
                 transaction.settle(store, org, &settling, now)
             }
         }
+    }
+
+    /// Says what came of the run, once that is written.
+    pub fn log(&self) -> Result<(), Error> {
+        let status = after_run(self.run.status, self.ending.end.event())?;
+        if !(self.leased && self.ending.end.is_settled_later()) {
+            let settled = self.ending.charge.settle(self.run);
+            log_settled(self.run, status, settled, self.now);
+        }
+        Ok(())
     }
 
     /// Lease, work order and tally, and what the work order leaves if it waits for its children.

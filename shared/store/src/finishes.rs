@@ -173,7 +173,7 @@ impl Store {
                     ender: &ender,
                     now,
                 };
-                (end.add_to(told, self)?, true)
+                (end.add_to(told, self)?, Some(end))
             }
             Finish::Leaves(leave) => {
                 let suspend = Suspend {
@@ -185,11 +185,16 @@ impl Store {
                     by: &ender,
                     now,
                 };
-                (suspend.add_to(told, self)?, false)
+                (suspend.add_to(told, self)?, None)
             }
         };
-        let committed = transaction.commit(self).await?;
-        Ok(committed.is_yes().then_some(ended))
+        if !transaction.commit(self).await?.is_yes() {
+            return Ok(None);
+        }
+        if let Some(end) = &ended {
+            end.log()?;
+        }
+        Ok(Some(ended.is_some()))
     }
 
     /// Takes what a stopped run used, once; none if it must be looked at again.

@@ -74,6 +74,7 @@ pub mod cost_report;
 pub mod costs;
 pub mod credits;
 pub mod deliveries;
+pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;

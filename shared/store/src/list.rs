@@ -6,12 +6,13 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use awo_domain::Error;
+use awo_domain::{Error, Timestamp};
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnConsumedCapacity, Select};
 use serde::de::DeserializeOwned;
 
 use crate::Store;
 use crate::item::Item;
+use crate::schema::TTL_ATTRIBUTE;
 use crate::table::{failed, log, read};
 
 /// Where a page ends early.
@@ -35,6 +36,8 @@ pub(crate) struct Slice {
     limit: u32,
     skip: u32,
     keys_only: bool,
+    /// Unix seconds: items that have expired by then are none.
+    unexpired_at: Option<i64>,
 }
 
 impl Slice {
@@ -52,6 +55,7 @@ impl Slice {
             limit: 1,
             skip: 0,
             keys_only: false,
+            unexpired_at: None,
         }
     }
 
@@ -92,6 +96,22 @@ impl Slice {
             keys_only: true,
             ..self
         }
+    }
+
+    /// Without what has expired: DynamoDB removes that days later.
+    pub fn unexpired(self, now: Timestamp) -> Slice {
+        Slice {
+            unexpired_at: Some(now.epoch_seconds()),
+            ..self
+        }
+    }
+
+    fn leaves_out(&self, item: &Item) -> bool {
+        let expires = item.get(TTL_ATTRIBUTE).and_then(|ttl| ttl.as_n().ok());
+        let expires: Option<i64> = expires.and_then(|ttl| ttl.parse().ok());
+        self.unexpired_at
+            .zip(expires)
+            .is_some_and(|(now, expires)| expires <= now)
     }
 
     /// Begins after the item with these key attributes.
@@ -205,12 +225,20 @@ impl Store {
         let mut to_skip = slice.skip as usize;
         let mut after = slice.after.clone();
         let mut kept: Vec<Item> = Vec::new();
-        let mut bytes = 0;
+        let (mut bytes, mut left_out) = (0, false);
         for _ in 0..MAX_QUERIES {
             // One more than wanted tells whether there is a next page.
-            let want = to_skip + limit + 1 - kept.len();
+            let mut want = to_skip + limit + 1 - kept.len();
+            // What has expired is the oldest, and may be much.
+            if left_out {
+                want = MAX_QUERY_ITEMS;
+            }
             let (items, last) = self.query(&slice, after.take(), want).await?;
             for item in items {
+                if slice.leaves_out(&item) {
+                    left_out = true;
+                    continue;
+                }
                 if to_skip > 0 {
                     to_skip -= 1;
                     continue;

@@ -169,7 +169,12 @@ impl Store {
             let key = Key::log(&by.org, &by.run_id, log.iteration);
             let committed = Transaction::new()
                 .update(Guard::Lease, work, &lease_key, change)?
-                .put(Guard::Log, work, &key, &kept)?
+                .put(
+                    Guard::Log,
+                    work,
+                    &key,
+                    &self.details.expiring(&kept, kept.created_at),
+                )?
                 .commit(self)
                 .await?;
             match committed {
@@ -183,7 +188,7 @@ impl Store {
         Err(Error::contended("keep log: the lease kept changing"))
     }
 
-    /// Logs of a run's iterations after one, oldest first. Of another organization's run there
+    /// Logs of a run's iterations after one, oldest first, but for those that have expired. Of another organization's run there
     /// are none.
     ///
     /// # Errors
@@ -194,11 +199,13 @@ impl Store {
         run: &RunId,
         after: u32,
         limit: u32,
+        now: Timestamp,
     ) -> Result<Page<Log>, Error> {
         let from = AttributeValue::S(Key::log(org, run, after).sk);
         let slice = Slice::of_partition(&self.tables.work, logs(org, run))
             .range("sk", ">", from)
-            .limit(limit);
+            .limit(limit)
+            .unexpired(now);
         self.slice(slice).await
     }
 }

@@ -74,6 +74,16 @@ impl Progress {
         Ok(progress)
     }
 
+    /// Says how long its client has waited for the first agent of the run, if that begins, and how much of it for a slot.
+    fn log_start(&self, now: Timestamp) {
+        if self.started {
+            let since = |at: Timestamp| (now.epoch_ms() - at.epoch_ms()) as f64 / 1_000.0;
+            let seconds = since(self.run.created_at);
+            let queued = seconds - self.run.started_at.map_or(0.0, since);
+            tracing::info!(run = %self.run.run_id, seconds, queued, "first agent started");
+        }
+    }
+
     fn take(&mut self, event: &RunnerEvent) -> Result<(), Error> {
         let means = meaning(event);
         if matches!(event, RunnerEvent::IterationStarted { .. })
@@ -177,6 +187,7 @@ impl Store {
             }
             transaction = self.tell_all(transaction, &by.org, &run, &progress, now)?;
             if transaction.commit(self).await?.is_yes() {
+                progress.log_start(now);
                 return Ok(ReportAnswer {
                     acknowledged: progress.reported,
                     wish: lease.wish,

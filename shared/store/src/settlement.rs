@@ -104,8 +104,25 @@ impl Store {
             };
             transaction = transaction.settle(self, org, &settling, now)?;
         }
-        Ok(transaction.commit(self).await?.is_yes())
+        let is_returned = transaction.commit(self).await?.is_yes();
+        if let Some(settled) = unsettled.filter(|_| is_returned) {
+            log_settled(run, run.status, settled, run.completed_at.unwrap_or(now));
+        }
+        Ok(is_returned)
     }
+}
+
+/// What operators count of runs: how many succeeded of those that nobody stopped, their time, what was charged.
+pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, ended: Timestamp) {
+    let succeeded = match status {
+        RunStatus::Succeeded => Some(1),
+        RunStatus::Failed => Some(0),
+        _ => None,
+    };
+    let began = run.started_at.unwrap_or(ended);
+    let minutes = (ended.epoch_ms() - began.epoch_ms()) as f64 / 60_000.0;
+    let credits = settled.deduction.to_decimal();
+    tracing::info!(run = %run.run_id, succeeded, minutes, credits, "run settled");
 }
 
 impl Charge {

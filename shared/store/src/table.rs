@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::change::Change;
 use crate::cost_policy::CostPolicies;
+use crate::details::DetailsKept;
 use crate::errands::Errands;
 use crate::grouped::Grouped;
 use crate::item::{Item, Key};
@@ -48,6 +49,7 @@ pub struct Store {
     pub(crate) turns: Turns,
     pub(crate) cost_policies: CostPolicies,
     pub(crate) grouped: Option<Arc<Grouped>>,
+    pub(crate) details: DetailsKept,
 }
 
 /// What came of a conditional update.
@@ -70,7 +72,14 @@ impl Store {
             turns: Turns::default(),
             cost_policies: CostPolicies::default(),
             grouped: None,
+            details: DetailsKept::default(),
         }
+    }
+
+    /// The same, which keeps details of runs for so long.
+    #[must_use]
+    pub fn keeping(self, details: DetailsKept) -> Store {
+        Store { details, ..self }
     }
 
     /// One item, read consistently.

@@ -60,13 +60,14 @@ impl Transaction {
     ) -> Result<Transaction, Error> {
         let event = subject.event(sequence, what, now);
         let key = Key::event(subject.org, subject.run_id, sequence);
-        self.put(Guard::Event, &store.tables.work, &key, &event)?
+        let item = store.details.expiring(&event, now);
+        self.put(Guard::Event, &store.tables.work, &key, &item)?
             .tell_webhooks(subject, &event)
     }
 }
 
 impl Store {
-    /// Events of a run after a sequence, oldest first. Of another organization's run there are none.
+    /// Events of a run after a sequence, oldest first, but for those that have expired. Of another organization's run there are none.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -76,11 +77,13 @@ impl Store {
         run: &RunId,
         after: u64,
         limit: u32,
+        now: Timestamp,
     ) -> Result<Page<TimelineEvent>, Error> {
         let from = Key::event(org, run, after).sk;
         let slice = Slice::of_partition(&self.tables.work, events(org, run))
             .range("sk", ">", aws_sdk_dynamodb::types::AttributeValue::S(from))
-            .limit(limit);
+            .limit(limit)
+            .unexpired(now);
         self.slice(slice).await
     }
 }

@@ -135,10 +135,12 @@ impl Template {
                 }
                 "AWS::Lambda::EventSourceMapping" => {
                     let of = |member: &str| resolved(&properties[member]).concat();
-                    all.mappings
-                        .push((of("FunctionName"), of("EventSourceArn")));
+                    // An alias is called with the role of its function.
+                    let function = of("FunctionName").replace(".Alias", "");
+                    all.mappings.push((function, of("EventSourceArn")));
                 }
-                "AWS::ECS::TaskDefinition" => {
+                // The other definition is started by a schedule, with a role of its own.
+                "AWS::ECS::TaskDefinition" if name != "CleanerTask" => {
                     for role in ["TaskRoleArn", "ExecutionRoleArn"] {
                         all.task_roles.extend(resolved(&properties[role]));
                     }

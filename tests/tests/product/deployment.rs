@@ -79,7 +79,7 @@ fn without_nat_gateways_an_idle_deployment_costs_less_than_12_dollars_a_month() 
         + metrics.count() * 30
         + of("AWS::CloudWatch::Dashboard").count() * 300;
     // Queues being listened to, the sweep, the image.
-    let cents = cents + 70;
+    let cents = cents + 90;
     assert!(cents < 1_200, "{cents} cents a month");
 }
 
@@ -99,4 +99,27 @@ fn encryption_costs_nothing_unless_a_key_is_named() {
         }
     }
     assert_eq!(default_of("KmsKeyArn"), "");
+}
+
+#[test]
+fn an_update_shifts_traffic_as_the_deployment_says_and_goes_back_on_an_alarm() {
+    let template = template();
+    for function in ["Control", "CreateWorkOrder", "DispatchRuns"] {
+        let of = properties_of(function);
+        assert_eq!(of["AutoPublishAlias"], "live", "{function}");
+        // Else a parameter's new value would reach no call.
+        assert_eq!(of["AutoPublishAliasAllProperties"], true, "{function}");
+        let shift = &of["DeploymentPreference"];
+        assert_eq!(shift["Type"], "ShiftTraffic", "{function}");
+        let alarms = shift["Alarms"].as_array().unwrap();
+        assert!(!alarms.is_empty(), "{function}");
+        for alarm in alarms {
+            let kind = &template["Resources"][alarm.as_str().unwrap()]["Type"];
+            assert_eq!(kind, "AWS::CloudWatch::Alarm", "{function}");
+        }
+    }
+    assert_eq!(default_of("ShiftTraffic"), "AllAtOnce");
+    // Its messages reach the version that the alias leads to, not what was uploaded last.
+    let mapping = properties_of("DispatchRunsMapping");
+    assert_eq!(mapping["FunctionName"], "DispatchRuns.Alias");
 }

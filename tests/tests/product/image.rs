@@ -38,10 +38,27 @@ fn stage(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_last_stage_is_a_copy_without_layers_below_and_agrees_with_the_template() {
-    let all = stages();
-    let last = all.last().unwrap();
-    assert_eq!(last[..2], ["FROM scratch", "COPY --from=root / /"]);
+fn what_changes_least_comes_first_and_a_team_builds_on_what_is_not_sealed_yet() {
+    let base = stage("runner-base");
+    let at = |word: &str| {
+        let found = base.iter().position(|line| line.contains(word));
+        found.unwrap_or_else(|| panic!("{word}: {base:#?}"))
+    };
+    // Packages, then agents, then the runner: a push of another runner has the layers below it.
+    let order = ["apt-get install", "--from=agents", "--from=build"].map(at);
+    assert!(order.is_sorted(), "{base:#?}");
+    let sealed = ["FROM runner-base AS runner", r#"RUN ["seal-image"]"#];
+    assert_eq!(stages().last().unwrap()[..], sealed);
+    assert!(!base.iter().any(|line| line.contains("RUN [")), "{base:#?}");
+    // What is pushed is compressed as a task unpacks it quickest.
+    let make = fs::read_to_string(root().join("infra/deploy.mk")).unwrap();
+    let output = "type=image,push=true,oci-mediatypes=true,compression=zstd,force-compression=true";
+    assert!(make.contains(output), "{make}");
+}
+
+#[test]
+fn the_image_agrees_with_the_template() {
+    let last = stage("runner-base");
     let template = fs::read_to_string(root().join("template.yaml")).unwrap();
     for wanted in [
         "ReadonlyRootFilesystem: true",
@@ -65,7 +82,7 @@ fn the_last_stage_is_a_copy_without_layers_below_and_agrees_with_the_template() 
             "{wanted}: {last:#?}"
         );
     }
-    let made = stage("root").join("\n");
+    let made = last.join("\n");
     for wanted in [
         "--uid 10001 --gid 10001",
         "--shell /usr/sbin/nologin",
@@ -91,7 +108,7 @@ fn every_base_is_named_by_its_digest() {
         .filter(|stage| stage[0].starts_with("FROM "))
     {
         let base = stage[0].split(' ').nth(1).unwrap();
-        if base == "scratch" {
+        if base == "runner-base" {
             continue;
         }
         let base = named(base);
@@ -104,7 +121,7 @@ fn every_base_is_named_by_its_digest() {
     }
 }
 
-/// Runs the last instruction of the root stage in a folder that stands for the image's root.
+/// Runs the image's last step in a folder that stands for its root.
 #[test]
 fn nothing_that_installs_is_left_and_no_program_makes_anybody_somebody_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -119,6 +136,7 @@ fn nothing_that_installs_is_left_and_no_program_makes_anybody_somebody_else() {
         "var/lib/apt/lists/x",
         "etc/apt/sources.list",
         "usr/bin/debconf",
+        "usr/local/sbin/seal-image",
     ];
     let kept = [
         "usr/bin/git",
@@ -135,12 +153,13 @@ fn nothing_that_installs_is_left_and_no_program_makes_anybody_somebody_else() {
     }
     let su = dir.path().join("usr/bin/su");
     fs::set_permissions(&su, fs::Permissions::from_mode(0o4755)).unwrap();
-    let last = stage("root").pop().unwrap();
+    let seal = fs::read_to_string(root().join("infra/runner/seal-image")).unwrap();
     // Every path of the script is absolute: they are below the folder here.
     let place = dir.path().display();
-    let script = last
-        .strip_prefix("RUN ")
-        .unwrap()
+    let lines = seal.lines().filter(|line| !line.starts_with('#'));
+    let script = lines
+        .collect::<Vec<_>>()
+        .join("\n")
         .replace(" /", &format!(" {place}/"));
     let script = script.replace(&format!(" -perm {place}/6000"), " -perm -6000");
     // It removes things: it must not run if it names anything of this machine.

@@ -52,6 +52,8 @@ const DROPPED: [&str; 2] = ["te", "transfer-encoding"];
 pub(crate) enum GatewayResponse {
     MissingAuthenticationToken,
     Forbidden,
+    AccessDenied,
+    Throttled,
     RequestTooLarge,
     BadRequest,
     FunctionFailed,
@@ -69,6 +71,13 @@ impl GatewayResponse {
                 "Missing Authentication Token",
             ),
             Self::Forbidden => (403, "ForbiddenException", "Forbidden"),
+            Self::AccessDenied => (
+                403,
+                "AccessDeniedException",
+                "User: anonymous is not authorized to perform: execute-api:Invoke on resource: \
+                 arn:aws:execute-api:us-east-1:********0000:local/live with an explicit deny",
+            ),
+            Self::Throttled => (429, "TooManyRequestsException", "Too Many Requests"),
             Self::RequestTooLarge => (413, "RequestTooLargeException", "Request Too Long"),
             Self::BadRequest => (400, "BadRequestException", "Bad Request"),
             Self::FunctionFailed => (502, "InternalServerErrorException", "Internal server error"),
@@ -90,7 +99,12 @@ impl GatewayResponse {
 
     pub fn answer(self) -> Answer {
         let (status, kind, message) = self.parts();
-        let body = serde_json::json!({"message": message}).to_string();
+        // A policy's word is capital.
+        let name = match self {
+            Self::AccessDenied => "Message",
+            _ => "message",
+        };
+        let body = serde_json::json!({ name: message }).to_string();
         let mut answer = Response::new(serve::whole(body));
         *answer.status_mut() =
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,0 +1,44 @@
+//! Details of runs: timelines, logs and diffs. They expire, so that what is stored does not grow for ever; runs, work
+//! orders, audits, usage and ledger stay.
+//!
+//! The time counts from when a detail was written, so nothing has to be written a second time when a run ends, and
+//! DynamoDB removes it for free. It does so within days, and until then reads leave it out ([`crate::list::Slice`]).
+
+use awo_domain::Timestamp;
+use serde::Serialize;
+
+/// For how long details are kept. The default is 90 days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DetailsKept {
+    days: u32,
+}
+
+impl Default for DetailsKept {
+    fn default() -> DetailsKept {
+        DetailsKept { days: 90 }
+    }
+}
+
+/// A detail with the time of its end, in Unix seconds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Expiring<'a, T> {
+    #[serde(flatten)]
+    detail: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<i64>,
+}
+
+impl DetailsKept {
+    /// For so many days; 0 is for ever.
+    #[must_use]
+    pub fn days(days: u32) -> DetailsKept {
+        DetailsKept { days }
+    }
+
+    /// A detail that is written now.
+    pub(crate) fn expiring<T>(self, detail: &T, now: Timestamp) -> Expiring<'_, T> {
+        let seconds = i64::from(self.days) * 24 * 3_600;
+        let ttl = (self.days > 0).then(|| now.epoch_seconds() + seconds);
+        Expiring { detail, ttl }
+    }
+}
