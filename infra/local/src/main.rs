@@ -1,5 +1,7 @@
 //! `awo-local`: the whole service in the foreground of one machine.
 
+mod settings;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,9 @@ const LOCK_LIMIT: Duration = Duration::from_secs(3);
 /// Between two looks at the lock.
 const LOCK_AGAIN: Duration = Duration::from_millis(10);
 
+/// The owner's first key.
+const FIRST_KEY: &str = "first-key.json";
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The owner's first key, kept in a file that only the owner can read.
@@ -46,23 +51,8 @@ struct FirstKey {
 /// It takes no arguments: the environment has its settings. On its first start it makes an
 /// organization with a key, and prints the key.
 #[derive(Debug, Parser)]
-#[command(name = "awo-local", version, after_help = SETTINGS)]
+#[command(name = "awo-local", version, after_help = settings::help())]
 struct Arguments {}
-
-const SETTINGS: &str = "\
-Settings, all of them optional:
-  AWO_PORT                        port on loopback [8787]; 0 takes any free one
-  AWO_DATA_DIR                    where everything is stored [.local]
-  AWO_WORKSPACE_ROOT              where runs have their workspaces [<AWO_DATA_DIR>/workspaces]
-  AWO_READY_FILE                  a file to write {\"baseUrl\",\"apiKey\",\"orgId\",\"pid\"} to once it serves
-  AWO_MAX_CONCURRENT              runs of an organization at once [5]
-  AWO_MAX_QUEUE_SIZE              work orders that may wait in an organization's queue [100]
-  AWO_REQUESTS_PER_MINUTE         requests of a key in a minute [600]
-  AWO_ALLOW_FILE_REPOSITORIES     0 refuses file:// repositories [1]
-  AWO_AGENT_UID                   the user of agents, if the service is root's [10001 where that user can get in]
-  AWO_AGENT_PATHS                 what agents may read beside the system's programs, as paths separated by ':'
-  AWO_CONFIG_DIR                  where awo's settings are, and this service's record [~/.config/awo]
-  AWO_ALLOW_UNCONFINED_SECRETS    1 stores organizations' secrets where nothing keeps agents from them";
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
@@ -71,13 +61,18 @@ async fn main() -> std::process::ExitCode {
     match run().await {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("awo-local: {error}");
+            eprintln!("awo-local: {}", settings::with_example(&error.to_string()));
             std::process::ExitCode::FAILURE
         }
     }
 }
 
 async fn run() -> Result<(), Failure> {
+    for name in
+        settings::unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+    {
+        eprintln!("awo-local: {name} is no setting of this service; awo-local --help lists them");
+    }
     let data_dir =
         std::path::absolute(setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned()))?;
     make_private_dir(&data_dir)?;
@@ -96,6 +91,7 @@ async fn run() -> Result<(), Failure> {
         options.settings.insert(name, uid);
     }
     let service = Service::start(options).await?;
+    let is_first_start = !data_dir.join(FIRST_KEY).exists();
     let first = first_key(&service.cloud, &data_dir).await?;
     write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
     let ready = json!({
@@ -109,7 +105,9 @@ async fn run() -> Result<(), Failure> {
         write_private(Path::new(&path), &ready)?;
     }
     let recorded = record(&data_dir);
-    welcome(&service.base_url, &first, &data_dir, confinement);
+    welcome(&service.base_url, &first, is_first_start, &data_dir);
+    println!("  confinement   {}", confinement.describe());
+    println!("End it with Ctrl-C.");
     until_told_to_end().await?;
     if let Some((record, config_dir)) = recorded {
         record.remove(&config_dir);
@@ -238,7 +236,7 @@ fn record(data_dir: &Path) -> Option<(LocalRecord, PathBuf)> {
 /// The organization of the first start, with its key and credits. Each step can be done again,
 /// so that a start that was cut off is completed by the next.
 async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> {
-    let path = data_dir.join("first-key.json");
+    let path = data_dir.join(FIRST_KEY);
     let (store, now) = (cloud.store()?, cloud.clock.now());
     if let Ok(kept) = std::fs::read(&path) {
         let first: FirstKey = serde_json::from_slice(&kept)?;
@@ -291,19 +289,23 @@ fn told(error: Error) -> Failure {
     format!("{error:?}").into()
 }
 
-fn welcome(base_url: &str, first: &FirstKey, data_dir: &Path, confinement: Confinement) {
+/// The key is shown this once: what is printed later ends up in logs.
+fn welcome(base_url: &str, first: &FirstKey, is_first_start: bool, data_dir: &Path) {
     println!("The Agent Work Order Service is ready on {base_url}");
     println!("  organization  {}", first.org_id);
-    println!("  API key       {}", first.api_key);
     println!("  data          {}", data_dir.display());
-    println!("  confinement   {}", confinement.describe());
-    println!();
-    println!("Try it:");
-    println!(
-        "  curl -H 'Authorization: Bearer {}' {base_url}/v1/credits",
-        first.api_key
-    );
-    println!("End it with Ctrl-C.");
+    if is_first_start {
+        println!("  API key       {}", first.api_key);
+        println!();
+        println!("Try it:");
+        println!(
+            "  curl -H 'Authorization: Bearer {}' {base_url}/v1/credits",
+            first.api_key
+        );
+        println!();
+    } else {
+        println!("  API key       in {}", data_dir.join(FIRST_KEY).display());
+    }
 }
 
 async fn until_told_to_end() -> Result<(), Failure> {

@@ -1,0 +1,275 @@
+//! The settings of the local service: one table, from which the help, the warnings of unknown names
+//! and the examples in refusals come.
+
+use std::fmt::Write as _;
+
+/// A setting of the environment.
+struct Setting {
+    name: &'static str,
+    what: &'static str,
+    /// What holds where it is not set, for people.
+    default: &'static str,
+    /// A value that is right.
+    example: &'static str,
+}
+
+const fn setting(
+    name: &'static str,
+    what: &'static str,
+    default: &'static str,
+    example: &'static str,
+) -> Setting {
+    Setting {
+        name,
+        what,
+        default,
+        example,
+    }
+}
+
+const SETTINGS: [Setting; 24] = [
+    setting(
+        "AWO_PORT",
+        "port on loopback; 0 takes any free one",
+        "8787",
+        "8787",
+    ),
+    setting(
+        "AWO_DATA_DIR",
+        "where everything is stored",
+        ".local",
+        "/var/lib/awo",
+    ),
+    setting(
+        "AWO_WORKSPACE_ROOT",
+        "where runs have their workspaces",
+        "<AWO_DATA_DIR>/workspaces",
+        "/srv/awo",
+    ),
+    setting(
+        "AWO_READY_FILE",
+        "file to write {\"baseUrl\",\"apiKey\",\"orgId\",\"pid\"} to once it serves",
+        "none",
+        "/run/awo/ready",
+    ),
+    setting(
+        "AWO_CONFIG_DIR",
+        "where the settings of `awo` are, and this service's record",
+        "~/.config/awo",
+        "/etc/awo",
+    ),
+    setting(
+        "AWO_LOG",
+        "least level of the log: error, warn, info, debug",
+        "info",
+        "warn",
+    ),
+    setting(
+        "AWO_MAX_CONCURRENT",
+        "runs of an organization at once",
+        "5",
+        "5",
+    ),
+    setting(
+        "AWO_MAX_QUEUE_SIZE",
+        "work orders that may wait in an organization's queue",
+        "100",
+        "100",
+    ),
+    setting(
+        "AWO_MAX_TASKS",
+        "tasks of all organizations at once",
+        "100",
+        "100",
+    ),
+    setting(
+        "AWO_REQUESTS_PER_MINUTE",
+        "requests of a key in a minute",
+        "600",
+        "600",
+    ),
+    setting(
+        "AWO_HOLD_CREDITS",
+        "credits reserved for a run whose work order names no limit",
+        "1000",
+        "1000",
+    ),
+    setting(
+        "AWO_CREDITS_PER_USD",
+        "credits for a dollar of model cost",
+        "100",
+        "100",
+    ),
+    setting(
+        "AWO_CREDITS_PER_MINUTE",
+        "credits for a minute of compute",
+        "1",
+        "0.5",
+    ),
+    setting(
+        "AWO_PRICES_FILE",
+        "file of prices that add to the built-in ones",
+        "none",
+        "/etc/awo/prices.json",
+    ),
+    setting(
+        "AWO_DEFAULT_AGENT",
+        "agent of work orders that name none",
+        "command",
+        "claude-code",
+    ),
+    setting(
+        "AWO_ALLOW_FILE_REPOSITORIES",
+        "0 refuses file:// repositories",
+        "1",
+        "0",
+    ),
+    setting(
+        "AWO_AGENT_UID",
+        "the user of agents, if the service is root's",
+        "10001 where that user can get in",
+        "10001",
+    ),
+    setting(
+        "AWO_AGENT_PATHS",
+        "what agents may read beside the system's programs, as paths separated by ':'",
+        "none",
+        "/opt/tools",
+    ),
+    setting(
+        "AWO_ALLOW_UNCONFINED_SECRETS",
+        "1 stores organizations' secrets where nothing keeps agents from them",
+        "0",
+        "1",
+    ),
+    setting(
+        "AWO_CORS_ORIGINS",
+        "origins of web pages that may call the API",
+        "none",
+        "https://console.example.com",
+    ),
+    setting(
+        "AWO_WEBHOOK_ALLOW_LOOPBACK",
+        "1 lets webhooks be on this machine; for tests",
+        "0",
+        "1",
+    ),
+    setting(
+        "AWO_WEBHOOK_CA_FILE",
+        "PEM file of an authority to believe besides; for tests",
+        "none",
+        "/etc/awo/ca.pem",
+    ),
+    setting(
+        "AWO_WEBHOOK_NAME_SERVER",
+        "name server for webhooks; for tests",
+        "the machine's",
+        "127.0.0.1:5353",
+    ),
+    setting(
+        "AWO_WEBHOOK_RETRY_DELAYS_MS",
+        "waits before the second to the fifth attempt; for tests",
+        "60000,300000,1800000,7200000",
+        "1,1,1,1",
+    ),
+];
+
+/// Names that are of `awo`, of runs, of the model proxy's and forge's addresses, or of our tests.
+const OTHERS: [&str; 11] = [
+    "AWO_URL",
+    "AWO_API_KEY",
+    "AWO_CONTEXT",
+    "AWO_BIN_DIR",
+    "AWO_ANTHROPIC_BASE_URL",
+    "AWO_OPENAI_BASE_URL",
+    "AWO_GITHUB_API_URL",
+    "AWO_GIT_CA_FILE",
+    "AWO_TEST_MARK",
+    "AWO_CALLS_FILE",
+    "AWO_ANSWERS_FILE",
+];
+
+/// The settings as `--help` shows them.
+pub fn help() -> String {
+    let mut help = "Settings, all of them optional variables of the environment:\n".to_owned();
+    for Setting {
+        name,
+        what,
+        default,
+        ..
+    } in SETTINGS
+    {
+        // A String takes all that is written to it.
+        let _ = writeln!(help, "  {name:<29} {what} [{default}]");
+    }
+    help
+}
+
+/// Names of the environment that look like settings and are none.
+pub fn unknown(names: impl Iterator<Item = String>) -> Vec<String> {
+    let is_known =
+        |name: &str| OTHERS.contains(&name) || SETTINGS.iter().any(|setting| setting.name == name);
+    // The names by which our tests write anew what is checked in.
+    let is_ours = |name: &str| name.starts_with("AWO_WRITE_") || name.starts_with("AWO_MODEL_");
+    let mut unknown: Vec<String> = names
+        .filter(|name| name.starts_with("AWO_") && !is_known(name) && !is_ours(name))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+/// A refusal with an example of the setting that it names.
+pub fn with_example(refusal: &str) -> String {
+    let named = |setting: &&Setting| {
+        let mut words = refusal.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        words.any(|word| word == setting.name)
+    };
+    match SETTINGS.iter().find(named) {
+        Some(setting) => format!(
+            "{refusal}: {}; for example {}={}",
+            setting.what, setting.name, setting.example
+        ),
+        None => refusal.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_is_none_is_named() {
+        let names = [
+            "PATH",
+            "AWO_PORT",
+            "AWO_URL",
+            "AWO_MAX_CONCURENT",
+            "AWO_WRITE_CALLS",
+        ];
+        let unknown = unknown(names.into_iter().map(str::to_owned));
+        assert_eq!(unknown, ["AWO_MAX_CONCURENT"]);
+    }
+
+    #[test]
+    fn a_refusal_shows_what_would_be_right() {
+        let shown = with_example("the environment variable AWO_MAX_TASKS is not valid: x");
+        assert!(shown.ends_with("for example AWO_MAX_TASKS=100"), "{shown}");
+        assert_eq!(with_example("no room"), "no room");
+    }
+
+    #[test]
+    fn the_documents_table_has_every_setting() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/single-server.md");
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        for Setting {
+            name,
+            what,
+            default,
+            ..
+        } in SETTINGS
+        {
+            let row = format!("| `{name}` | {what} | {default} |");
+            assert!(page.contains(&row), "docs/single-server.md lacks: {row}");
+        }
+    }
+}
