@@ -128,6 +128,8 @@ pub enum Command {
     Credits(Credits),
     /// Show what finished runs used, by model, day or tenant
     Usage(Usage),
+    /// Review what was booked, by model, tenant, label and more
+    Finance(crate::finance::arguments::Finance),
     /// Manage webhooks
     Webhooks(crate::webhooks::arguments::Webhooks),
     /// Receive events on this machine while developing

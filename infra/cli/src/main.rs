@@ -17,6 +17,7 @@ mod diff;
 mod document;
 mod events;
 mod failure;
+mod finance;
 mod follow;
 mod get;
 mod grid;
@@ -160,6 +161,7 @@ async fn on_service(
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
+        Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,

@@ -29,6 +29,10 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
+    (
+        "getUsageReport",
+        &["finance", "report", "--only", "label:team=red"],
+    ),
     ("listPlugins", &["plugins", "list"]),
     (
         "registerPlugin",

@@ -1,0 +1,119 @@
+//! `awo finance`: what was booked, for people who review it.
+
+pub mod arguments;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::answers;
+use crate::client::Client;
+use crate::failure::Failure;
+use crate::grid::{Column, Entry, Grid};
+use crate::output::Output;
+use crate::paint::clean_line;
+use crate::read::field;
+use arguments::{FinanceAction, Report};
+
+const PATH: &str = "/v1/usage/report";
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    from: String,
+    to: String,
+    rows: Vec<Row>,
+    totals: Row,
+    next_cursor: Option<String>,
+}
+
+/// A row, or all of them.
+#[derive(Debug, Deserialize)]
+struct Row {
+    #[serde(default)]
+    bucket: String,
+    #[serde(default)]
+    group: BTreeMap<String, String>,
+    runs: i64,
+    failed: i64,
+    credits: f64,
+    refunds: f64,
+}
+
+/// Does what is asked.
+pub async fn run(client: &Client, action: &FinanceAction, output: &Output) -> Result<(), Failure> {
+    match action {
+        FinanceAction::Report(wanted) => report(client, wanted, output).await,
+    }
+}
+
+async fn report(client: &Client, wanted: &Report, output: &Output) -> Result<(), Failure> {
+    let dates = [("from", &wanted.from), ("to", &wanted.to)].into_iter();
+    let dates = dates.filter_map(|(name, value)| Some((name, value.clone()?)));
+    let mut query: Vec<(&str, String)> = dates.collect();
+    query.push(("groupBy", wanted.by.clone()));
+    query.push(("bucket", wanted.bucket.clone()));
+    let only = wanted.only.iter();
+    query.extend(only.map(|(name, value)| (name.as_str(), value.clone())));
+    if wanted.csv {
+        let csv = client.get_as(PATH, &query, "text/csv").await?;
+        return output.line(csv.trim_end());
+    }
+    let text = client.get(PATH, &query).await?;
+    if output.is_json() {
+        return output.line(&text);
+    }
+    let mut answer: Answer = answers::read(&text)?;
+    while let Some(cursor) = answer.next_cursor.take() {
+        let mut next = query.clone();
+        next.push(("cursor", cursor));
+        let page: Answer = answers::read(&client.get(PATH, &next).await?)?;
+        answer.rows.extend(page.rows);
+        answer.next_cursor = page.next_cursor;
+    }
+    show(&answer, output)
+}
+
+fn show(answer: &Answer, output: &Output) -> Result<(), Failure> {
+    let most = answer
+        .rows
+        .iter()
+        .map(|row| row.credits)
+        .fold(0.0, f64::max);
+    let mut grid = Grid::new(&[
+        Column::cut("group", 0),
+        Column::whole("period", 1),
+        Column::number("runs", 0),
+        Column::number("failed", 1),
+        Column::number("credits", 0),
+        Column::number("refunds", 1),
+        Column::bar("share"),
+    ]);
+    for row in &answer.rows {
+        let group: Vec<&str> = row.group.values().map(String::as_str).collect();
+        grid.row(vec![
+            Entry::text(group.join(" / ")),
+            Entry::text(&row.bucket),
+            Entry::text(row.runs),
+            Entry::text(row.failed),
+            Entry::text(row.credits),
+            Entry::text(row.refunds),
+            Entry::bar(row.credits, most),
+        ]);
+    }
+    grid.show_rows("costs", output)?;
+    if output.is_for_programs() {
+        return Ok(());
+    }
+    output.line("")?;
+    let (from, to) = (clean_line(&answer.from), clean_line(&answer.to));
+    field(output, "period", format!("{from} to {to}"))?;
+    let of = &answer.totals;
+    field(
+        output,
+        "runs",
+        format!("{}, {} of them failed", of.runs, of.failed),
+    )?;
+    field(output, "charged", format!("{} credits", of.credits))?;
+    field(output, "refunded", format!("{} credits", of.refunds))
+}
