@@ -59,6 +59,9 @@ $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 	@npm install --prefix '$(AGENTS)' --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel error
 	@touch '$@'
 
+test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
+	@tests/tutorials/run.py '$(BIN_DIR)'
+
 test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
@@ -114,4 +117,4 @@ bench: programs ## Measure what a client waits for, what a delivery costs, and w
 
 include infra/deploy.mk
 
-.PHONY: help demo run serve programs openapi calls test test-agents test-crash test-model lint bench bench-machine
+.PHONY: help demo run serve programs openapi calls test test-agents test-tutorials test-crash test-model lint bench bench-machine

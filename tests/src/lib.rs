@@ -9,6 +9,7 @@
 pub mod agents;
 pub mod client;
 pub mod contract;
+mod cost_rules;
 pub mod crash_part;
 pub mod deployment_rules;
 pub mod door;

@@ -17,7 +17,7 @@ const PARTITIONS: [(&str, &[&str]); 4] = [
         "AWO_WORK_TABLE",
         &[
             "", "#wo", "#run", "#queue", "#waiting", "#cascade", "#lease", "#idem", "#purge",
-            "#usage", "#day", "#again",
+            "#usage", "#day", "#again", "#cost", "#costnew", "#costsum",
         ],
     ),
     (
@@ -160,6 +160,7 @@ impl Dump {
         self.check_tally(max_concurrent, &mut broken);
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);
+        self.check_costs(&mut broken);
         self.check_subscribers(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);

@@ -3,7 +3,6 @@
 //! until they have ended, whether its runner knows of them or not.
 
 use awo_domain::control::{Finish as Report, Outcome, Wish};
-use awo_domain::ledger::CostParts;
 use awo_domain::run::{RunEnd, RunError};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
@@ -30,19 +29,19 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         cost: state
             .rates
             .parts(PricedUsage::total(&usage), run.compute_ms(now)),
+        is_free: is_free(&finish),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
-    };
-    let charge = |run: &Run| match is_free(&finish) {
-        true => Charge {
-            cost: CostParts::default(),
-            ..charge(run)
-        },
-        false => charge(run),
     };
     let finishing = |stands: &Stands<'_>| finishing(stands, &finish, &usage, charge(stands.run));
     let store = &state.store;
-    let finished = store.finish(&by, &finish.events, &finishing, now);
-    let finished = finished.await?;
+    let last = (finish.events.as_slice(), finish.nothing_alive);
+    let finished = store.finish(&by, last, &finishing, now).await?;
+    if finish.nothing_alive {
+        let dead = state
+            .stopper
+            .reported_dead_or_leave_to_sweep(&by.org, &by.run_id);
+        Box::pin(dead).await;
+    }
     if let Some(order) = &finished.ended {
         state.endings.tell_parent(&by.org, order, now).await;
     }

@@ -249,6 +249,7 @@ impl Desk {
             iterations: ending.iterations,
             usage: ending.usage,
             executed: ending.executed,
+            nothing_alive: ending.nothing_alive,
         };
         let mut backoff = Backoff::new();
         loop {

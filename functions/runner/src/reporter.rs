@@ -27,6 +27,8 @@ pub(crate) struct Ending {
     pub(crate) usage: Vec<PricedUsage>,
     /// Whether anything of the repository was executed.
     pub(crate) executed: bool,
+    /// Whether it was looked, and nothing of the run is alive.
+    pub(crate) nothing_alive: bool,
 }
 
 /// Why the end of the run could not be reported.

@@ -16,7 +16,7 @@ use crate::desk::is_immediate;
 use crate::hearing::{ASK_LIMIT, Doorbell, hear};
 use crate::kept::Kept;
 use crate::layout::Layout;
-use crate::reporter::{NotFinished, Reporter};
+use crate::reporter::{Ending, NotFinished, Reporter};
 use crate::run_loop::{self, Halted, Progress};
 use crate::settings::{Settings, Task};
 use crate::stop::{self, StopReason, StopSignal, Stopped};
@@ -232,7 +232,11 @@ impl Session<'_> {
     async fn ended(&self, outcome: Outcome, progress: &Progress, mut bell: Doorbell) -> ExitCode {
         // The code alone: messages end with what the agent wrote, and this log is the operator's.
         tracing::info!(outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
-        let ending = progress.ending(outcome);
+        let nothing_alive = nothing_is_alive().await;
+        let ending = Ending {
+            nothing_alive,
+            ..progress.ending(outcome)
+        };
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
             () = long_since_rung(&mut bell, STOPPED_FINISH_LIMIT) => {
@@ -262,14 +266,15 @@ impl Session<'_> {
     async fn stopped(&self, stopped: Stopped, wish: Wish, progress: &Progress) -> ExitCode {
         let forced = stopped.forced || is_immediate(wish);
         let not_reported = ExitCode::from(if forced { EXIT_KILLED } else { EXIT_TERMINATED });
-        // Nothing waits for children any more; without any this is the proof, and quick.
-        let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
-        if killed.map_or(true, |killed| killed.survivors > 0) {
+        if !nothing_is_alive().await {
             tracing::error!("the run was to stop, and not all of it could be killed");
             return not_reported;
         }
         let commit = progress.commit();
-        let ending = progress.ending(Outcome::Stopped { forced, commit });
+        let ending = Ending {
+            nothing_alive: true,
+            ..progress.ending(Outcome::Stopped { forced, commit })
+        };
         tracing::info!(?wish, forced, "the run was stopped");
         match self.reporter.finish(ending, STOPPED_FINISH_LIMIT).await {
             Ok(()) => ExitCode::SUCCESS,
@@ -280,6 +285,12 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// Kills what is left. Nothing waits for children any more; without any this is the proof, and quick.
+async fn nothing_is_alive() -> bool {
+    let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
+    killed.is_ok_and(|killed| killed.survivors == 0)
 }
 
 fn ms(since: Instant) -> u64 {

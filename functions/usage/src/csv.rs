@@ -33,7 +33,7 @@ pub fn text(summary: &UsageSummary) -> String {
 }
 
 /// A cell that a spreadsheet takes for text: where it could be a formula, an apostrophe goes first.
-fn cell(text: &str) -> String {
+pub fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = format!("{}{text}", if formula { "'" } else { "" });
     if text.contains([',', '"', '\r', '\n']) {
@@ -43,7 +43,7 @@ fn cell(text: &str) -> String {
 }
 
 /// Exact, without an exponent.
-fn usd(nano: i64) -> String {
+pub fn usd(nano: i64) -> String {
     let (sign, nano) = (if nano < 0 { "-" } else { "" }, nano.unsigned_abs());
     let text = format!("{sign}{}.{:09}", nano / NANO, nano % NANO);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use awo_cloud::queue::Doorbell;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, OrgId};
-use awo_execution::dispatcher::Dispatcher;
+use awo_execution::dispatcher::{Dispatcher, FILLING};
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
 /// The state of `dispatch-runs`.
@@ -53,9 +54,15 @@ pub async fn handle(
             Err(error) => fail(vec![id], error),
         }
     }
+    let began = Instant::now();
     for (bell, ids) in looks.into_values() {
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
-        if let Err(error) = Box::pin(dispatcher.fill_slots(&bell)).await {
+        let looked = match began.elapsed() < FILLING {
+            true => Box::pin(dispatcher.fill_slots(&bell)).await,
+            // The function has no time for another one.
+            false => dispatcher.queue.ring(&bell).await,
+        };
+        if let Err(error) = looked {
             fail(ids, error);
         }
     }

@@ -1,6 +1,7 @@
 //! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
 //! makes lost messages, lost replies and crashes harmless.
 
+mod costs;
 mod errands;
 mod ledgers;
 
@@ -108,6 +109,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     errands::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
+    Box::pin(costs::add(&state, now, &mut swept)).await;
     Box::pin(ledgers::check(&state.store, now, &mut swept)).await;
     tracing::info!(due = swept.due, failed = swept.failed, "swept");
     Ok(swept)
@@ -169,16 +171,16 @@ async fn cascade_of_index(state: &State, seen: &Cascade) -> Result<(), Error> {
 }
 
 async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(), Error> {
+    if lease.dead_at.is_some() && state.stopper.reported_dead(lease).await? {
+        return Ok(());
+    }
     let task_arn = match &lease.task_arn {
         Some(task_arn) => Some(task_arn.clone()),
         None if may_be_asked_for(lease, now) => {
             return start_task(&state.store, &state.compute, &state.launcher, lease, now).await;
         }
         // Its start was never noted, or it never started: ECS knows.
-        None => {
-            let (org, token) = (&lease.org_id, &lease.client_token);
-            state.compute.find_task(org, token).await?
-        }
+        None => find_task(state, lease).await?,
     };
     let Some(task_arn) = task_arn else {
         return state.endings.never_started(lease, now).await;
@@ -187,6 +189,17 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
         TaskState::Gone(gone) => state.endings.compute_gone(lease, &gone, now).await,
         TaskState::Alive => lives_on(state, lease, &task_arn, now).await,
     }
+}
+
+async fn find_task(state: &State, lease: &Lease) -> Result<Option<String>, Error> {
+    let (compute, org, token) = (&state.compute, &lease.org_id, &lease.client_token);
+    let mut found = compute.find_task(org, token).await?;
+    for family in state.launcher.families(org) {
+        if found.is_none() {
+            found = compute.find_stopped_task(&family, org, token).await?;
+        }
+    }
+    Ok(found)
 }
 
 /// A task that should not live any more is told to stop, as often as it takes; its run ends

@@ -66,7 +66,9 @@ pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_ru
 
 async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
     let asked_by = detail.started_by.as_deref().unwrap_or_default();
-    let (Some((org, run)), "STOPPED") = (run_of(asked_by), detail.last_status.as_str()) else {
+    let (Some((org, run)), "DEPROVISIONING" | "STOPPED") =
+        (run_of(asked_by), detail.last_status.as_str())
+    else {
         return Ok(());
     };
     let Some(lease) = state.store.lease(&org, &run).await? else {
@@ -77,7 +79,14 @@ async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
         return Ok(());
     }
     let TaskState::Gone(gone) = state.compute.describe_task(&detail.task_arn).await? else {
-        return Ok(());
+        // What ECS answers may be older than what it tells. One event more comes of a task that is
+        // being taken down; behind the last one only this one, again.
+        return match detail.last_status.as_str() {
+            "STOPPED" => Err(Error::internal(
+                "ECS does not know yet that a task has stopped",
+            )),
+            _ => Ok(()),
+        };
     };
     state
         .endings

@@ -192,7 +192,12 @@ impl ApiFailure {
         }
         for fault in &self.faults {
             let (place, why) = (self.place(&fault.path), clean_line(&fault.message));
-            let _ = write!(text, "\n  {place} {}", options::instead_of_fields(&why));
+            let unit = options::unit(&fault.path, &why);
+            let _ = write!(
+                text,
+                "\n  {place} {}{unit}",
+                options::instead_of_fields(&why)
+            );
         }
         if let Some(advice) = self.advice() {
             let _ = write!(text, "\n  what to do: {advice}");

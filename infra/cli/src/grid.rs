@@ -229,7 +229,16 @@ impl Grid {
             };
             return (0..natural.len()).map(|at| Some(cut(at))).collect();
         };
-        let mut widths: Vec<Option<usize>> = (0..natural.len()).map(|at| Some(least(at))).collect();
+        // A column without a value says nothing.
+        let is_said = |at: usize| {
+            let mut cells = self.rows.iter().filter_map(|(_, row)| row.get(at));
+            let column = self.columns[at];
+            column.rank == 0 || cells.any(|entry| !entry.shown.is_empty())
+        };
+        let all = 0..natural.len();
+        let mut widths: Vec<Option<usize>> = all
+            .map(|at| Some(least(at)).filter(|_| is_said(at)))
+            .collect();
         while used(&widths) > width {
             let there = (0..widths.len()).filter(|at| widths[*at].is_some());
             let out = there.max_by_key(|at| self.columns[*at].rank);

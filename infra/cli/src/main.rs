@@ -68,7 +68,10 @@ fn main() -> ExitCode {
     if let Some(ended) = verify::as_helper() {
         return ended;
     }
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
     let output = Output::new(arguments.format());
     let alone = match &arguments.command {
         Command::Verify(wanted) => Some(verify::run(wanted, &output)),
@@ -93,6 +96,20 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => output.failure(&failure),
     }
+}
+
+/// What clap says of a command line that it refuses, and of words that an option has swallowed.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // The exit code tells what an unwritten line would.
+    let _ = error.print();
+    let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
+    if is_missing && std::env::args().any(|word| word == "--command") {
+        eprintln!(
+            "\n--command takes all that follows it: write it last, or write the agent's command \
+             after --"
+        );
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {

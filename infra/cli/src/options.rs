@@ -62,6 +62,14 @@ pub fn of(path: &str) -> Option<String> {
     })
 }
 
+/// The unit of the numbers in a message about a field, where an option has another.
+pub fn unit(path: &str, message: &str) -> &'static str {
+    match path.ends_with("Ms") && message.ends_with(|c: char| c.is_ascii_digit()) {
+        true => " milliseconds",
+        false => "",
+    }
+}
+
 /// A message of the service in the words of the command line.
 pub fn instead_of_fields(message: &str) -> String {
     let mut words: Vec<String> = Vec::new();

@@ -22,6 +22,10 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     let iteration = data["iteration"].as_u64().unwrap_or(0);
     let (head, rest) = match event.kind.as_str() {
         "run.created" => ("queued".to_owned(), Vec::new()),
+        "run.no_capacity" => (
+            "queued       there is no compute now; the run waits".to_owned(),
+            Vec::new(),
+        ),
         "run.building" => (
             "building     the workspace is prepared".to_owned(),
             Vec::new(),
@@ -213,7 +217,7 @@ fn quoted(message: &str) -> Vec<String> {
 pub fn place(event: &Event) -> Option<String> {
     let iteration = event.data["iteration"].as_u64().unwrap_or(0);
     match event.kind.as_str() {
-        "run.created" => Some("queued".to_owned()),
+        "run.created" | "run.no_capacity" => Some("queued".to_owned()),
         "run.building" => Some("building".to_owned()),
         "run.started" => Some("running".to_owned()),
         "iteration.started" => Some(format!("agent of iteration {iteration}")),

@@ -54,6 +54,23 @@ pub fn duration_ms(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Longest life of a key, in days: ten years.
+const MAX_LIFE_DAYS: u64 = 3_650;
+
+/// Reads a time that may be of days, such as `90d`, into milliseconds, more than none.
+pub fn lifetime_ms(text: &str) -> Result<u64, String> {
+    let days = text.strip_suffix('d').map(str::parse::<u64>);
+    let ms = match days {
+        Some(Ok(days @ 1..=MAX_LIFE_DAYS)) => days * 86_400_000,
+        Some(_) => return Err(format!("must be 1 to {MAX_LIFE_DAYS} days, such as 90d")),
+        None => duration_ms(text)?,
+    };
+    match ms <= MAX_LIFE_DAYS * 86_400_000 {
+        true => Ok(ms),
+        false => Err(format!("must be at most {MAX_LIFE_DAYS}d")),
+    }
+}
+
 /// Reads the grace of a kill into milliseconds.
 pub fn grace_ms(text: &str) -> Result<u64, String> {
     let ms = time_ms(text)?;
@@ -135,6 +152,16 @@ mod tests {
             "99999999999999999999h",
         ] {
             assert!(duration_ms(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_life_of_a_key_may_be_of_days() {
+        for (text, ms) in [("1d", 86_400_000), ("12h", 43_200_000)] {
+            assert_eq!(lifetime_ms(text), Ok(ms), "{text}");
+        }
+        for bad in ["0d", "d", "-1d", "3651d", "1d2h", "99999h", "0s"] {
+            assert!(lifetime_ms(bad).is_err(), "{bad}");
         }
     }
 

@@ -16,6 +16,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
+pub use crate::ecs::conduct::Conduct;
+use crate::ecs::conduct::Past;
 pub use crate::ecs::definition::{MountPoint, TaskDefinition};
 pub use crate::ecs::event::{TaskEvents, TaskRule};
 use crate::ecs::journal::Journal;
@@ -27,6 +29,7 @@ use crate::serve::Server;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
+mod conduct;
 mod definition;
 mod event;
 mod journal;
@@ -87,6 +90,7 @@ pub(crate) struct State {
     /// By id.
     pub tasks: BTreeMap<String, Task>,
     pub tokens: HashMap<String, Token>,
+    pub past: Past,
     /// Without one, all is forgotten with the process.
     pub journal: Option<Journal>,
 }
@@ -105,6 +109,7 @@ struct Inner {
     events: TaskEvents,
     shutdown: Shutdown,
     state: Mutex<State>,
+    conduct: Mutex<Conduct>,
     /// Rings when a task has stopped.
     stopped: Notify,
     /// Tasks since the start.
@@ -138,6 +143,7 @@ impl Ecs {
             events,
             shutdown,
             state: Mutex::default(),
+            conduct: Mutex::default(),
             stopped: Notify::new(),
             started: AtomicUsize::new(0),
         };
@@ -162,6 +168,29 @@ impl Ecs {
     /// Changes how many tasks may run at once; running ones are left alone.
     pub fn set_task_limit(&self, tasks: usize) {
         self.inner.task_limit.store(tasks, Ordering::Relaxed);
+    }
+
+    /// Behaves so from now on.
+    pub fn set_conduct(&self, conduct: Conduct) {
+        *self.lock_conduct() = conduct;
+    }
+
+    pub(crate) fn conduct(&self) -> Conduct {
+        self.lock_conduct().clone()
+    }
+
+    fn lock_conduct(&self) -> MutexGuard<'_, Conduct> {
+        let conduct = &self.inner.conduct;
+        conduct.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The task that was started with this `startedBy`, whether it lives or not.
+    #[must_use]
+    pub fn started_by(&self, started_by: &str) -> Option<String> {
+        let state = self.lock();
+        let mut tasks = state.tasks.values();
+        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
+        found.map(Task::arn)
     }
 
     pub(crate) fn task_limit(&self) -> usize {
@@ -209,7 +238,7 @@ impl Ecs {
         command: Vec<String>,
         environment: BTreeMap<String, String>,
     ) {
-        self.inner.events.emit(task);
+        self.inner.events.emit(task, &self.conduct());
         let launch = Launch {
             supervisor: definition.supervisor,
             command,
@@ -238,27 +267,20 @@ impl Ecs {
         let id = launch.task_id.as_str();
         self.change(id, |task| task.status = TaskStatus::Pending);
         if *stop.borrow() {
-            return self.end(
-                id,
-                None,
-                StopCause {
-                    code: "UserInitiated".into(),
-                    reason: String::new(),
-                },
-            );
+            let cause = StopCause {
+                code: "UserInitiated".into(),
+                reason: String::new(),
+            };
+            return self.end(id, None, cause).await;
         }
         let process = match Process::start(&launch) {
             Ok(process) => process,
             Err(error) => {
-                let reason = format!("CannotStartContainerError: {error}");
-                return self.end(
-                    id,
-                    None,
-                    StopCause {
-                        code: "TaskFailedToStart".into(),
-                        reason,
-                    },
-                );
+                let cause = StopCause {
+                    code: "TaskFailedToStart".into(),
+                    reason: format!("CannotStartContainerError: {error}"),
+                };
+                return self.end(id, None, cause).await;
             }
         };
         self.change(id, |task| {
@@ -272,22 +294,25 @@ impl Ecs {
             reason,
         };
         match exit {
-            Ok(code) => self.end(id, Some(code), cause),
+            Ok(code) => self.end(id, Some(code), cause).await,
             Err(error) => {
                 tracing::error!(task = id, %error, "the end of a task could not be watched");
-                self.end(id, None, cause);
+                self.end(id, None, cause).await;
             }
         }
     }
 
     /// A cause that was already there, the wish of a caller, stands.
-    fn end(&self, id: &str, exit_code: Option<i32>, cause: StopCause) {
+    async fn end(&self, id: &str, exit_code: Option<i32>, cause: StopCause) {
+        let conduct = self.conduct();
+        wait(conduct.notices_end_after).await;
         self.change(id, |task| {
             task.status = TaskStatus::Deprovisioning;
             task.exit_code = exit_code;
             task.stop_cause.get_or_insert(cause);
             task.stopping.get_or_insert(clock::now());
         });
+        wait(conduct.deprovisions_for).await;
         self.change(id, |task| {
             task.status = TaskStatus::Stopped;
             task.stopped = Some(clock::now());
@@ -296,18 +321,27 @@ impl Ecs {
 
     /// The only way to change a task: counts the version up and tells the rules.
     pub(crate) fn change(&self, id: &str, change: impl FnOnce(&mut Task)) -> Option<Task> {
+        let conduct = self.conduct();
         let mut state = self.lock();
         let task = state.tasks.get_mut(id)?;
         if task.status != TaskStatus::Stopped {
             change(task);
             task.version += 1;
-            self.inner.events.emit(task);
+            self.inner.events.emit(task, &conduct);
         }
         let task = task.clone();
+        state.past.note(&task, conduct.describes_after);
         if task.status == TaskStatus::Stopped {
             state.note_task(id);
         }
         Some(task)
+    }
+}
+
+/// Without a wait nothing else gets its turn, so that a test that waits for nothing sees no stage.
+async fn wait(duration: Duration) {
+    if !duration.is_zero() {
+        tokio::time::sleep(duration).await;
     }
 }
 

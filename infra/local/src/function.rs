@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
+use crate::concurrency::Concurrency;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
@@ -150,7 +151,7 @@ where
 pub enum InvocationError {
     #[error("there is no function named {0}")]
     Unknown(String),
-    #[error("{CONCURRENT_INVOCATIONS} invocations run already")]
+    #[error("as many invocations run already as may")]
     Throttled,
     #[error("{0}")]
     Failed(String),
@@ -184,8 +185,12 @@ struct Registered {
 pub struct Registry {
     functions: Arc<RwLock<HashMap<String, Registered>>>,
     places: Arc<Semaphore>,
+    concurrency: Concurrency,
     draining: Shutdown,
 }
+
+/// What an invocation holds while it runs.
+type Held = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl Default for Registry {
     fn default() -> Self {
@@ -202,8 +207,15 @@ impl Registry {
         Self {
             functions: Arc::default(),
             places: Arc::new(Semaphore::new(CONCURRENT_INVOCATIONS as usize)),
+            concurrency: Concurrency::default(),
             draining: Shutdown::new(),
         }
+    }
+
+    /// From now on all functions together have so many executions at once, of which these are reserved, as an
+    /// account has them.
+    pub fn limit_concurrency(&self, all: usize, reserved: &[(&str, usize)]) {
+        self.concurrency.limit(all, reserved);
     }
 
     /// Makes a function callable by name; one of the same name is replaced.
@@ -263,6 +275,8 @@ impl Registry {
         let place = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| InvocationError::Throttled)?;
+        let execution = self.concurrency.take(name);
+        let place = (place, execution.map_err(|_| InvocationError::Throttled)?);
         let timeout = registered.timeout;
         let draining = self.draining.clone();
         let running = tokio::spawn(run(name.to_owned(), registered, event, place, draining));
@@ -289,7 +303,7 @@ async fn run(
     name: String,
     registered: Registered,
     event: Value,
-    place: OwnedSemaphorePermit,
+    place: Held,
     draining: Shutdown,
 ) -> Result<Outcome, InvocationError> {
     let Registered {
@@ -327,7 +341,7 @@ async fn run(
 fn pump(
     mut chunks: BoxStream<'static, Result<Bytes, String>>,
     deadline: Instant,
-    place: OwnedSemaphorePermit,
+    place: Held,
     draining: Shutdown,
 ) -> BoxStream<'static, Result<Bytes, String>> {
     let (sender, receiver) = mpsc::channel(STREAM_CHUNKS);

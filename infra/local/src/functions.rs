@@ -73,6 +73,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
         "list-credit-transactions",
         awo_credits::list_credit_transactions::function,
     ),
+    ("get-usage-report", awo_usage::get_usage_report::function),
     ("get-usage-summary", awo_usage::get_usage_summary::function),
     ("list-templates", awo_templates::list_templates::function),
     ("create-template", awo_templates::create_template::function),

@@ -38,8 +38,8 @@ impl LaterInvocations {
         }
     }
 
-    /// Takes an event and returns at once.
-    pub fn accept(&self, function: &str, event: Value) {
+    /// Takes an event, which is `late` by so much, and returns at once.
+    pub fn accept(&self, function: &str, event: Value, late: Duration) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             tracing::error!(
                 function,
@@ -49,6 +49,9 @@ impl LaterInvocations {
         };
         let (later, function) = (self.clone(), function.to_owned());
         tokio::spawn(async move {
+            if !late.is_zero() {
+                tokio::time::sleep(late).await;
+            }
             later.deliver(&function, event).await;
             drop(place);
         });

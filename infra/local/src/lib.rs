@@ -11,6 +11,7 @@ mod arn;
 mod aws_json;
 pub mod calls;
 mod clock;
+mod concurrency;
 pub mod confinement;
 pub mod dynamodb;
 pub mod ecs;

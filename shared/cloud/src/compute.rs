@@ -1,6 +1,8 @@
 //! Compute: one ECS task for a run, or for a verification by hand. Overrides of a task can be read by whoever may describe it,
 //! so they carry a single-use nonce and nothing else.
 
+mod finding;
+
 use awo_domain::{Error, OrgId, RunId, VerificationId};
 use awo_store::lease::{Lease, run_of_client_token};
 use awo_store::verifications::Verification;
@@ -8,7 +10,7 @@ use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_ecs::operation::run_task::RunTaskError;
 use aws_sdk_ecs::types::{
-    ContainerOverride, DesiredStatus, KeyValuePair, LaunchType, Task, TaskOverride, TaskStopCode,
+    Container, ContainerOverride, KeyValuePair, LaunchType, Task, TaskOverride, TaskStopCode,
 };
 
 use crate::environment::{Environment, SetupError};
@@ -248,50 +250,6 @@ impl Compute {
         }
     }
 
-    /// The task of a lease's client token, if ECS knows one: one that is to run, else one that is to stop or has
-    /// stopped, which ECS lists apart and may still be alive.
-    ///
-    /// # Errors
-    /// Internal, when ECS fails.
-    pub async fn find_task(
-        &self,
-        org: &OrgId,
-        client_token: &str,
-    ) -> Result<Option<String>, Error> {
-        self.find(started_as(org, client_token)).await
-    }
-
-    /// The task of a verification by hand, as [`Compute::find_task`].
-    ///
-    /// # Errors
-    /// Internal, when ECS fails.
-    pub async fn find_verification(
-        &self,
-        org: &OrgId,
-        id: &VerificationId,
-    ) -> Result<Option<String>, Error> {
-        self.find(started_for(org, id)).await
-    }
-
-    async fn find(&self, started_by: String) -> Result<Option<String>, Error> {
-        for desired in [DesiredStatus::Running, DesiredStatus::Stopped] {
-            let answer = self
-                .client
-                .list_tasks()
-                .cluster(&self.cluster)
-                .started_by(&started_by)
-                .desired_status(desired)
-                .send()
-                .await;
-            let answer = answer
-                .map_err(|e| Error::internal(format!("ListTasks: {}", DisplayErrorContext(&e))))?;
-            if let Some(task) = answer.task_arns().first() {
-                return Ok(Some(task.clone()));
-            }
-        }
-        Ok(None)
-    }
-
     /// What has become of a task. One that ECS does not know any more is gone.
     ///
     /// # Errors
@@ -304,10 +262,9 @@ impl Compute {
             .tasks(task_arn)
             .send()
             .await;
-        let answer = answer
-            .map_err(|e| Error::internal(format!("DescribeTasks: {}", DisplayErrorContext(&e))))?;
+        let answer = answer.map_err(|e| describe_failed(&e))?;
         match answer.tasks().first() {
-            Some(task) if task.last_status() == Some("STOPPED") => Ok(TaskState::Gone(gone(task))),
+            Some(task) if has_ended(task) => Ok(TaskState::Gone(gone(task))),
             Some(_) => Ok(TaskState::Alive),
             None => Ok(TaskState::Gone(Gone {
                 reason: "the task is not known any more".to_owned(),
@@ -317,11 +274,23 @@ impl Compute {
     }
 }
 
+fn describe_failed(e: &(impl std::error::Error + 'static)) -> Error {
+    Error::internal(format!("DescribeTasks: {}", DisplayErrorContext(e)))
+}
+
+/// True once the runner's container has: taking down what stood around it takes Fargate a while longer.
+fn has_ended(task: &Task) -> bool {
+    let container = runner_of(task).and_then(Container::last_status);
+    [task.last_status(), container].contains(&Some("STOPPED"))
+}
+
+fn runner_of(task: &Task) -> Option<&Container> {
+    let mut containers = task.containers().iter();
+    containers.find(|container| container.name() == Some(CONTAINER))
+}
+
 fn gone(task: &Task) -> Gone {
-    let container = task
-        .containers()
-        .iter()
-        .find(|c| c.name() == Some(CONTAINER));
+    let container = runner_of(task);
     let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
         .into_iter()
         .flatten()

@@ -42,6 +42,8 @@ pub enum Lifecycle {
     Created,
     /// It has a slot.
     Building,
+    /// There was no compute for it, and it waits in the queue again.
+    NoCapacity,
     /// Its agent runs.
     Started {
         /// When it got its slot.
@@ -92,6 +94,7 @@ impl Lifecycle {
     pub fn to_parts(&self) -> (&'static str, Value) {
         match self {
             Lifecycle::Created => ("run.created", json!({ "status": RunStatus::Queued })),
+            Lifecycle::NoCapacity => ("run.no_capacity", json!({ "status": RunStatus::Queued })),
             Lifecycle::Building => ("run.building", json!({ "status": RunStatus::Building })),
             Lifecycle::Started { started_at } => (
                 "run.started",

@@ -117,6 +117,8 @@ pub struct Load {
     pub max_concurrent: u32,
     /// Most waiting entries.
     pub max_queue_size: u32,
+    /// True while an operator lets no run begin.
+    pub is_held: bool,
 }
 
 impl Load {
@@ -129,7 +131,9 @@ impl Load {
     /// True if another entry would be given a slot at once: one is free, and nobody waits for it.
     #[must_use]
     pub fn can_start_immediately(self) -> bool {
-        self.is_accepting() && self.running.saturating_add(self.waiting) < self.max_concurrent
+        !self.is_held
+            && self.is_accepting()
+            && self.running.saturating_add(self.waiting) < self.max_concurrent
     }
 
     /// From 0 to 1: waiting entries by the most that there may be.
@@ -250,6 +254,7 @@ mod tests {
                 waiting,
                 max_concurrent: 1,
                 max_queue_size,
+                is_held: false,
             };
             load.health()
         };
@@ -266,13 +271,14 @@ mod tests {
         #[test]
         fn what_is_said_of_a_queue_agrees(
             running in 0u32..12, waiting in 0u32..1_100, max_concurrent in 0u32..10, max_queue_size in 0u32..=1_000,
+            is_held in proptest::bool::ANY,
         ) {
-            let load = Load { running, waiting, max_concurrent, max_queue_size };
+            let load = Load { running, waiting, max_concurrent, max_queue_size, is_held };
             prop_assert!((0.0..=1.0).contains(&load.utilization()));
             prop_assert_eq!(load.health() == Health::Unhealthy, !load.is_accepting());
             prop_assert_eq!(load.health() == Health::Healthy, load.utilization() <= 0.8);
             if load.can_start_immediately() {
-                prop_assert!(load.is_accepting() && running < max_concurrent);
+                prop_assert!(!is_held && load.is_accepting() && running < max_concurrent);
             }
         }
 

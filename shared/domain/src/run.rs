@@ -70,15 +70,21 @@ impl RunStatus {
         match (self, event) {
             (S::Queued, E::SlotTaken) => Some(S::Building),
             (S::Building, E::AgentStarted) => Some(S::Running),
+            (S::Building, E::NoCapacity) => Some(S::Queued),
             (S::Running, E::Succeeded) => Some(S::Succeeded),
             (S::Building | S::Running, E::Failed) => Some(S::Failed),
             (S::Queued | S::Building | S::Running, E::Canceled) => Some(S::Canceled),
-            (S::Queued, E::AgentStarted | E::Succeeded | E::Failed)
+            (S::Queued, E::AgentStarted | E::NoCapacity | E::Succeeded | E::Failed)
             | (S::Building, E::SlotTaken | E::Succeeded)
-            | (S::Running, E::SlotTaken | E::AgentStarted)
+            | (S::Running, E::SlotTaken | E::AgentStarted | E::NoCapacity)
             | (
                 S::Succeeded | S::Failed | S::Canceled,
-                E::SlotTaken | E::AgentStarted | E::Succeeded | E::Failed | E::Canceled,
+                E::SlotTaken
+                | E::AgentStarted
+                | E::NoCapacity
+                | E::Succeeded
+                | E::Failed
+                | E::Canceled,
             ) => None,
         }
     }
@@ -89,6 +95,8 @@ impl RunStatus {
 pub enum RunEvent {
     /// The dispatcher gave it a slot.
     SlotTaken,
+    /// There was no compute for it, and it gave its slot back.
+    NoCapacity,
     /// Its agent started for the first time.
     AgentStarted,
     /// The runner finished with success.
@@ -101,8 +109,9 @@ pub enum RunEvent {
 
 impl RunEvent {
     /// Every event.
-    pub const ALL: [RunEvent; 5] = [
+    pub const ALL: [RunEvent; 6] = [
         RunEvent::SlotTaken,
+        RunEvent::NoCapacity,
         RunEvent::AgentStarted,
         RunEvent::Succeeded,
         RunEvent::Failed,
@@ -252,6 +261,7 @@ mod tests {
             (S::Queued, E::SlotTaken, S::Building),
             (S::Queued, E::Canceled, S::Canceled),
             (S::Building, E::AgentStarted, S::Running),
+            (S::Building, E::NoCapacity, S::Queued),
             (S::Building, E::Failed, S::Failed),
             (S::Building, E::Canceled, S::Canceled),
             (S::Running, E::Succeeded, S::Succeeded),

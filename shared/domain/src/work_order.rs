@@ -86,6 +86,8 @@ impl WorkOrderStatus {
         use WorkOrderStatus as S;
         match (self, event) {
             (S::Queued, E::SlotTaken) => Some(S::Running),
+            (S::Running, E::NoCapacity) => Some(S::Queued),
+            (S::Integrating, E::NoCapacity) => Some(S::WaitingForChildren),
             (S::Running, E::ChildrenOpened) => Some(S::WaitingForChildren),
             (S::WaitingForChildren, E::ChildrenEnded) => Some(S::Integrating),
             (S::Running | S::Integrating, E::Succeeded) => Some(S::Succeeded),
@@ -94,11 +96,14 @@ impl WorkOrderStatus {
                 Some(S::Canceled)
             }
             (S::Queued | S::Failed, E::RunStarted) => Some(S::Queued),
-            (S::Queued, E::ChildrenOpened | E::ChildrenEnded | E::Succeeded | E::Failed)
+            (
+                S::Queued,
+                E::NoCapacity | E::ChildrenOpened | E::ChildrenEnded | E::Succeeded | E::Failed,
+            )
             | (S::Running, E::SlotTaken | E::ChildrenEnded | E::RunStarted)
             | (
                 S::WaitingForChildren,
-                E::SlotTaken | E::ChildrenOpened | E::Succeeded | E::RunStarted,
+                E::SlotTaken | E::NoCapacity | E::ChildrenOpened | E::Succeeded | E::RunStarted,
             )
             | (
                 S::Integrating,
@@ -107,6 +112,7 @@ impl WorkOrderStatus {
             | (
                 S::Failed,
                 E::SlotTaken
+                | E::NoCapacity
                 | E::ChildrenOpened
                 | E::ChildrenEnded
                 | E::Succeeded
@@ -116,6 +122,7 @@ impl WorkOrderStatus {
             | (
                 S::Succeeded | S::Canceled,
                 E::SlotTaken
+                | E::NoCapacity
                 | E::ChildrenOpened
                 | E::ChildrenEnded
                 | E::Succeeded
@@ -132,6 +139,8 @@ impl WorkOrderStatus {
 pub enum WorkOrderEvent {
     /// Its run was given a slot.
     SlotTaken,
+    /// There was no compute for its run, which gave its slot back.
+    NoCapacity,
     /// Its agent is done and has open children.
     ChildrenOpened,
     /// Its last child ended and it was given a slot again.
@@ -148,8 +157,9 @@ pub enum WorkOrderEvent {
 
 impl WorkOrderEvent {
     /// Every event.
-    pub const ALL: [WorkOrderEvent; 7] = [
+    pub const ALL: [WorkOrderEvent; 8] = [
         WorkOrderEvent::SlotTaken,
+        WorkOrderEvent::NoCapacity,
         WorkOrderEvent::ChildrenOpened,
         WorkOrderEvent::ChildrenEnded,
         WorkOrderEvent::Succeeded,
@@ -245,6 +255,8 @@ mod tests {
             (S::Queued, E::SlotTaken, S::Running),
             (S::Queued, E::Canceled, S::Canceled),
             (S::Queued, E::RunStarted, S::Queued),
+            (S::Running, E::NoCapacity, S::Queued),
+            (S::Integrating, E::NoCapacity, S::WaitingForChildren),
             (S::Running, E::ChildrenOpened, S::WaitingForChildren),
             (S::Running, E::Succeeded, S::Succeeded),
             (S::Running, E::Failed, S::Failed),

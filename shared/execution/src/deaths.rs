@@ -8,7 +8,7 @@ use awo_domain::control::Wish;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::work_order::WorkOrderStatus;
-use awo_domain::{Error, Resource};
+use awo_domain::{Error, OrgId, Resource, RunId};
 use awo_store::lease::Lease;
 
 use crate::stopper::{Killed, Stopper};
@@ -20,6 +20,9 @@ const LONGEST_LOOK: Duration = Duration::from_millis(100);
 /// First and longest pause between two questions to ECS, which limits how often it is asked.
 pub(crate) const FIRST_QUESTION: Duration = Duration::from_millis(20);
 pub(crate) const LONGEST_QUESTION: Duration = Duration::from_secs(5);
+
+/// How long a kill waits for the task of a run whose runner has said that nothing is alive.
+const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// The time that the processes have to end by themselves.
 pub(crate) fn grace_ms(wish: Wish) -> u64 {
@@ -53,7 +56,11 @@ impl Stopper {
                 patience = (patience * 2).min(LONGEST_QUESTION);
             }
             match self.is_gone(lease, ask).await {
-                Ok(true) => return self.how_it_died(lease, began.elapsed()).await,
+                Ok(true) => {
+                    let took = began.elapsed();
+                    self.until_its_task_ends(lease).await;
+                    return self.how_it_died(lease, took).await;
+                }
                 Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
@@ -74,6 +81,9 @@ impl Stopper {
         let Some(lease) = self.store.lease(&lease.org_id, &lease.run_id).await? else {
             return Ok(true);
         };
+        if lease.dead_at.is_some() && self.reported_dead(&lease).await? {
+            return Ok(true);
+        }
         if !ask {
             return Ok(false);
         }
@@ -94,6 +104,51 @@ impl Stopper {
         let now = self.clock.now();
         self.endings.compute_gone(&lease, &gone, now).await?;
         Ok(true)
+    }
+
+    /// Gives the slot of a run back whose runner has said in its last report that nothing of it is alive. What
+    /// its task still does holds nothing; it is told to stop, so that it does not do so for ever. False if
+    /// the runner has not said so, or its task is not known: the task's event comes.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn reported_dead(&self, lease: &Lease) -> Result<bool, Error> {
+        let (Some(_), Some(_), Some(task)) = (lease.closed_at, lease.dead_at, &lease.task_arn)
+        else {
+            return Ok(false);
+        };
+        self.compute.stop_task(task, "the run is over").await?;
+        self.endings.return_slot(lease, self.clock.now()).await?;
+        Ok(true)
+    }
+
+    /// As [`Stopper::reported_dead`]; what goes wrong is left to the task's event and the sweep.
+    pub async fn reported_dead_or_leave_to_sweep(&self, org: &OrgId, run: &RunId) {
+        let returned = async {
+            match self.store.lease(org, run).await? {
+                Some(lease) => self.reported_dead(&lease).await,
+                None => Ok(true),
+            }
+        };
+        if let Err(error) = returned.await {
+            tracing::warn!(%run, ?error, "the slot of a dead run was not given back; the sweep does it");
+        }
+    }
+
+    /// A runner that has said its last word is mostly gone in a moment: whoever looks for it after a kill
+    /// should not find it. In the cloud that takes longer than anybody should wait for.
+    async fn until_its_task_ends(&self, lease: &Lease) {
+        let Some(task) = &lease.task_arn else {
+            return;
+        };
+        let (began, mut pause) = (Instant::now(), FIRST_QUESTION);
+        while began.elapsed() < LAST_MOMENT {
+            match self.compute.describe_task(task).await {
+                Ok(TaskState::Alive) => tokio::time::sleep(pause).await,
+                Ok(TaskState::Gone(_)) | Err(_) => return,
+            }
+            pause *= 2;
+        }
     }
 
     async fn how_it_died(&self, lease: &Lease, took: Duration) -> Result<Killed, Error> {

@@ -1,7 +1,10 @@
 //! Slots for waiting entries: while an organization has a free slot, and the deployment a place
 //! for one more task, the next entry in fair order takes both. What must not be lost is in the
 //! tables: an entry waits until it is dispatched, a dispatched run has a lease, and a lease
-//! without a task is asked for again.
+//! without a task is asked for again. The tasks of one look are asked for side by side: RunTask takes far longer
+//! than a dispatch.
+
+use std::time::{Duration, Instant};
 
 use awo_cloud::compute::Compute;
 use awo_cloud::queue::{Doorbell, RunQueue};
@@ -13,9 +16,13 @@ use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
 use awo_store::lease::Lease;
 use awo_store::places::{FreePlace, MaxTasks, NO_ROOM};
 use awo_store::tally::QueueLimits;
+use tokio::task::JoinSet;
 
 use crate::launcher::Launcher;
 use crate::start_task::start_task;
+
+/// How long a look at a queue goes on; what is left gets a new bell. The function has twice as long, and more.
+pub const FILLING: Duration = Duration::from_secs(40);
 
 /// Most dispatches for one bell; what is left gets a new one.
 const MAX_DISPATCHES: u32 = 25;
@@ -91,8 +98,29 @@ impl Dispatcher {
     }
 
     async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<Filled, Error> {
-        let mut entries = Vec::new();
+        // Those that have a slot get their tasks, whatever becomes of the rest.
+        let mut starts = JoinSet::new();
+        let filled = Box::pin(self.give_slots(org, last, &mut starts)).await;
+        let mut started = Ok(());
+        while let Some(start) = starts.join_next().await {
+            let start = start.unwrap_or_else(|why| Err(Error::internal(why)));
+            started = started.and(start);
+        }
+        let filled = filled?;
+        started.map(|()| filled)
+    }
+
+    async fn give_slots(
+        &self,
+        org: &OrgId,
+        last: Option<&Waiting>,
+        starts: &mut JoinSet<Result<(), Error>>,
+    ) -> Result<Filled, Error> {
+        let (began, mut entries) = (Instant::now(), Vec::new());
         for _ in 0..MAX_DISPATCHES {
+            if began.elapsed() > FILLING {
+                break;
+            }
             let tally = self.store.tally(org).await?;
             if tally.waiting <= 0 || tally.free_slots(self.limits) <= 0 {
                 return Ok(Filled::AsFarAsItGoes);
@@ -119,7 +147,8 @@ impl Dispatcher {
             let dispatched = dispatched.await?;
             if dispatched == Dispatched::Yes {
                 tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
-                self.start(&lease, now).await?;
+                let dispatcher = self.clone();
+                starts.spawn(async move { dispatcher.start(&lease, now).await });
             }
             entries = queue.entries;
             match dispatched {

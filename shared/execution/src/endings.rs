@@ -5,7 +5,7 @@ use awo_cloud::compute::Gone;
 use awo_cloud::queue::{Doorbell, RunQueue};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::Wish;
-use awo_domain::ledger::{CostParts, Rates};
+use awo_domain::ledger::Rates;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::PricedUsage;
@@ -63,11 +63,20 @@ impl Endings {
             now,
         )
         .await?;
+        self.return_slot(lease, now).await
+    }
+
+    /// Gives the slot of a run back that is over, or waits for its children, and of which nothing is
+    /// alive: to whoever waits for one. Doing it again changes nothing.
+    ///
+    /// # Errors
+    /// Internal, when a call fails.
+    pub async fn return_slot(&self, lease: &Lease, now: Timestamp) -> Result<(), Error> {
         for _ in 0..END_TRIES {
             let Some((run, lease)) = self.read(lease).await? else {
                 return Ok(());
             };
-            let charge = self.charge(&run, &run.usage, now);
+            let charge = self.charge(&run, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
                 let bell = Doorbell::for_capacity(&lease.org_id);
                 self.queue.ring_or_leave_to_sweep(&bell).await;
@@ -129,12 +138,10 @@ impl Endings {
     /// The end of a run that has had this much, with its price.
     #[must_use]
     pub fn ending(&self, run: &Run, end: RunEnd, now: Timestamp) -> Ending {
-        let charge = match end.error() {
-            Some(error) if error.code.is_free_of_charge() => Charge {
-                cost: CostParts::default(),
-                ..self.charge(run, &[], now)
-            },
-            _ => self.charge(run, &run.usage, now),
+        let is_free = end.error().is_some_and(|of| of.code.is_free_of_charge());
+        let charge = Charge {
+            is_free,
+            ..self.charge(run, now)
         };
         Ending {
             end,
@@ -147,11 +154,12 @@ impl Endings {
         }
     }
 
-    fn charge(&self, run: &Run, usage: &[PricedUsage], now: Timestamp) -> Charge {
+    fn charge(&self, run: &Run, now: Timestamp) -> Charge {
         Charge {
             cost: self
                 .rates
-                .parts(PricedUsage::total(usage), run.compute_ms(now)),
+                .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
+            is_free: false,
             transaction_id: TransactionId::new(now, self.mint.random(now)),
         }
     }

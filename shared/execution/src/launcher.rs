@@ -73,6 +73,17 @@ impl Launcher {
         Ok(self.launch.of(own_family(&base.family, org)))
     }
 
+    /// The families of which tasks of this organization are.
+    #[must_use]
+    pub fn families(&self, org: &OrgId) -> Vec<String> {
+        // A family, one of its revisions, or the ARN of one.
+        let name = self.launch.task_definition();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let family = name.split(':').next().unwrap_or(name).to_owned();
+        let own = self.files.as_ref().map(|_| own_family(&family, org));
+        own.into_iter().chain([family]).collect()
+    }
+
     /// Makes the organization's definition. False if there can be none.
     async fn make(
         &self,

@@ -3,11 +3,12 @@
 use awo_cloud::compute::{Asked, Compute};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
-use awo_store::lease::{Lease, START_MS, UNASKED_MS};
+use awo_store::lease::{Lease, NO_CAPACITY_MS, START_MS, UNASKED_MS};
 
 use crate::launcher::Launcher;
 
-/// Asks, and notes the task. Without capacity the lease stays and the sweep asks again.
+/// Asks, and notes the task. Without capacity the lease stays and the sweep asks again; after a minute the run
+/// gives slot and permit back and waits in the queue, which the sweep wakes.
 pub async fn start_task(
     store: &Store,
     compute: &Compute,
@@ -24,6 +25,11 @@ pub async fn start_task(
                 .await
         }
         Asked::NoCapacity { reason } => {
+            let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;
+            if has_waited && store.wait_for_capacity(lease, now).await? {
+                tracing::warn!(run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");
+                return Ok(());
+            }
             tracing::warn!(run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
             store.look_again(lease, now.plus_ms(UNASKED_MS)).await
         }

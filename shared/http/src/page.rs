@@ -64,7 +64,9 @@ impl Paging {
         Some(mac)
     }
 
-    fn seal(&self, id: &str) -> Option<String> {
+    /// What opens the page after the item with this id.
+    #[must_use]
+    pub fn cursor(&self, id: &str) -> Option<String> {
         let tag = self.mac(id)?.finalize().into_bytes();
         let mut sealed = tag[..TAG_BYTES].to_vec();
         sealed.extend_from_slice(id.as_bytes());
@@ -93,7 +95,7 @@ impl Paging {
         body.insert("total".to_owned(), json!(total));
         body.insert("limit".to_owned(), json!(self.limit));
         body.insert("offset".to_owned(), json!(self.offset));
-        if let Some(cursor) = next_after.and_then(|id| self.seal(id)) {
+        if let Some(cursor) = next_after.and_then(|id| self.cursor(id)) {
             body.insert("nextCursor".to_owned(), json!(cursor));
         }
         Value::Object(body)
@@ -116,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_cursor_opens_only_the_list_it_came_from() {
-        let cursor = paging("k", "org\nlist\n").seal("wo_1").unwrap();
+        let cursor = paging("k", "org\nlist\n").cursor("wo_1").unwrap();
         assert_eq!(
             paging("k", "org\nlist\n").open(&cursor).as_deref(),
             Some("wo_1")

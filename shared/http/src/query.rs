@@ -46,6 +46,15 @@ impl Query {
         values.into_iter().next()
     }
 
+    /// The parameters whose names begin so.
+    pub fn beginning_with(&self, prefix: &str) -> Vec<(String, String)> {
+        let names = self.values.borrow().keys().cloned().collect::<Vec<_>>();
+        let names = names.into_iter().filter(|name| name.starts_with(prefix));
+        names
+            .filter_map(|name| self.text(&name).map(|value| (name, value)))
+            .collect()
+    }
+
     /// A parameter that reads as a type; `what` says what it must be.
     pub fn parsed<T>(
         &self,

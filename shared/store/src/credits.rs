@@ -132,6 +132,9 @@ pub struct SettlementItem {
     pub release_micro: i64,
     /// When.
     pub settled_at: Timestamp,
+    /// The id of what it is recorded as, if it had compute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<TransactionId>,
     /// Shape of this item.
     pub v: u32,
 }
@@ -282,7 +285,7 @@ impl Store {
         let settled: Option<SettlementItem> = self
             .get(&self.tables.ledger, &Key::settlement(org, run))
             .await?;
-        let cost = settled.map_or(0, |s| s.deduction_micro);
+        let cost = settled.as_ref().map_or(0, |s| s.deduction_micro);
         let of = self.run(org, run).await?;
         let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
         let entry = LedgerEntry {
@@ -311,14 +314,13 @@ impl Store {
         if left < 0 {
             return Err(beyond(cost));
         }
+        let of = (run, amount);
+        let record = self.refund_record(org, id, of, settled.as_ref()).await?;
         let refunds = Key::refunds(org, run);
         for change in [first, within] {
-            let transaction = Transaction::new().update(
-                Guard::Settlement,
-                &self.tables.ledger,
-                &refunds,
-                change,
-            )?;
+            let transaction = Transaction::new()
+                .update(Guard::Settlement, &self.tables.ledger, &refunds, change)?
+                .add_cost(self, org, &record)?;
             match self.add_credits(transaction, org, &entry).await? {
                 // The entry is there already: this very call went through before.
                 Committed::No(refusals) if refused(&refusals, Guard::LedgerEntry) => break,

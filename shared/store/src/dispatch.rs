@@ -37,6 +37,12 @@ pub struct EntryItem {
     /// children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<u64>,
+    /// The sequence of the run's newest event, if it gave a slot back and has not begun yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_sequence: Option<u64>,
+    /// How often it gave a slot back because there was no compute for it.
+    #[serde(default)]
+    pub came_back: u32,
     /// Shape of this item.
     pub v: u32,
 }
@@ -82,7 +88,7 @@ impl Taking {
             None => Taking {
                 run: (queued.0, after_run(queued.0, RunEvent::SlotTaken)?),
                 order: (queued.1, after_order(queued.1, WorkOrderEvent::SlotTaken)?),
-                last_sequence: CREATED_SEQUENCE,
+                last_sequence: entry.last_sequence.unwrap_or(CREATED_SEQUENCE),
                 told: Lifecycle::Building,
             },
             Some(last_sequence) => Taking {

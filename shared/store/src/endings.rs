@@ -19,7 +19,7 @@ use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
 use crate::moves::{after_order, after_run};
 use crate::runs::Run;
-use crate::settlement::{Charge, log_settled};
+use crate::settlement::{Charge, Settling, log_settled};
 use crate::transaction::{Guard, Transaction};
 use crate::work_orders::WorkOrder;
 
@@ -49,6 +49,8 @@ pub(crate) enum Ender<'a> {
         token_hash: &'a str,
         lease: &'a Lease,
         now_reported: u64,
+        /// True if it says that nothing of the run is alive.
+        nothing_alive: bool,
     },
     /// The service, whoever holds the lease; because of a deadline, only while that is the lease's.
     Service { due_at: Option<i64> },
@@ -169,9 +171,17 @@ impl End<'_> {
             )?;
         match now_settled {
             None => Ok(transaction),
-            Some(settled) => transaction
-                .record_usage(store, org, run, &self.ending.usage, now)?
-                .settle(store, org, run, &self.ending.charge, settled, now),
+            Some(settled) => {
+                let settling = Settling {
+                    run,
+                    outcome: status,
+                    usage: &self.ending.usage,
+                    completed_at: now,
+                    charge: &self.ending.charge,
+                    settled,
+                };
+                transaction.settle(store, org, &settling, now)
+            }
         }
     }
 
@@ -325,8 +335,10 @@ impl Ender<'_> {
                 token_hash,
                 lease,
                 now_reported,
+                nothing_alive,
             } => change
                 .set("reported", now_reported)
+                .set_some("deadAt", nothing_alive.then_some(now))
                 .when("reported", lease.reported)
                 .when_webhooks(!lease.no_webhooks)
                 .when("tokenHash", token_hash),

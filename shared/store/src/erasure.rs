@@ -90,7 +90,8 @@ impl Store {
         let key = Key::purge(org, first);
         if is_done {
             let (pk, sk) = (key.pk, key.sk);
-            self.delete_all(vec![At { pk, sk }]).await?;
+            self.delete_all(&self.tables.work, vec![At { pk, sk }])
+                .await?;
         } else {
             let change = Change::new().set("runs", left).when_present("purgedAt");
             // Refused, another sweep has come to the end of it.
@@ -115,7 +116,7 @@ impl Store {
         let links = self
             .slice::<At>(links.keys_only().limit(MAX_ERASED))
             .await?;
-        self.delete_all(links.items).await?;
+        self.delete_all(work, links.items).await?;
         Ok(!page.has_more && !links.has_more)
     }
 
@@ -133,33 +134,40 @@ impl Store {
         )?;
         let pages = [events, logs, snapshots, diffs];
         let is_done = !pages.iter().any(|page| page.has_more);
-        self.delete_all(pages.into_iter().flat_map(|page| page.items).collect())
-            .await?;
+        let items = pages.into_iter().flat_map(|page| page.items).collect();
+        self.delete_all(&self.tables.work, items).await?;
         Ok(is_done)
     }
 
-    async fn delete_all(&self, items: Vec<At>) -> Result<(), Error> {
+    /// Deletes all that a partition of a table has.
+    pub(crate) async fn empty(&self, table: &str, partition: String) -> Result<(), Error> {
+        let slice = Slice::of_partition(table, partition).keys_only();
+        let mut items = Vec::new();
+        self.each(&slice, |at: At| items.push(at)).await?;
+        self.delete_all(table, items).await
+    }
+
+    async fn delete_all(&self, table: &str, items: Vec<At>) -> Result<(), Error> {
         for batch in items.chunks(BATCH) {
             let requests: Result<Vec<WriteRequest>, Error> = batch.iter().map(delete).collect();
-            self.write_batch(requests?).await?;
+            self.write_batch(table, requests?).await?;
         }
         Ok(())
     }
 
-    async fn write_batch(&self, requests: Vec<WriteRequest>) -> Result<(), Error> {
-        let (work, mut requests) = (&self.tables.work, requests);
+    async fn write_batch(&self, table: &str, mut requests: Vec<WriteRequest>) -> Result<(), Error> {
         for attempt in 0..BATCH_TRIES {
             let began = Instant::now();
             let answer = self
                 .client
                 .batch_write_item()
-                .request_items(work, std::mem::take(&mut requests))
+                .request_items(table, std::mem::take(&mut requests))
                 .return_consumed_capacity(ReturnConsumedCapacity::Total)
                 .send()
                 .await
                 .map_err(|e| failed("BatchWriteItem", &e))?;
             log("BatchWriteItem", began, answer.consumed_capacity());
-            let rest = answer.unprocessed_items.and_then(|mut of| of.remove(work));
+            let rest = answer.unprocessed_items.and_then(|mut of| of.remove(table));
             match rest {
                 Some(rest) if !rest.is_empty() => requests = rest,
                 _ => return Ok(()),

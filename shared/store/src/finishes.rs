@@ -49,6 +49,18 @@ pub struct Finished {
     pub ended: Option<WorkOrder>,
 }
 
+impl Finished {
+    /// For a runner whose slot was given back by what it said last.
+    fn again(events: &[NumberedEvent]) -> Finished {
+        let last = events.last().map_or(0, |event| event.number);
+        Finished::from(ReportAnswer {
+            acknowledged: last,
+            wish: None,
+            configuration: None,
+        })
+    }
+}
+
 impl From<ReportAnswer> for Finished {
     fn from(answer: ReportAnswer) -> Finished {
         Finished {
@@ -60,7 +72,7 @@ impl From<ReportAnswer> for Finished {
 
 impl Store {
     /// Ends a run as its runner says, with the events that it has not reported yet, or lets it wait
-    /// for its children. Of a run that a client has stopped only the usage is taken. Saying it
+    /// for its children; and notes if the runner says that nothing of the run is alive. Of a run that a client has stopped only the usage is taken. Saying it
     /// again after it was done is answered as the first time.
     ///
     /// # Errors
@@ -68,7 +80,7 @@ impl Store {
     pub async fn finish(
         &self,
         by: &Reporter,
-        events: &[NumberedEvent],
+        (events, nothing_alive): (&[NumberedEvent], bool),
         finishing: &Finishing<'_>,
         now: Timestamp,
     ) -> Result<Finished, Error> {
@@ -77,12 +89,17 @@ impl Store {
                 Standing::Holds(run, lease) => (run, lease),
                 Standing::Stopped(run, lease) => {
                     let last = last_word(finishing, &run, lease.wish)?;
-                    match self.last_report(by, &lease, &last, now).await? {
+                    let said = self.last_report(by, &lease, (&last, nothing_alive), now);
+                    match said.await? {
                         Some(answer) => return Ok(answer.into()),
                         None => continue,
                     }
                 }
-                Standing::Lost(lease) => {
+                Standing::Lost(lease, run) => {
+                    let known = run.and_then(|run| run.finished_by);
+                    if known.as_deref() == Some(&by.token_hash) {
+                        return Ok(Finished::again(events));
+                    }
                     return self.finished_before(by, lease).await.map(Finished::from);
                 }
             };
@@ -97,6 +114,7 @@ impl Store {
                 stored: &stored,
                 progress: &progress,
                 lease: &lease,
+                nothing_alive,
                 now,
             };
             if let Some(ended) = self.finish_once(&said, finishing).await? {
@@ -133,6 +151,7 @@ impl Store {
             token_hash: &said.by.token_hash,
             lease: said.lease,
             now_reported: said.progress.reported,
+            nothing_alive: said.nothing_alive,
         };
         let (stored, now) = (said.stored, said.now);
         let told = self.tell_all(
@@ -183,7 +202,7 @@ impl Store {
         &self,
         by: &Reporter,
         lease: &Lease,
-        last: &Ending,
+        (last, nothing_alive): (&Ending, bool),
         now: Timestamp,
     ) -> Result<Option<ReportAnswer>, Error> {
         if lease.last_report_at.is_some() {
@@ -192,6 +211,7 @@ impl Store {
         let work = &self.tables.work;
         let said = Change::new()
             .set("lastReportAt", now)
+            .set_some("deadAt", nothing_alive.then_some(now))
             .when("tokenHash", &by.token_hash)
             .when_present("closedAt")
             .when_missing("lastReportAt");
@@ -238,6 +258,7 @@ struct Said<'a> {
     stored: &'a Run,
     progress: &'a Progress,
     lease: &'a Lease,
+    nothing_alive: bool,
     now: Timestamp,
 }
 

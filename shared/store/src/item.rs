@@ -2,6 +2,8 @@
 
 mod costs;
 
+pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs};
+
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;

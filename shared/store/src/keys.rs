@@ -1,6 +1,8 @@
 //! API keys: making, listing and revoking them, and the one round trip that authenticates a
 //! request and counts it against the key's rate limit.
 
+mod ends;
+
 use awo_domain::api_key::{ApiKey, KeyId, Scope};
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,14 +12,13 @@ use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION, key_indexes};
 use crate::list::Slice;
 use crate::table::{Updated, read};
+use crate::tally::SUSPENDED;
 use crate::transaction::{Guard, Transaction};
 
 /// Length of a rate window.
 pub const WINDOW_MS: i64 = 60_000;
 /// How often a request looks again when windows change under it.
 const WINDOW_TRIES: u32 = 4;
-/// Most keys that are listed.
-const MAX_LISTED_KEYS: u32 = 1_000;
 
 /// A key as its organization's operators see it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,6 +35,12 @@ pub struct StoredKey {
     /// Its own rate limit; the deployment's where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u32>,
+    /// What its operator calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// From when on it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was revoked.
@@ -56,6 +63,12 @@ struct Credential {
     requests_per_minute: Option<u32>,
     /// Hex of the organization's key for paging cursors.
     cursor_key: String,
+    /// From when on it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    /// Since when its organization is suspended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    suspended_at: Option<Timestamp>,
     /// Start of the present rate window, Unix milliseconds.
     window_start: i64,
     /// Requests in it.
@@ -72,6 +85,8 @@ impl Credential {
             scopes: key.scopes.clone(),
             requests_per_minute: key.requests_per_minute,
             cursor_key: cursor_key.to_owned(),
+            expires_at: key.expires_at,
+            suspended_at: None,
             window_start: 0,
             window_count: 0,
             v: SCHEMA_VERSION,
@@ -83,6 +98,19 @@ impl Credential {
 #[serde(rename_all = "camelCase")]
 struct KeyIndex {
     key_id: KeyId,
+}
+
+/// What a key is made with.
+#[derive(Debug, Clone, Default)]
+pub struct KeyTerms {
+    /// What it may do, by name.
+    pub scopes: Vec<String>,
+    /// Its own rate limit.
+    pub requests_per_minute: Option<u32>,
+    /// What its operator calls it.
+    pub name: Option<String>,
+    /// From when on it is refused.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A caller who showed a good key.
@@ -129,7 +157,7 @@ impl Store {
                     .when("windowStart", stored_window)
             };
             let stored: Credential = match self.update(&self.tables.settings, &at, change).await? {
-                Updated::New(item) => return caller(read(item)?),
+                Updated::New(item) => return caller(read(item)?, now),
                 Updated::Refused(item) => read(item.ok_or(Error::Unauthorized)?)?,
             };
             stored_window = stored.window_start;
@@ -142,7 +170,8 @@ impl Store {
     /// Keeps a new key.
     ///
     /// # Errors
-    /// Internal, when DynamoDB fails.
+    /// [`Error::Conflict`] where the id is taken or the organization is suspended; internal, when
+    /// DynamoDB fails.
     pub async fn create_key(
         &self,
         key: &ApiKey,
@@ -152,12 +181,36 @@ impl Store {
         cursor_key: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
+        let names = scopes.iter().map(|s| s.as_str().to_owned()).collect();
+        let terms = KeyTerms {
+            scopes: names,
+            requests_per_minute,
+            ..KeyTerms::default()
+        };
+        self.create_key_with(key, org, &terms, cursor_key, now)
+            .await
+    }
+
+    /// Keeps a new key with a name and an end.
+    ///
+    /// # Errors
+    /// As [`Store::create_key`].
+    pub async fn create_key_with(
+        &self,
+        key: &ApiKey,
+        org: &OrgId,
+        terms: &KeyTerms,
+        cursor_key: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let stored = StoredKey {
             key_id: key.id(),
             org_id: org.clone(),
             hash: key.hash(),
-            scopes: scopes.iter().map(|s| s.as_str().to_owned()).collect(),
-            requests_per_minute,
+            scopes: terms.scopes.clone(),
+            requests_per_minute: terms.requests_per_minute,
+            name: terms.name.clone(),
+            expires_at: terms.expires_at,
             created_at: now,
             revoked_at: None,
             v: SCHEMA_VERSION,
@@ -165,6 +218,15 @@ impl Store {
         let credential = Credential::new(&stored, cursor_key);
         let index = KeyIndex { key_id: key.id() };
         let committed = Transaction::new()
+            .update(
+                Guard::Organization,
+                &self.tables.settings,
+                &Key::organization(org),
+                Change::new()
+                    .set("v", SCHEMA_VERSION)
+                    .when_present("orgId")
+                    .when_missing(SUSPENDED),
+            )?
             .put(
                 Guard::ApiKey,
                 &self.tables.settings,
@@ -188,7 +250,8 @@ impl Store {
         if committed.is_yes() {
             Ok(())
         } else {
-            Err(Error::Conflict("this key id is taken".to_owned()))
+            let why = "the organization is suspended or not there, or this key id is taken";
+            Err(Error::Conflict(why.to_owned()))
         }
     }
 
@@ -249,9 +312,9 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn list_keys(&self, org: &OrgId) -> Result<Vec<StoredKey>, Error> {
-        let slice =
-            Slice::of_partition(&self.tables.settings, key_indexes(org)).limit(MAX_LISTED_KEYS);
-        let indexes: Vec<KeyIndex> = self.slice(slice).await?.items;
+        let slice = Slice::of_partition(&self.tables.settings, key_indexes(org));
+        let mut indexes: Vec<KeyIndex> = Vec::new();
+        self.each(&slice, |index| indexes.push(index)).await?;
         let mut keys: Vec<StoredKey> = Vec::with_capacity(indexes.len());
         for index in indexes {
             keys.extend(
@@ -264,7 +327,13 @@ impl Store {
     }
 }
 
-fn caller(stored: Credential) -> Result<Caller, Error> {
+/// A key that has expired, or whose organization is suspended, is found as it is used: the update
+/// that counts the request answers with both.
+fn caller(stored: Credential, now: Timestamp) -> Result<Caller, Error> {
+    let has_expired = stored.expires_at.is_some_and(|at| at <= now);
+    if has_expired || stored.suspended_at.is_some() {
+        return Err(Error::Unauthorized);
+    }
     Ok(Caller {
         scopes: stored
             .scopes

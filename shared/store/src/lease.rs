@@ -23,6 +23,8 @@ use crate::transaction::{Committed, Guard, Transaction};
 pub const START_MS: i64 = 600_000;
 /// How long a dispatch may go without a task before the sweep asks for it again.
 pub const UNASKED_MS: i64 = 30_000;
+/// How long a run without capacity for its task keeps its slot.
+pub const NO_CAPACITY_MS: i64 = 60_000;
 /// How long a runner may be silent: two heartbeats.
 pub const SILENCE_MS: i64 = 2 * 10_000;
 /// The iteration that is about to begin when a run is claimed.
@@ -68,9 +70,15 @@ pub struct Lease {
     /// When the runner of a run that a client stopped said for the last time what it used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_report_at: Option<Timestamp>,
+    /// When its runner said, in its last report, that nothing of the run is alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_at: Option<Timestamp>,
     /// When the work order came into the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enqueued_at: Option<Timestamp>,
+    /// How often its run has given a slot back because there was no compute for it.
+    #[serde(default)]
+    pub came_back: u32,
     /// When the slot was taken.
     pub leased_at: Timestamp,
     /// Set once the run is terminal: from then on the runner changes nothing.
@@ -131,7 +139,9 @@ impl Lease {
             wished_at: None,
             suspected_at: None,
             last_report_at: None,
+            dead_at: None,
             enqueued_at: Some(enqueued_at),
+            came_back: 0,
             leased_at: now,
             closed_at: None,
             reported: 0,
@@ -156,20 +166,24 @@ impl Lease {
     pub fn of_entry(org: &OrgId, entry: &EntryItem, nonce: String, now: Timestamp) -> Lease {
         let (run, order) = (&entry.run_id, &entry.work_order_id);
         let lease = Lease::new(org, run, order, nonce, entry.enqueued_at, now);
-        match entry.resumes {
-            None => lease,
-            Some(_) => Lease {
-                client_token: format!("{run}{RESUMED}"),
-                ..lease
-            },
+        let resumed = entry.resumes.map_or("", |_| RESUMED);
+        // Another nonce under a token that was sent before would be refused for a day.
+        let again = match entry.came_back {
+            0 => String::new(),
+            times => format!("-{times}"),
+        };
+        Lease {
+            client_token: format!("{run}{resumed}{again}"),
+            came_back: entry.came_back,
+            ..lease
         }
     }
 }
 
-/// The run for which a task was asked with this client token.
+/// The run for which a task was asked with this client token: what stands before the first `-`.
 #[must_use]
 pub fn run_of_client_token(token: &str) -> Option<RunId> {
-    RunId::parse(token.strip_suffix(RESUMED).unwrap_or(token)).ok()
+    RunId::parse(token.split('-').next()?).ok()
 }
 
 impl Lease {

@@ -31,6 +31,11 @@
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
+//! | work | `<org>#costnew` | transaction id | what a run cost, or a refund, that is in no sums yet |
+//! | work | `<org>#cost` | transaction id | the same, once it is, never changed |
+//! | work | `<org>#costsum` | dimension, day or month, and value | sums of costs |
+//! | work | `<org>#costhead` | `head` | how often costs were added to sums |
+//! | work | `<org>#costhead` | `label#` and label | values of a cost label that are told apart |
 //! | work | `<org>#ledger` | `checkpoint` | up to where the ledger is checked |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
@@ -63,7 +68,10 @@ pub mod batch;
 pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;
+pub mod cost_backfill;
 pub mod cost_policy;
+pub mod cost_report;
+pub mod costs;
 pub mod credits;
 pub mod deliveries;
 pub mod details;
@@ -81,6 +89,7 @@ pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod logs;
+pub mod no_capacity;
 pub mod organizations;
 pub mod outbox;
 pub mod parents;

@@ -1,5 +1,8 @@
 //! Organizations, as the operator makes them.
 
+mod deletion;
+mod operation;
+
 use std::time::Instant;
 
 use awo_domain::{Error, OrgId, Timestamp};
@@ -28,6 +31,12 @@ pub struct Organization {
     pub created_at: Timestamp,
     /// Hex of the key that authenticates its paging cursors.
     pub cursor_key: String,
+    /// Since when it is suspended: its keys are refused, and none of its runs begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended_at: Option<Timestamp>,
+    /// When it was deleted: its ledger is all that is left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
     /// Shape of this item.
     pub v: u32,
 }
@@ -49,6 +58,8 @@ impl Store {
             name: name.to_owned(),
             created_at: now,
             cursor_key: cursor_key.to_owned(),
+            suspended_at: None,
+            deleted_at: None,
             v: SCHEMA_VERSION,
         };
         let balance = crate::credits::BalanceItem {
@@ -104,6 +115,18 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails, or when there is more than a reading may take.
     pub async fn organizations(&self) -> Result<Vec<OrgId>, Error> {
+        let all = self.all_organizations().await?;
+        Ok(all
+            .into_iter()
+            .map(|organization| organization.org_id)
+            .collect())
+    }
+
+    /// All organizations, in no order. For operators: it reads all settings there are.
+    ///
+    /// # Errors
+    /// As [`Store::organizations`].
+    pub async fn all_organizations(&self) -> Result<Vec<Organization>, Error> {
         let (mut found, mut after) = (Vec::new(), None);
         for _ in 0..MAX_SCANS {
             let began = Instant::now();
@@ -120,7 +143,7 @@ impl Store {
                 .map_err(|e| failed("Scan", &e))?;
             log("Scan", began, page.consumed_capacity.as_slice());
             for item in page.items.unwrap_or_default() {
-                found.push(read::<Organization>(item)?.org_id);
+                found.push(read::<Organization>(item)?);
             }
             after = page.last_evaluated_key;
             if after.is_none() {

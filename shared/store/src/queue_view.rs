@@ -68,6 +68,7 @@ impl Tally {
             waiting: count(self.waiting),
             max_concurrent: self.max_concurrent.unwrap_or(limits.max_concurrent),
             max_queue_size: self.max_queue_size.unwrap_or(limits.max_queue_size),
+            is_held: self.is_held(),
         }
     }
 }

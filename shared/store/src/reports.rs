@@ -36,7 +36,7 @@ pub(crate) enum Standing {
     /// A client has stopped the run, and its last report may still come.
     Stopped(Box<Run>, Box<Lease>),
     /// It has nothing to say any more.
-    Lost(Option<Box<Lease>>),
+    Lost(Option<Box<Lease>>, Option<Box<Run>>),
 }
 
 /// The run as it is after some events, and the events to tell.
@@ -138,7 +138,7 @@ impl Store {
             let (run, lease) = match self.standing(by).await? {
                 Standing::Holds(run, lease) => (run, lease),
                 Standing::Stopped(_, lease) => return Ok(lease.answer()),
-                Standing::Lost(_) => return Err(lease_lost()),
+                Standing::Lost(..) => return Err(lease_lost()),
             };
             let mut progress = Progress::of(&run, lease.reported, events)?;
             if progress.reported == lease.reported {
@@ -225,7 +225,7 @@ impl Store {
     pub async fn held_run(&self, by: &Reporter) -> Result<Run, Error> {
         match self.standing(by).await? {
             Standing::Holds(run, _) => Ok(*run),
-            Standing::Stopped(..) | Standing::Lost(_) => Err(lease_lost()),
+            Standing::Stopped(..) | Standing::Lost(..) => Err(lease_lost()),
         }
     }
 
@@ -240,10 +240,10 @@ impl Store {
                 match (lease.closed_at, lease.wish) {
                     (None, _) => Standing::Holds(run, lease),
                     (Some(_), Some(_)) => Standing::Stopped(run, lease),
-                    (Some(_), None) => Standing::Lost(Some(lease)),
+                    (Some(_), None) => Standing::Lost(Some(lease), Some(run)),
                 }
             }
-            (lease, _) => Standing::Lost(lease),
+            (lease, run) => Standing::Lost(lease, run),
         })
     }
 

@@ -62,6 +62,9 @@ pub struct Run {
     /// When its hold was resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_at: Option<Timestamp>,
+    /// SHA-256 of the token of the runner by whose last report its slot was given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_by: Option<String>,
     /// A client's request to stop it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,

@@ -19,11 +19,25 @@ use crate::lease::Lease;
 use crate::runs::{Cost, Run};
 use crate::transaction::{Guard, Transaction};
 
+/// A run whose hold is resolved.
+pub(crate) struct Settling<'a> {
+    pub run: &'a Run,
+    /// How it ended.
+    pub outcome: RunStatus,
+    /// What it used in all.
+    pub usage: &'a [PricedUsage],
+    pub completed_at: Timestamp,
+    pub charge: &'a Charge,
+    pub settled: Settlement,
+}
+
 /// What a run is to be charged.
 #[derive(Debug, Clone)]
 pub struct Charge {
     /// Before the hold limits it.
     pub cost: CostParts,
+    /// True if nothing of it is charged.
+    pub is_free: bool,
     /// The ledger entry's id, if one is needed.
     pub transaction_id: TransactionId,
 }
@@ -48,7 +62,11 @@ impl Store {
             true => Change::new().set("computeStoppedAt", now),
             false => Change::new().set("status", run.status),
         };
-        let gone = gone.when("status", run.status);
+        // Whoever said that it is dead may ask again whether that was heard.
+        let finished_by = lease.dead_at.and(lease.token_hash.as_ref());
+        let gone = gone
+            .set_some("finishedBy", finished_by)
+            .when("status", run.status);
         let unsettled = (is_over && run.settled_at.is_none()).then(|| charge.settle(run));
         let mut transaction = Transaction::new()
             .delete(
@@ -76,10 +94,15 @@ impl Store {
                 },
             )?;
         if let Some(settled) = unsettled {
-            let completed_at = run.completed_at.unwrap_or(now);
-            transaction = transaction
-                .record_usage(self, org, run, &run.usage, completed_at)?
-                .settle(self, org, run, charge, settled, now)?;
+            let settling = Settling {
+                run,
+                outcome: run.status,
+                usage: &run.usage,
+                completed_at: run.completed_at.unwrap_or(now),
+                charge,
+                settled,
+            };
+            transaction = transaction.settle(self, org, &settling, now)?;
         }
         let is_returned = transaction.commit(self).await?.is_yes();
         if let Some(settled) = unsettled.filter(|_| is_returned) {
@@ -105,7 +128,11 @@ pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, end
 impl Charge {
     /// How it resolves the run's hold.
     pub(crate) fn settle(&self, run: &Run) -> Settlement {
-        settle(MicroCredits::from_micro(run.hold_micro), self.cost.total())
+        let cost = match self.is_free {
+            true => MicroCredits::ZERO,
+            false => self.cost.total(),
+        };
+        settle(MicroCredits::from_micro(run.hold_micro), cost)
     }
 }
 
@@ -149,24 +176,24 @@ impl Change {
 }
 
 impl Transaction {
-    /// Resolves the hold of a run: hold = deduction + release, once.
+    /// Resolves the hold of a run: hold = deduction + release, once. What it used and cost is
+    /// recorded.
     pub(crate) fn settle(
         self,
         store: &Store,
         org: &OrgId,
-        run: &Run,
-        charge: &Charge,
-        settled: Settlement,
+        of: &Settling<'_>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
+        let (run, charge, settled) = (of.run, of.charge, of.settled);
         let ledger = &store.tables.ledger;
         let balance = Change::new().resolve(run.hold_micro, settled, now);
-        let transaction = self.mark_settled(store, org, run, settled, now)?.update(
-            Guard::Balance,
-            ledger,
-            &Key::balance(org),
-            balance,
-        )?;
+        let id = Some(&charge.transaction_id);
+        let transaction = self
+            .record_usage(store, org, run, of.usage, of.completed_at)?
+            .record_cost(store, org, of)?
+            .mark_settled(store, org, run, (settled, id), now)?
+            .update(Guard::Balance, ledger, &Key::balance(org), balance)?;
         if settled.deduction == MicroCredits::ZERO {
             return Ok(transaction);
         }
@@ -200,13 +227,14 @@ impl Transaction {
         store: &Store,
         org: &OrgId,
         run: &Run,
-        settled: Settlement,
+        (settled, charge): (Settlement, Option<&TransactionId>),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
         let item = SettlementItem {
             deduction_micro: settled.deduction.micro(),
             release_micro: settled.release.micro(),
             settled_at: now,
+            charge: charge.cloned(),
             v: SCHEMA_VERSION,
         };
         self.put(

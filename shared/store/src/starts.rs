@@ -225,7 +225,9 @@ impl NewRun<'_> {
         let old = Change::new().when("runId", &self.old.run_id);
         match place {
             Place::Queue if waits => {
-                transaction.update(Guard::Entry, work, &entry, old.set("runId", &self.run_id))
+                // Whatever the old run has come back from, the new one has not begun.
+                let new = old.set("runId", &self.run_id).remove("lastSequence");
+                transaction.update(Guard::Entry, work, &entry, new.remove("cameBack"))
             }
             Place::Queue => {
                 let item = queue_entry(self.order, &self.run_id, self.now);

@@ -237,6 +237,6 @@ impl Transaction {
             over,
         )?
         .tell(store, &run.subject(org), sequence, ended.to_parts(), now)?
-        .mark_settled(store, org, run, released(run), now)
+        .mark_settled(store, org, run, (released(run), None), now)
     }
 }

@@ -15,6 +15,11 @@ use crate::item::{Key, due_shard};
 /// How long a waiting queue may go without a doorbell before the sweep rings.
 pub const DOORBELL_MS: i64 = 20_000;
 
+/// Since when an operator lets no run begin.
+pub(crate) const PAUSED: &str = "pausedAt";
+/// Since when the organization is suspended.
+pub(crate) const SUSPENDED: &str = "suspendedAt";
+
 /// Slots and queue size of organizations that have no limits of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
@@ -40,6 +45,10 @@ pub struct Tally {
     pub max_queue_size: Option<u32>,
     /// The tenant that was served last.
     pub last_served: Option<String>,
+    /// Since when an operator lets no run begin.
+    pub paused_at: Option<Timestamp>,
+    /// Since when the organization is suspended.
+    pub suspended_at: Option<Timestamp>,
     /// True if the organization has no webhooks; false if it has, or may have.
     #[serde(default)]
     pub no_webhooks: bool,
@@ -48,10 +57,19 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Slots that are not taken.
+    /// Slots that a run may take now: none while the organization is paused or suspended.
     #[must_use]
     pub fn free_slots(&self, limits: QueueLimits) -> i64 {
+        if self.is_held() {
+            return 0;
+        }
         i64::from(self.max_concurrent.unwrap_or(limits.max_concurrent)) - self.slots
+    }
+
+    /// True while no run may begin.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.paused_at.is_some() || self.suspended_at.is_some()
     }
 
     /// How many work orders there are, of one status or in all.
@@ -150,7 +168,8 @@ impl Change {
         self.add("waiting", -i64::from(entries))
     }
 
-    /// This tenant got a slot, if there is one and nobody else was served meanwhile.
+    /// This tenant got a slot, if there is one, no operator holds the queue, and nobody else was
+    /// served meanwhile.
     pub(crate) fn slot_taken(
         self,
         tenant: &str,
@@ -158,6 +177,8 @@ impl Change {
         limits: QueueLimits,
     ) -> Change {
         self.add("slots", 1)
+            .when_missing(PAUSED)
+            .when_missing(SUSPENDED)
             .compare_or(
                 "slots",
                 "<",

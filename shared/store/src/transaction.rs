@@ -62,6 +62,7 @@ pub(crate) enum Guard {
     TaskPlace,
     CallPermit,
     Checkpoint,
+    Cost,
     CostPolicy,
     Purge,
     Profile,

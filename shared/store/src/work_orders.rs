@@ -311,6 +311,7 @@ pub(crate) fn queued_run(
         completed_at: None,
         compute_stopped_at: None,
         settled_at: None,
+        finished_by: None,
         stop: None,
         branch: None,
         pr_url: None,
@@ -342,6 +343,8 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         tenant_context: work_order.tenant_context.clone(),
         enqueued_at: now,
         resumes: None,
+        last_sequence: None,
+        came_back: 0,
         v: SCHEMA_VERSION,
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use awo_local::ecs::{Ecs, EcsSettings, TaskDefinition, TaskEvents};
+use awo_domain::OrgId;
+use awo_local::ecs::{Conduct, Ecs, EcsSettings, TaskDefinition, TaskEvents};
 use awo_local::function::Registry;
 use awo_local::invoke_later::{LaterInvocations, RETRY_WAITS};
 use awo_local::shutdown::Shutdown;
@@ -22,6 +23,17 @@ impl World {
             .await
             .expect("a stop");
         self.task_ends(task_arn).await;
+    }
+
+    /// The task of a client token of an organization, dead or alive.
+    #[must_use]
+    pub fn task_of(&self, org: &OrgId, client_token: &str) -> Option<String> {
+        self.ecs.started_by(&format!("{org}/{client_token}"))
+    }
+
+    /// How the cluster behaves from now on.
+    pub fn set_conduct(&self, conduct: Conduct) {
+        self.ecs.set_conduct(conduct);
     }
 
     /// Waits until a task is gone that somebody has told to stop.

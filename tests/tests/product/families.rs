@@ -126,8 +126,7 @@ impl<'a> Family<'a> {
             }
             TaskStopped(task) => {
                 let token = self.token(task).await;
-                let found = self.world.compute.find_task(&self.org.id, &token).await;
-                if let Some(arn) = found.expect("a list") {
+                if let Some(arn) = self.world.task_of(&self.org.id, &token) {
                     self.world.stop_task(&arn).await;
                     self.tasks[task] = Some(arn);
                 }

@@ -125,8 +125,7 @@ impl Scene {
         let outcome = json!({ "type": "waiting", "base": "b0", "commit": "c1", "branch": "x" });
         let (world, run) = (&self.world, self.run(id).await);
         self.finishes(&world.sound, id, TOKENS[0], outcome).await;
-        let task = world.compute.find_task(&self.org.id, run.as_str()).await;
-        let task = task.unwrap().unwrap();
+        let task = world.task_of(&self.org.id, run.as_str()).unwrap();
         world.stop_task(&task).await;
         let started_by = format!("{}/{run}", self.org.id);
         let told = world.sound.task_stopped(&task, &started_by).await;

@@ -58,7 +58,7 @@ impl Scene {
     /// The run, once its compute is gone; then nothing of it is left.
     async fn gone(&self) -> Value {
         let run = self.service.client.finished_run(&self.order).await;
-        assert_eq!(Watch::of(&self.run).alive(), []);
+        Watch::of(&self.run).until_none(GONE_LIMIT).await;
         let dump = Dump::of(&self.service.service.cloud, &self.service.org).await;
         let broken = dump.broken_rules(5);
         assert!(broken.is_empty(), "{broken:#?}");

@@ -50,7 +50,7 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
     if let Some(package) = text(dir, "package.json") {
         package_json(dir, &package, &mut frozen);
     }
-    if has("pyproject.toml") || has("requirements.txt") {
+    if python::MANIFESTS.into_iter().any(has) {
         let test = Command::new("python tests", python::command(dir));
         frozen.plan.tests.push(test);
     }

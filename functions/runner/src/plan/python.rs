@@ -8,6 +8,14 @@ use super::detected::is_test_file;
 use crate::confined;
 use crate::verify::every_file;
 
+/// What makes a folder a Python project. Many have no `pyproject.toml` yet.
+pub(super) const MANIFESTS: [&str; 4] = [
+    "pyproject.toml",
+    "requirements.txt",
+    "setup.py",
+    "setup.cfg",
+];
+
 /// Where a project says what it needs.
 const DEMANDS: [&str; 9] = [
     "pyproject.toml",

@@ -87,6 +87,7 @@ impl Progress {
             iterations: self.tally.iterations,
             usage: sum_by_model(&self.tally.usage),
             executed: self.tally.executed,
+            nothing_alive: false,
         }
     }
 

@@ -80,7 +80,19 @@ fn in_lines(lines: &[&str]) -> Option<Counts> {
             all.get_or_insert_default().add(counts);
         }
     }
-    all.or_else(|| tap(lines))
+    all.or_else(|| tap(lines)).or_else(|| silent(lines))
+}
+
+/// `> tape test/*.js`, as npm announces a script, and nothing after it: these tools count what they run, and
+/// say nothing at all where there is nothing.
+fn silent(lines: &[&str]) -> Option<Counts> {
+    const TOOLS: [&str; 6] = ["tape", "tap", "mocha", "jest", "vitest", "ava"];
+    let last = lines.iter().rfind(|line| !line.is_empty())?;
+    let script = last.strip_prefix("> ")?;
+    let mut words = script.split(' ');
+    words
+        .any(|word| TOOLS.contains(&word))
+        .then(Counts::default)
 }
 
 /// Words without the punctuation around them.

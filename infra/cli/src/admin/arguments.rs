@@ -2,15 +2,13 @@
 
 use awo_domain::OrgId;
 use awo_domain::RunId;
-use awo_domain::api_key::{KeyId, Scope};
+use awo_domain::api_key::KeyId;
+use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
+use super::values::{BookingArguments, Scopes, key_id, org_name, scopes, secret_name};
+use crate::arguments::names;
 use crate::quantity::{self, Credits};
-
-/// Longest name of an organization.
-const MAX_NAME: usize = 128;
-/// Longest name of a secret, a git host's included.
-const MAX_SECRET_NAME: usize = 200;
 
 const AFTER_HELP: &str = "\
 These commands work on the stores themselves. They find them through the process's environment
@@ -42,6 +40,78 @@ pub enum Action {
         #[arg(long, value_parser = org_name)]
         name: String,
     },
+    /// List the organizations, with what runs and what waits
+    ListOrgs,
+    /// Show an organization
+    ShowOrg {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+    },
+    /// Call an organization something else
+    RenameOrg {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        /// What you call it
+        #[arg(long, value_parser = org_name)]
+        name: String,
+    },
+    /// Suspend an organization: its keys are refused and none of its runs begins; those under way
+    /// go on
+    SuspendOrg {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+    },
+    /// End a suspension
+    ReinstateOrg {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+    },
+    /// Delete a suspended organization for good: work orders, runs, keys, settings and secrets. Its
+    /// ledger and usage stay, under its id alone
+    DeleteOrg {
+        /// The organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        /// Do it; without this nothing is deleted
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Show the queues of all organizations
+    Queue,
+    /// List the newest runs of all organizations
+    Runs {
+        /// Only those in this status
+        #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
+        status: Option<String>,
+        /// How many of each organization
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+        limit: u32,
+    },
+    /// Let no run begin; what is under way goes on, and what is submitted waits
+    Pause {
+        /// Only this organization [default: all that there are]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
+    /// Let runs begin again
+    Resume {
+        /// Only this organization [default: all that there are]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
+    /// Pause, and wait until nothing runs any more; it fails if that takes too long
+    Drain {
+        /// Only this organization [default: all that there are]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+        /// Longest wait, such as 30m
+        #[arg(long, value_name = "TIME", default_value = "1h", value_parser = quantity::duration_ms)]
+        timeout: u64,
+    },
     /// Make an API key; it is shown this once
     CreateKey {
         /// The organization: org_…
@@ -53,8 +123,26 @@ pub enum Action {
         /// Requests a minute [default: the deployment's]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         requests_per_minute: Option<u32>,
+        /// What you call the key: the person or the program that has it
+        #[arg(long, value_parser = org_name)]
+        name: Option<String>,
+        /// When it ends, from now, such as 90d or 12h [default: never]
+        #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
+        expires_in: Option<u64>,
     },
-    /// List an organization's keys; the keys themselves are not kept and cannot be shown
+    /// Make a new key with the scopes, limit and name of another, which ends after an overlap
+    RotateKey {
+        /// The id of the key that ends: the 12 characters after org_live_
+        #[arg(long, value_name = "ID", value_parser = key_id)]
+        key_id: KeyId,
+        /// For how long both are good, such as 24h
+        #[arg(long, value_name = "TIME", default_value = "24h", value_parser = quantity::lifetime_ms)]
+        overlap: u64,
+        /// When the new one ends, from now, such as 90d or 12h [default: never]
+        #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
+        expires_in: Option<u64>,
+    },
+    /// List an organization's keys with their last use; the keys themselves are not kept and cannot be shown
     ListKeys {
         /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
@@ -128,12 +216,18 @@ pub enum Action {
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         required: Vec<String>,
     },
+    /// Let reports count what an earlier release settled; once, after the functions are deployed
+    BackfillCosts {
+        /// The organization: org_… [default: each of them]
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: Option<OrgId>,
+    },
     /// Set a secret; its value is read from standard input, or asked for without echo
     SetSecret {
         /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// A model provider (anthropic, openai, …), or git:HOST for the token of a git host
+        /// A model provider (anthropic or openai), or git:HOST for the token of a git host
         #[arg(long, value_parser = secret_name)]
         name: String,
     },
@@ -152,141 +246,4 @@ pub enum Action {
         #[arg(long, value_parser = secret_name)]
         name: String,
     },
-}
-
-/// What a key may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scopes(pub Vec<Scope>);
-
-fn scopes(text: &str) -> Result<Scopes, String> {
-    let valid = || Scope::ALL.map(Scope::as_str).join(", ");
-    let mut scopes = Vec::new();
-    for name in text.split(',').map(str::trim) {
-        let scope = Scope::parse(name)
-            .ok_or_else(|| format!("{name:?} is no scope; the scopes are {}", valid()))?;
-        if !scopes.contains(&scope) {
-            scopes.push(scope);
-        }
-    }
-    Ok(Scopes(scopes))
-}
-
-fn key_id(text: &str) -> Result<KeyId, String> {
-    // A whole key is no key id: it should not be on a command line at all.
-    KeyId::parse(text).ok_or_else(|| {
-        "must be the 12 letters and digits after org_live_; `awo admin list-keys` shows them"
-            .to_owned()
-    })
-}
-
-fn org_name(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let length = text.chars().count();
-    if (1..=MAX_NAME).contains(&length) && !text.chars().any(char::is_control) {
-        Ok(text.to_owned())
-    } else {
-        Err(format!("must have 1 to {MAX_NAME} printable characters"))
-    }
-}
-
-fn secret_name(text: &str) -> Result<String, String> {
-    let plain = |part: &str, more: &str| {
-        let fits =
-            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || more.contains(char::from(b));
-        part.as_bytes()
-            .first()
-            .is_some_and(u8::is_ascii_alphanumeric)
-            && part.bytes().all(fits)
-    };
-    let good = match text.strip_prefix("git:") {
-        Some(host) => match host.split_once(':') {
-            Some((host, port)) => plain(host, ".-") && port.parse::<u16>().is_ok(),
-            None => plain(host, ".-"),
-        },
-        None => plain(text, "-"),
-    };
-    if good && text.len() <= MAX_SECRET_NAME {
-        Ok(text.to_owned())
-    } else {
-        Err(
-            "must be a provider's name in lower case (anthropic, openai, …) or git:HOST[:PORT]"
-                .to_owned(),
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scopes_are_read_strictly_and_the_valid_ones_are_told() {
-        let read = scopes("runs:read, *,runs:read").unwrap();
-        assert_eq!(read, Scopes(vec![Scope::RunsRead, Scope::All]));
-        for bad in [
-            "",
-            "runs:read,",
-            "RUNS:READ",
-            "runs",
-            "runs:read webhooks:read",
-        ] {
-            let why = scopes(bad).unwrap_err();
-            assert!(why.contains("work-orders:write"), "{why}");
-        }
-    }
-
-    #[test]
-    fn secrets_have_plain_names() {
-        for good in [
-            "anthropic",
-            "openai",
-            "git:github.com",
-            "git:git.example.com:8443",
-        ] {
-            assert!(secret_name(good).is_ok(), "{good}");
-        }
-        for bad in [
-            "",
-            "Anthropic",
-            "git:",
-            "git:a/b",
-            "../x",
-            "a b",
-            "git:h:99999",
-            "a/b",
-        ] {
-            assert!(secret_name(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_whole_key_is_not_taken_for_its_id() {
-        assert!(key_id("abcdefABC123").is_ok());
-        assert!(key_id("org_live_abcdefABC123").is_err());
-    }
-}
-
-/// How a purchase or a refund came about; the ledger shows it.
-#[derive(Debug, Clone, clap::Args)]
-pub struct BookingArguments {
-    /// Who adds it
-    #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
-    pub actor: Option<String>,
-    /// Why, for people
-    #[arg(long, value_name = "TEXT", value_parser = booking_text)]
-    pub note: Option<String>,
-    /// An invoice, an order, a ticket
-    #[arg(long, value_name = "TEXT", value_parser = booking_text)]
-    pub reference: Option<String>,
-}
-
-/// Longest text of a booking, in characters.
-const MAX_BOOKING: usize = 256;
-
-fn booking_text(text: &str) -> Result<String, String> {
-    let is_plain = !text.chars().any(char::is_control);
-    match (1..=MAX_BOOKING).contains(&text.chars().count()) && is_plain {
-        true => Ok(text.to_owned()),
-        false => Err(format!("must be 1 to {MAX_BOOKING} characters on one line")),
-    }
 }

@@ -1,5 +1,6 @@
 //! What an operator declares about an organization's costs.
 
+use awo_cloud::settings;
 use awo_domain::OrgId;
 use awo_domain::cost::labels::CostLabels;
 use serde_json::{Value, json};
@@ -25,4 +26,21 @@ pub(super) async fn set_labels(
     let set = stores.store.declare_cost_labels(org, &declared).await;
     set.map_err(refused)?;
     Ok(json!({ "orgId": org, "labels": labels, "required": required }))
+}
+
+/// Records what an earlier release settled.
+pub(super) async fn backfill(stores: &Stores, org: Option<&OrgId>) -> Result<Value, Failure> {
+    let rates = settings::rates(&stores.cloud.environment);
+    let rates = rates.map_err(|why| Failure::Refused(why.to_string()))?;
+    let orgs = match org {
+        Some(org) => vec![org.clone()],
+        None => stores.store.organizations().await.map_err(refused)?,
+    };
+    let mut recorded = 0;
+    for org in &orgs {
+        stores.organization(org).await?;
+        let written = stores.store.backfill_costs(org, rates).await;
+        recorded += written.map_err(refused)?;
+    }
+    Ok(json!({ "organizations": orgs.len(), "recorded": recorded }))
 }

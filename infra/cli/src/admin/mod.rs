@@ -5,22 +5,27 @@
 
 pub mod arguments;
 mod costs;
+mod dispatch;
+mod keys;
 mod ledger;
+mod organizations;
 mod secret;
 mod stores;
+mod values;
 
 use awo_cloud::Environment;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
 use awo_store::credits::Booking;
-use awo_store::keys::StoredKey;
+use awo_store::keys::KeyTerms;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;
 use crate::failure::Failure;
 use crate::output::Output;
-use arguments::{Action, Admin, BookingArguments, Scopes};
+use arguments::{Action, Admin};
 use stores::{Stores, refused};
+use values::BookingArguments;
 
 /// Does what an operator asks.
 pub async fn run(
@@ -32,26 +37,43 @@ pub async fn run(
     let stores = Stores::open(admin, connection, environment).await?;
     let answer = match &admin.action {
         Action::CreateOrg { name } => create_org(&stores, name).await?,
+        Action::ListOrgs => return organizations::list(&stores, output).await,
+        Action::ShowOrg { org } => return organizations::show(&stores, org, output).await,
+        Action::RenameOrg { org, name } => organizations::rename(&stores, org, name).await?,
+        Action::SuspendOrg { org } => organizations::suspend(&stores, org).await?,
+        Action::ReinstateOrg { org } => organizations::reinstate(&stores, org).await?,
+        Action::DeleteOrg { org, yes } => organizations::delete(&stores, org, *yes).await?,
+        Action::Queue => return dispatch::queue(&stores, output).await,
+        Action::Runs { status, limit } => {
+            return dispatch::runs(&stores, status.as_deref(), *limit, output).await;
+        }
+        Action::Pause { org } => dispatch::pause(&stores, org.as_ref(), true).await?,
+        Action::Resume { org } => dispatch::pause(&stores, org.as_ref(), false).await?,
+        Action::Drain { org, timeout } => {
+            dispatch::drain(&stores, org.as_ref(), *timeout, output).await?
+        }
         Action::CreateKey {
             org,
             scopes,
             requests_per_minute,
-        } => create_key(&stores, org, scopes, *requests_per_minute).await?,
-        Action::ListKeys { org } => list_keys(&stores, org).await?,
-        Action::RevokeKey { key_id } => {
-            let now = stores.cloud.clock.now();
-            if !stores
-                .store
-                .revoke_key(key_id, now)
-                .await
-                .map_err(refused)?
-            {
-                return Err(Failure::Refused(format!(
-                    "there is no key with the id {key_id}"
-                )));
-            }
-            json!({ "keyId": key_id, "revoked": true })
+            name,
+            expires_in,
+        } => {
+            let terms = KeyTerms {
+                scopes: scopes.0.iter().map(|s| s.as_str().to_owned()).collect(),
+                requests_per_minute: *requests_per_minute,
+                name: name.clone(),
+                expires_at: keys::end(&stores, *expires_in),
+            };
+            keys::create(&stores, org, &terms).await?
         }
+        Action::RotateKey {
+            key_id,
+            overlap,
+            expires_in,
+        } => keys::rotate(&stores, key_id, *overlap, *expires_in).await?,
+        Action::ListKeys { org } => return keys::list(&stores, org, output).await,
+        Action::RevokeKey { key_id } => keys::revoke(&stores, key_id).await?,
         Action::UpgradeKeys { org } => upgrade_keys(&stores, org.as_ref()).await?,
         Action::Grant {
             org,
@@ -77,6 +99,7 @@ pub async fn run(
             labels,
             required,
         } => costs::set_labels(&stores, org, labels, required).await?,
+        Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,
@@ -95,30 +118,6 @@ async fn create_org(stores: &Stores, name: &str) -> Result<Value, Failure> {
     Ok(json!({ "orgId": org }))
 }
 
-async fn create_key(
-    stores: &Stores,
-    org: &OrgId,
-    scopes: &Scopes,
-    requests_per_minute: Option<u32>,
-) -> Result<Value, Failure> {
-    let organization = stores.organization(org).await?;
-    let (key, now) = (stores.cloud.mint.api_key(), stores.cloud.clock.now());
-    let cursor_key = &organization.cursor_key;
-    let made = stores
-        .store
-        .create_key(&key, org, &scopes.0, requests_per_minute, cursor_key, now)
-        .await;
-    made.map_err(refused)?;
-    Ok(json!({ "apiKey": key.reveal(), "keyId": key.id() }))
-}
-
-async fn list_keys(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
-    stores.organization(org).await?;
-    let keys = stores.store.list_keys(org).await.map_err(refused)?;
-    let shown: Vec<Value> = keys.iter().map(key_without_hash).collect();
-    Ok(json!({ "keys": shown }))
-}
-
 async fn upgrade_keys(stores: &Stores, org: Option<&OrgId>) -> Result<Value, Failure> {
     let orgs = match org {
         Some(org) => vec![org.clone()],
@@ -131,18 +130,6 @@ async fn upgrade_keys(stores: &Stores, org: Option<&OrgId>) -> Result<Value, Fai
         upgraded += done.map_err(refused)?;
     }
     Ok(json!({ "organizations": orgs.len(), "upgraded": upgraded }))
-}
-
-fn key_without_hash(key: &StoredKey) -> Value {
-    let mut shown =
-        json!({ "keyId": key.key_id, "scopes": key.scopes, "createdAt": key.created_at });
-    if let Some(requests) = key.requests_per_minute {
-        shown["requestsPerMinute"] = json!(requests);
-    }
-    if let Some(revoked) = key.revoked_at {
-        shown["revokedAt"] = json!(revoked);
-    }
-    shown
 }
 
 /// A grant, or the refund of a run.
@@ -203,16 +190,10 @@ async fn set_limits(
     Ok(answer)
 }
 
-/// For people: a field a line, a key a line, and what they must know.
+/// For people: a field a line, and what they must know.
 fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure> {
     if output.is_json() {
         return output.line(&answer.to_string());
-    }
-    if let Some(keys) = answer["keys"].as_array() {
-        if keys.is_empty() {
-            return output.line("no keys");
-        }
-        return keys.iter().try_for_each(|key| output.line(&key_line(key)));
     }
     if let Some(secrets) = answer["secrets"].as_array() {
         let names = secrets.iter().filter_map(Value::as_str);
@@ -224,32 +205,8 @@ fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure>
             .map_or_else(|| value.to_string(), str::to_owned);
         output.line(&format!("{name:<14} {value}"))?;
     }
-    if matches!(action, Action::CreateKey { .. }) {
+    if matches!(action, Action::CreateKey { .. } | Action::RotateKey { .. }) {
         output.line("Keep the key now: it is not stored and cannot be shown again.")?;
     }
     Ok(())
-}
-
-fn key_line(key: &Value) -> String {
-    let text = |name: &str| key[name].as_str().unwrap_or_default();
-    let scopes: Vec<&str> = key["scopes"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
-    let limit = key["requestsPerMinute"].as_u64();
-    let limit = limit
-        .map(|n| format!("  {n} requests/min"))
-        .unwrap_or_default();
-    let revoked = key["revokedAt"]
-        .as_str()
-        .map(|at| format!("  revoked {at}"))
-        .unwrap_or_default();
-    format!(
-        "{}  {}  {}{limit}{revoked}",
-        text("keyId"),
-        text("createdAt"),
-        scopes.join(",")
-    )
 }

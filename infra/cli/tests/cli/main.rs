@@ -18,6 +18,7 @@ mod follow;
 mod formats;
 mod listen;
 mod operations;
+mod operators;
 mod orders;
 mod references;
 mod submit;

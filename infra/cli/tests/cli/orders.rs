@@ -292,7 +292,7 @@ async fn the_queue_is_shown_full_or_not() {
     }
     let full = at(&double.url, &["queue"]).await;
     assert_eq!((full.code, full.err.as_str()), (0, ""), "{full:?}");
-    for part in ["unhealthy", "100 %", "is refused"] {
+    for part in ["unhealthy", "10 of 10 work orders", "is refused"] {
         assert!(full.out.contains(part), "{part} in {}", full.out);
     }
     let json = at(&double.url, &["queue", "--json"]).await;

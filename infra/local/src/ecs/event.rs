@@ -4,6 +4,7 @@
 
 use serde_json::{Value, json};
 
+use crate::ecs::conduct::Conduct;
 use crate::ecs::task::Task;
 use crate::invoke_later::LaterInvocations;
 use crate::{arn, clock};
@@ -30,13 +31,16 @@ impl TaskEvents {
         Self { rules, later }
     }
 
-    pub(crate) fn emit(&self, task: &Task) {
+    pub(crate) fn emit(&self, task: &Task, conduct: &Conduct) {
         let status = task.status.name();
         let matching = self.rules.iter().filter(|rule| {
             rule.last_status.is_empty() || rule.last_status.iter().any(|known| known == status)
         });
         for rule in matching {
-            self.later.accept(&rule.function, event(task));
+            let event = event(task);
+            for late in conduct.copies(task.version) {
+                self.later.accept(&rule.function, event.clone(), late);
+            }
         }
     }
 }

@@ -63,7 +63,7 @@ impl Ecs {
     pub fn tell_stopped(&self) {
         for task in self.lock().tasks.values() {
             if task.status == TaskStatus::Stopped {
-                self.inner.events.emit(task);
+                self.inner.events.emit(task, &self.conduct());
             }
         }
     }

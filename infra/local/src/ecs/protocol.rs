@@ -101,9 +101,11 @@ fn describe_tasks(ecs: &Ecs, input: &DescribeTasks) -> Result<Value, Refusal> {
     let mut state = ecs.lock();
     ecs::forget(&mut state);
     let (mut tasks, mut failures) = (Vec::new(), Vec::new());
+    let late = ecs.conduct().describes_after;
     for task in &input.tasks {
         let id = id_of(task);
-        match state.tasks.get(id) {
+        let known = state.tasks.get(id);
+        match known.and_then(|task| state.past.seen(task, late)) {
             Some(task) => tasks.push(task.describe(with_tags)),
             None => {
                 failures.push(json!({"arn": arn::task(ecs.cluster(), id), "reason": "MISSING"}))
@@ -132,6 +134,10 @@ fn list_tasks(ecs: &Ecs, input: &ListTasks) -> Result<Value, Refusal> {
         return Err(invalid(format!(
             "maxResults should be between 1 and {PAGE}."
         )));
+    }
+    let others = [&input.family, &input.desired_status, &input.launch_type];
+    if input.started_by.is_some() && others.iter().any(|filter| filter.is_some()) {
+        return Err(invalid("cannot specify startedBy with other arguments"));
     }
     let desired = input.desired_status.as_deref().unwrap_or("RUNNING");
     let fits = |wanted: &Option<String>, value: Option<&String>| {

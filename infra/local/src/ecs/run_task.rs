@@ -82,7 +82,12 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     let (command, mut environment) = container(&definition, &input.overrides)?;
     definition.mount(ecs.files(), &mut environment)?;
     let (mut tasks, mut failures) = (Vec::new(), Vec::new());
+    let conduct = ecs.conduct();
     for _ in 0..input.count.unwrap_or(1) {
+        if let Some(reason) = &conduct.starts_nothing {
+            failures.push(json!({ "arn": arn::cluster(ecs.cluster()), "reason": reason }));
+            continue;
+        }
         if ecs::living(&state) >= ecs.task_limit() {
             failures.push(json!({
                 "arn": arn::cluster(ecs.cluster()),
@@ -94,6 +99,7 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
         let task = new_task(ecs, &input, &raw, revision, &definition);
         state.tasks.insert(task.id.clone(), task.clone());
         state.note_task(&task.id);
+        state.past.note(&task, conduct.describes_after);
         ecs.live(
             &task,
             definition.clone(),

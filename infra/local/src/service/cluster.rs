@@ -34,7 +34,7 @@ pub(super) fn start(
     files: &Efs,
 ) -> io::Result<Ecs> {
     let rule = TaskRule {
-        last_status: vec!["STOPPED".to_owned()],
+        last_status: ["DEPROVISIONING", "STOPPED"].map(str::to_owned).into(),
         function: "task-stopped".to_owned(),
     };
     let later = LaterInvocations::new(registry.clone(), ending.stores.clone(), RETRY_WAITS);

@@ -37,13 +37,13 @@ fn failing(times: usize) -> (LaterInvocations, Registry, Arc<AtomicUsize>) {
 async fn an_event_is_tried_three_times_and_then_dropped() {
     for (failures, expected) in [(0, 1), (1, 2), (2, 3), (9, 3)] {
         let (later, registry, calls) = failing(failures);
-        later.accept("event", json!({}));
+        later.accept("event", json!({}), Duration::ZERO);
         eventually("the tries", async || {
             (calls.load(Ordering::SeqCst) == expected).then_some(())
         })
         .await;
         assert!(registry.drained(Duration::from_secs(5)).await);
-        later.accept("unknown", json!({}));
+        later.accept("unknown", json!({}), Duration::ZERO);
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert_eq!(calls.load(Ordering::SeqCst), expected, "no further try");
     }

@@ -8,8 +8,10 @@
 
 mod cloud;
 mod cluster;
+mod concurrency;
 mod dynamodb;
 mod ecs;
+mod ecs_conduct;
 mod ecs_restart;
 mod ecs_stop;
 mod gateway;

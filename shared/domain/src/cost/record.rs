@@ -52,7 +52,10 @@ pub struct CostRecord {
     /// What else it is told apart by; nothing of runs from before there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
-    /// The run, or nothing of a refund; without what its parts say.
+    /// True for a refund, which is no run.
+    #[serde(default)]
+    pub is_refund: bool,
+    /// What it comes to, by models and compute.
     pub parts: Vec<Part>,
 }
 
@@ -152,22 +155,15 @@ impl CostRecord {
             outcome: of.and_then(|of| of.outcome),
             tenant_context: of.and_then(|of| of.tenant_context.clone()),
             attribution: of.and_then(|of| of.attribution.clone()),
+            is_refund: true,
             parts,
         }
-    }
-
-    /// True for a refund.
-    #[must_use]
-    pub fn is_refund(&self) -> bool {
-        self.parts
-            .iter()
-            .any(|part| part.measures.refunds_micro > 0)
     }
 
     /// All of it: what its parts come to, and one run.
     #[must_use]
     pub fn total(&self) -> Measures {
-        let mut total = match self.outcome.filter(|_| !self.is_refund()) {
+        let mut total = match self.outcome.filter(|_| !self.is_refund) {
             Some(outcome) => Measures::of_run(outcome),
             None => Measures::default(),
         };
@@ -241,6 +237,7 @@ mod tests {
                 outcome: Some(RunStatus::Failed),
                 tenant_context: None,
                 attribution: None,
+                is_refund: false,
                 parts: charged.parts(RunStatus::Failed),
             };
             let total = record.total();

@@ -140,3 +140,45 @@ impl LabelValues {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::Attribution;
+    use crate::{RunId, Timestamp, TransactionId};
+
+    fn labelled(value: usize) -> CostRecord {
+        let now = Timestamp::from_epoch_ms(1_795_420_800_000);
+        CostRecord {
+            id: TransactionId::new(now, value as u128),
+            at: now,
+            run_id: RunId::new(now, value as u128),
+            work_order_id: None,
+            outcome: None,
+            tenant_context: None,
+            attribution: Some(Attribution {
+                labels: [("team".to_owned(), value.to_string())].into(),
+                ..Attribution::default()
+            }),
+            is_refund: false,
+            parts: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn values_of_a_label_beyond_the_first_thousand_count_as_other_and_those_before_keep_their_names()
+     {
+        let mut values = LabelValues::default();
+        let mut counted = |value: usize| {
+            let cells = Cell::all_of(&labelled(value), &mut values);
+            let label = Some(Dimension::Label("team".to_owned()));
+            let of_label = cells.into_iter().find(|cell| cell.dimension == label);
+            of_label.and_then(|cell| cell.value)
+        };
+        for value in 0..MAX_VALUES {
+            assert_eq!(counted(value), Some(value.to_string()));
+        }
+        assert_eq!(counted(MAX_VALUES).as_deref(), Some(OTHER));
+        assert_eq!(counted(7).as_deref(), Some("7"));
+    }
+}

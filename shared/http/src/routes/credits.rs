@@ -20,6 +20,14 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /v1/usage/report`
+pub const GET_USAGE_REPORT: Route = keyed(
+    "GET",
+    "/v1/usage/report",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-usage-report",
+);
 /// `GET /api/v1/usage/summary`
 pub const GET_USAGE_SUMMARY: Route = keyed(
     "GET",

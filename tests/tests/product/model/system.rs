@@ -174,9 +174,7 @@ impl System {
 
     /// The task of a run, dead or alive.
     pub(super) async fn task(&self, run: &RunId) -> Option<String> {
-        let compute = &self.world.compute;
-        let found = compute.find_task(&self.org.id, run.as_str()).await;
-        found.expect("a list")
+        self.world.task_of(&self.org.id, run.as_str())
     }
 
     /// Sees that tasks are as the model says. Without a fault the product has seen to that; after

@@ -27,6 +27,7 @@ const CALLS: &[&str] = &[
     "GET /api/v1/queue/health 200",
     "GET /v1/credits 200",
     "GET /v1/credits/usage?limit=2 200",
+    "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",
     "PUT /v1/templates/services 200",

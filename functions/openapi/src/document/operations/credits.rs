@@ -3,6 +3,7 @@
 use awo_domain::ledger::TransactionType;
 use awo_http::routes;
 use awo_http::shapes::{BalanceShape, TransactionShape};
+use awo_usage::report::UsageReportShape;
 use awo_usage::shape::UsageSummaryShape;
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ use crate::document::schema::Schemas;
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;
+/// Rows of a report where no number is asked for.
+const REPORT_LIMIT: u32 = 100;
 
 /// Either end of a period.
 fn bound() -> Value {
@@ -55,7 +58,56 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "text/csv",
         json!({ "type": "string", "description": "The same by day and model." }),
     );
-    vec![balance, transactions(schemas), summary]
+    vec![balance, transactions(schemas), summary, report(schemas)]
+}
+
+fn report(schemas: &mut Schemas) -> Operation {
+    let text = || json!({ "type": "string" });
+    let groups = "What rows are told apart by: `model` (without it), `tenant`, `tenantUser`, `repository`, \
+                  `agent`, `harness`, `key`, `outcome` or `label:<name>`, or `model,` and one of the others.";
+    let mut report = Operation::of(
+        &routes::GET_USAGE_REPORT,
+        "Report costs",
+        "What was booked in a period, by settlement. Without filters, credits less refunds are what \
+         the ledger says of the same period, whatever they are grouped by. Where models are told apart, \
+         compute stands in the model `(compute)`, and a run counts once for each model that it used. \
+         A cost label filters as `label:<name>`.",
+    )
+    .query("from", bound(), FROM)
+    .query("to", bound(), UNTIL)
+    .query("groupBy", text(), groups)
+    .query(
+        "bucket",
+        json!({ "type": "string", "enum": ["none", "day", "month"] }),
+        "Into what periods rows are divided; `none` without it.",
+    )
+    .query("model", text(), "Only of this model.");
+    for (name, says) in [
+        ("tenant", "Only of this tenant."),
+        ("tenantUser", "Only of this user of a tenant."),
+        ("repository", "Only of this repository."),
+        ("agent", "Only of this agent type."),
+        ("harness", "Only of this profile."),
+        (
+            "key",
+            "Only of work orders that the key with this id created.",
+        ),
+        ("outcome", "Only of runs that ended so."),
+    ] {
+        report = report.query(name, text(), says);
+    }
+    report
+        .pages(REPORT_LIMIT)
+        .answers(Success::of::<UsageReportShape>(
+            schemas,
+            200,
+            "A page of the report.",
+        ))
+        .answers_also(
+            200,
+            "text/csv",
+            json!({ "type": "string", "description": "All its rows." }),
+        )
 }
 
 fn transactions(schemas: &mut Schemas) -> Operation {

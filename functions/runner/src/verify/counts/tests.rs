@@ -21,6 +21,8 @@ fn every_tool_is_understood_in_its_own_words() {
             (1, 2, 1),
         ),
         ("Ran 0 tests in 0.000s\n\nOK", (0, 0, 0)),
+        ("> concat-map@0.0.1 test\n> tape test/*.js\n\n", (0, 0, 0)),
+        ("> a@1.0.0 test\n> nyc tape 'test/**/*.js'\n", (0, 0, 0)),
         ("Ran 0 tests in 0.000s\n\nNO TESTS RAN", (0, 0, 0)),
         (
             "test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\
@@ -66,6 +68,12 @@ fn every_tool_is_understood_in_its_own_words() {
 
 #[test]
 fn other_words_are_no_counts() {
+    for text in [
+        "> a@1.0.0 test\n> ./check\n",
+        "> a@1.0.0 test\n> tape a.js\n\nfine",
+    ] {
+        assert_eq!(counted(text), None, "{text}");
+    }
     for text in [
         "",
         "all is well",

@@ -43,6 +43,11 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call().query("workOrderId={workOrder}"),
             call().query("runId={run}"),
         ],
+        "get-usage-report" => vec![
+            call(),
+            call().query("groupBy=model,tenant&bucket=day"),
+            call().query("groupBy=key&tenant={tenant}"),
+        ],
         "list-deliveries" => vec![call(), call().query("status=delivered&limit=5")],
         "get-profile" => vec![call(), call().query("resolve=true")],
         "get-work-order"

@@ -1,0 +1,130 @@
+//! `GET /v1/usage/report`: what was booked in a period, by model or by whatever else costs are told
+//! apart; as CSV, too.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::cost::report::{Asked, Bucket, Dimension, month};
+use awo_domain::span::Span;
+use awo_domain::{Error, Timestamp};
+use awo_http::page::Paging;
+use awo_http::query::Query;
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+use crate::report::{self, UsageReportShape};
+
+/// Rows of a page where no number is asked for.
+const DEFAULT_LIMIT: u32 = 100;
+const GROUPS: &str = "must be one of model, tenant, tenantUser, repository, agent, harness, key, \
+                      outcome and label:<name>, or model and one of the others with a comma between";
+const BOUND: &str = "must be a day such as 2026-11-20, or a date and time with an offset such as \
+                     2026-11-20T08:00:00Z (a + must be sent as %2B)";
+
+/// The function `get-usage-report`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::GET_USAGE_REPORT, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let query = call.query();
+    let asked = asked(&query, call.now);
+    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, &format!("{asked:?}"));
+    query.finish()?;
+    let report = store.cost_report(call.org(), &asked, call.now).await?;
+    if call.accepts("text/csv") {
+        return Ok(Answer::csv(report::csv(&asked, &report)));
+    }
+    let after = paging.after.as_deref().and_then(|at| at.parse().ok());
+    let first: usize = after.unwrap_or(paging.offset as usize);
+    let end = first.saturating_add(paging.limit as usize);
+    let next = (end < report.rows.len()).then(|| paging.cursor(&end.to_string()));
+    let shape = UsageReportShape::of(&asked, &report, first..end, next.flatten(), call.now);
+    Answer::ok(shape)
+}
+
+fn asked(query: &Query, now: Timestamp) -> Asked {
+    let groups = query.parsed("groupBy", GROUPS, groups);
+    let (by_model, by) = groups.unwrap_or((true, None));
+    let fixed = Dimension::FIXED.into_iter().filter_map(|dimension| {
+        let value = query.text(&dimension.name())?;
+        Some((dimension, value))
+    });
+    let mut only: Vec<(Dimension, String)> = fixed.collect();
+    for (name, value) in query.beginning_with("label:") {
+        match Dimension::parse(&name) {
+            Some(label) => only.push((label, value)),
+            None => query.fault(&name, "must name a cost label"),
+        }
+    }
+    let buckets = "must be one of none, day, month";
+    Asked {
+        span: span(query, now),
+        by_model,
+        by,
+        bucket: query
+            .parsed("bucket", buckets, Bucket::parse)
+            .unwrap_or(Bucket::None),
+        model: query.text("model"),
+        only,
+    }
+}
+
+/// `model`, a dimension, or both.
+fn groups(text: &str) -> Option<(bool, Option<Dimension>)> {
+    match text {
+        "model" => Some((true, None)),
+        one => match one.strip_prefix("model,").or(one.strip_suffix(",model")) {
+            Some(other) => Some((true, Some(Dimension::parse(other)?))),
+            None => Some((false, Some(Dimension::parse(one)?))),
+        },
+    }
+}
+
+/// From `from` until `to`; this month where neither is said, and the month of the one that is.
+fn span(query: &Query, now: Timestamp) -> Span {
+    let bound = |name| query.parsed(name, BOUND, |text| Timestamp::parse_bound(text).ok());
+    let (from, until) = (bound("from"), bound("to"));
+    let of = match until {
+        Some(until) => until.plus_ms(-1),
+        None => now.max(from.unwrap_or(now)),
+    };
+    let from = from.unwrap_or(month(of, 0));
+    let until = until.unwrap_or(month(of, 1));
+    if until < from {
+        query.fault("to", "must not be before from");
+    }
+    Span {
+        from: Some(from),
+        until: Some(until),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grouping_is_one_dimension_or_the_model_and_one_other() {
+        let label = || Some(Dimension::Label("team".to_owned()));
+        for (text, wanted) in [
+            ("model", Some((true, None))),
+            ("tenant", Some((false, Some(Dimension::Tenant)))),
+            ("model,key", Some((true, Some(Dimension::Key)))),
+            ("key,model", Some((true, Some(Dimension::Key)))),
+            ("label:team", Some((false, label()))),
+            ("model,label:team", Some((true, label()))),
+            ("", None),
+            ("model,", None),
+            ("model,model", None),
+            ("tenant,key", None),
+            ("label:", None),
+            ("Tenant", None),
+        ] {
+            assert_eq!(groups(text), wanted, "{text}");
+        }
+    }
+}

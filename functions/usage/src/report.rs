@@ -1,0 +1,200 @@
+//! A report of costs as the API shows it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use awo_domain::Timestamp;
+use awo_domain::cost::measures::Measures;
+use awo_domain::cost::report::{Asked, Bucket, Dimension, Row};
+use awo_domain::money::{MicroCredits, NanoUsd};
+use awo_store::cost_report::CostReport;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::csv::{cell, usd};
+
+/// A row: what runs of a group used and cost.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageReportRow {
+    /// The day or the month, if the report has buckets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bucket: Option<String>,
+    /// What the row is of, by the names that the report is grouped by; absent in totals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<BTreeMap<String, String>>,
+    runs: i64,
+    succeeded: i64,
+    failed: i64,
+    canceled: i64,
+    input_tokens: i64,
+    cached_input_tokens: i64,
+    output_tokens: i64,
+    model_usd: NanoUsd,
+    /// By started second.
+    compute_minutes: f64,
+    model_credits: MicroCredits,
+    compute_credits: MicroCredits,
+    /// What holds did not cover.
+    capped_credits: MicroCredits,
+    /// What was not charged, because the platform lost the run.
+    free_credits: MicroCredits,
+    /// What was charged: model + compute − capped − free.
+    credits: MicroCredits,
+    refunds: MicroCredits,
+}
+
+impl UsageReportRow {
+    fn of(
+        bucket: Option<String>,
+        group: Option<BTreeMap<String, String>>,
+        of: &Measures,
+    ) -> UsageReportRow {
+        UsageReportRow {
+            bucket,
+            group,
+            runs: of.runs,
+            succeeded: of.succeeded,
+            failed: of.failed,
+            canceled: of.canceled,
+            input_tokens: of.input_tokens,
+            cached_input_tokens: of.cached_input_tokens,
+            output_tokens: of.output_tokens,
+            model_usd: NanoUsd::from_nano(of.model_usd_nano),
+            compute_minutes: minutes(of.compute_seconds),
+            model_credits: MicroCredits::from_micro(of.model_micro),
+            compute_credits: MicroCredits::from_micro(of.compute_micro),
+            capped_credits: MicroCredits::from_micro(of.capped_micro),
+            free_credits: MicroCredits::from_micro(of.free_micro),
+            credits: MicroCredits::from_micro(of.credits_micro),
+            refunds: MicroCredits::from_micro(of.refunds_micro),
+        }
+    }
+}
+
+/// What was booked in a period.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UsageReportShape {
+    /// The period's first moment; a day, if it begins at midnight.
+    from: String,
+    /// The first moment after it.
+    to: String,
+    group_by: String,
+    bucket: &'static str,
+    rows: Vec<UsageReportRow>,
+    /// All rows of all pages; a run that used several models counts once.
+    totals: UsageReportRow,
+    /// Everything that was booked until then is counted.
+    as_of: Timestamp,
+    has_more: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl UsageReportShape {
+    /// These rows of a report.
+    pub fn of(
+        asked: &Asked,
+        report: &CostReport,
+        page: Range<usize>,
+        next_cursor: Option<String>,
+        now: Timestamp,
+    ) -> UsageReportShape {
+        let row = |row: &Row| {
+            let group = Some(row.group.clone());
+            UsageReportRow::of(row.bucket.clone(), group, &row.measures)
+        };
+        let rows = report.rows.iter().skip(page.start).take(page.len());
+        UsageReportShape {
+            from: bound(asked.span.from, now),
+            to: bound(asked.span.until, now),
+            group_by: columns(asked, false).join(","),
+            bucket: asked.bucket.as_str(),
+            rows: rows.map(row).collect(),
+            totals: UsageReportRow::of(None, None, &report.totals),
+            as_of: now,
+            has_more: next_cursor.is_some(),
+            next_cursor,
+        }
+    }
+}
+
+fn bound(at: Option<Timestamp>, now: Timestamp) -> String {
+    let at = at.unwrap_or(now);
+    match at.start_of_day() == at {
+        true => at.day(),
+        false => at.to_string(),
+    }
+}
+
+fn minutes(seconds: i64) -> f64 {
+    MicroCredits::from_micro(seconds.saturating_mul(1_000_000) / 60).to_decimal()
+}
+
+/// What rows are told apart by. A user stands beside its tenant.
+fn columns(asked: &Asked, with_tenants: bool) -> Vec<String> {
+    let tenant = asked.by == Some(Dimension::TenantUser) && with_tenants;
+    let tenant = tenant.then(|| Dimension::Tenant.name());
+    let by = asked.by.iter().map(Dimension::name);
+    let model = asked.by_model.then(|| "model".to_owned());
+    model.into_iter().chain(tenant).chain(by).collect()
+}
+
+/// The rows as RFC 4180 has them.
+pub fn csv(asked: &Asked, report: &CostReport) -> String {
+    let columns = columns(asked, true);
+    let bucket = (asked.bucket != Bucket::None).then(|| "bucket".to_owned());
+    let mut header: Vec<String> = bucket.into_iter().collect();
+    header.extend(columns.iter().map(|name| cell(name)));
+    header.extend(MEASURES.map(str::to_owned));
+    let mut text = format!("{}\r\n", header.join(","));
+    for row in &report.rows {
+        let group = |name: &String| cell(row.group.get(name).map_or("", String::as_str));
+        let mut cells: Vec<String> = row.bucket.iter().cloned().collect();
+        cells.extend(columns.iter().map(group));
+        cells.extend(numbers(&row.measures));
+        text += &format!("{}\r\n", cells.join(","));
+    }
+    text
+}
+
+const MEASURES: [&str; 15] = [
+    "runs",
+    "succeeded",
+    "failed",
+    "canceled",
+    "inputTokens",
+    "cachedInputTokens",
+    "outputTokens",
+    "modelUsd",
+    "computeMinutes",
+    "modelCredits",
+    "computeCredits",
+    "cappedCredits",
+    "freeCredits",
+    "credits",
+    "refunds",
+];
+
+fn numbers(of: &Measures) -> [String; 15] {
+    // A millionth of a credit is a thousand billionths.
+    let credits = |micro: i64| usd(micro.saturating_mul(1_000));
+    [
+        of.runs.to_string(),
+        of.succeeded.to_string(),
+        of.failed.to_string(),
+        of.canceled.to_string(),
+        of.input_tokens.to_string(),
+        of.cached_input_tokens.to_string(),
+        of.output_tokens.to_string(),
+        usd(of.model_usd_nano),
+        credits(of.compute_seconds.saturating_mul(1_000_000) / 60),
+        credits(of.model_micro),
+        credits(of.compute_micro),
+        credits(of.capped_micro),
+        credits(of.free_micro),
+        credits(of.credits_micro),
+        credits(of.refunds_micro),
+    ]
+}

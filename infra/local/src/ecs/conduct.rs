@@ -1,0 +1,74 @@
+//! What the real ECS does and a cluster of processes on one machine does not: stages of a task's end that
+//! take their time, events that are late, doubled and out of order, descriptions that are older than the events, and
+//! refusals of tasks. All of it is off unless a test sets it.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::ecs::task::Task;
+
+/// How late a cluster's second copy of an event is, where it tells everything twice, and how late the first
+/// copy of every other event.
+const SECOND_COPY: Duration = Duration::from_millis(250);
+const OVERTAKEN: Duration = Duration::from_millis(100);
+
+/// How a cluster behaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conduct {
+    /// From the end of a container until the cluster knows of it: the task is DEPROVISIONING then, and its
+    /// container STOPPED.
+    pub notices_end_after: Duration,
+    /// From DEPROVISIONING to STOPPED.
+    pub deprovisions_for: Duration,
+    /// How late events are.
+    pub tells_after: Duration,
+    /// Every event comes twice, and not in the order of the changes.
+    pub tells_twice: bool,
+    /// How old a description is.
+    pub describes_after: Duration,
+    /// Why no task is started, if none is: a `reason` of `failures`.
+    pub starts_nothing: Option<String>,
+}
+
+impl Conduct {
+    /// How late each copy of the event of this version of a task comes.
+    pub(crate) fn copies(&self, version: u64) -> Vec<Duration> {
+        if !self.tells_twice {
+            return vec![self.tells_after];
+        }
+        let first = match version.is_multiple_of(2) {
+            true => self.tells_after + OVERTAKEN,
+            false => self.tells_after,
+        };
+        vec![first, self.tells_after + SECOND_COPY]
+    }
+}
+
+/// What tasks were before, as far as it is still described.
+#[derive(Default)]
+pub(crate) struct Past(HashMap<String, Vec<(Instant, Task)>>);
+
+impl Past {
+    /// Notes what a task is from now on.
+    pub fn note(&mut self, task: &Task, late: Duration) {
+        if late.is_zero() {
+            self.0.remove(&task.id);
+            return;
+        }
+        let states = self.0.entry(task.id.clone()).or_default();
+        states.push((Instant::now(), task.clone()));
+    }
+
+    /// A task as it is described now; none if it is not known yet.
+    pub fn seen<'a>(&'a self, task: &'a Task, late: Duration) -> Option<&'a Task> {
+        let states = self.0.get(&task.id).filter(|_| !late.is_zero());
+        let Some(states) = states else {
+            return Some(task);
+        };
+        let known = states
+            .iter()
+            .rev()
+            .find(|(since, _)| since.elapsed() >= late);
+        known.map(|(_, task)| task)
+    }
+}

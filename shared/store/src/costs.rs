@@ -1,0 +1,356 @@
+//! What runs cost and what is given back, written with the ledger's entries: one record each, which
+//! never changes. A record is new until it is added to the sums by day and month; the transaction
+//! that adds it takes it out of the new ones, so it is counted once, and whoever reads sums and new
+//! records knows all. What settles a run writes its record and nothing else: the sums have one
+//! writer at a time, and no request meets it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use awo_domain::cost::Attribution;
+use awo_domain::cost::record::{Charged, CostRecord};
+use awo_domain::cost::sums::{Cell, LabelValues, Sums};
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::batch::Wanted;
+use crate::change::Change;
+use crate::credits::SettlementItem;
+use crate::item::{DUE_COSTS, Key, SCHEMA_VERSION, new_costs};
+use crate::list::Slice;
+use crate::schema::DUE;
+use crate::settlement::Settling;
+use crate::table::read;
+use crate::transaction::{Guard, Transaction};
+
+/// How long a record stays new at least: those that come meanwhile are added with it.
+const GATHER_MS: i64 = 10 * 60_000;
+/// Most records that are added together.
+const MAX_RECORDS: u32 = 40;
+/// Most items of a transaction, less the head.
+const MAX_ITEMS: usize = 99;
+
+/// A record that is not in the sums yet.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewCost<'a> {
+    #[serde(flatten)]
+    record: &'a CostRecord,
+    org_id: &'a OrgId,
+    due_shard: &'a str,
+    due_at: i64,
+    v: u32,
+}
+
+/// A record that is.
+#[derive(Debug, Serialize)]
+struct OldCost<'a> {
+    #[serde(flatten)]
+    record: &'a CostRecord,
+    v: u32,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DueCost {
+    org_id: OrgId,
+}
+
+/// How often an organization's records were added to its sums.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Head {
+    pub number: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    v: u32,
+}
+
+/// Sums as they are stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SumsItem {
+    #[serde(flatten)]
+    pub sums: Sums,
+    /// Which addition was the last.
+    pub number: u64,
+    v: u32,
+}
+
+/// The values of a cost label.
+#[derive(Debug, Serialize, Deserialize)]
+struct ValuesItem {
+    values: BTreeSet<String>,
+    v: u32,
+}
+
+/// Records that are added together.
+struct Addition<'a> {
+    /// With the sums that each is added to.
+    taken: Vec<(&'a CostRecord, Vec<Cell>)>,
+    cells: BTreeSet<Cell>,
+    /// The values of cost labels with theirs.
+    values: LabelValues,
+}
+
+impl Addition<'_> {
+    /// As many of these records as a transaction takes: one at least.
+    fn of(records: &[CostRecord], values: LabelValues) -> Addition<'_> {
+        let mut addition = Addition {
+            taken: Vec::new(),
+            cells: BTreeSet::new(),
+            values,
+        };
+        for record in records {
+            let (mut cells, mut values) = (addition.cells.clone(), addition.values.clone());
+            let own = Cell::all_of(record, &mut values);
+            cells.extend(own.iter().cloned());
+            // A record is deleted here and written there, and each label may have a new value.
+            let items = cells.len() + 2 * (addition.taken.len() + 1) + values.0.len();
+            if items > MAX_ITEMS && !addition.taken.is_empty() {
+                break;
+            }
+            (addition.cells, addition.values) = (cells, values);
+            addition.taken.push((record, own));
+        }
+        addition
+    }
+
+    fn transaction(
+        &self,
+        store: &Store,
+        org: &OrgId,
+        (sums, number): (BTreeMap<Cell, Sums>, u64),
+        known: &LabelValues,
+    ) -> Result<Transaction, Error> {
+        let (work, v) = (&store.tables.work, SCHEMA_VERSION);
+        let mut transaction = Transaction::new();
+        for (record, _) in &self.taken {
+            let there = Change::new().when_present("pk");
+            let (new, old) = (Key::new_cost(org, &record.id), Key::cost(org, &record.id));
+            transaction = transaction.delete(Guard::Cost, work, &new, there)?.put(
+                Guard::Cost,
+                work,
+                &old,
+                &OldCost { record, v },
+            )?;
+        }
+        for (cell, sums) in sums {
+            let item = SumsItem { sums, number, v };
+            let key = Key::cost_sums(org, &cell.name());
+            transaction = transaction.put_when(Guard::Cost, work, &key, &item, Change::new())?;
+        }
+        let changed = |of: &(&String, &BTreeSet<String>)| known.0.get(of.0) != Some(of.1);
+        for (label, values) in self.values.0.iter().filter(changed) {
+            let values = values.clone();
+            let key = Key::cost_values(org, label);
+            let item = ValuesItem { values, v };
+            transaction = transaction.put_when(Guard::Cost, work, &key, &item, Change::new())?;
+        }
+        Ok(transaction)
+    }
+}
+
+impl Settling<'_> {
+    /// What is written down of it.
+    fn record(&self) -> CostRecord {
+        let run = self.run;
+        let charged = Charged {
+            usage: self.usage,
+            compute_ms: run.compute_ms(self.completed_at),
+            cost: self.charge.cost,
+            is_free: self.charge.is_free,
+            deduction: self.settled.deduction,
+        };
+        CostRecord {
+            id: self.charge.transaction_id.clone(),
+            at: self.charge.transaction_id.made_at(),
+            run_id: run.run_id.clone(),
+            work_order_id: Some(run.work_order_id.clone()),
+            outcome: Some(self.outcome),
+            tenant_context: run.tenant_context.clone(),
+            attribution: run.attribution.clone(),
+            is_refund: false,
+            parts: charged.parts(self.outcome),
+        }
+    }
+}
+
+impl Transaction {
+    /// Writes down what a run cost.
+    pub(crate) fn record_cost(
+        self,
+        store: &Store,
+        org: &OrgId,
+        of: &Settling<'_>,
+    ) -> Result<Transaction, Error> {
+        self.add_cost(store, org, &of.record())
+    }
+
+    /// Writes a record.
+    pub(crate) fn add_cost(
+        self,
+        store: &Store,
+        org: &OrgId,
+        record: &CostRecord,
+    ) -> Result<Transaction, Error> {
+        let item = NewCost {
+            record,
+            org_id: org,
+            due_shard: DUE_COSTS,
+            due_at: record.at.plus_ms(GATHER_MS).epoch_ms(),
+            v: SCHEMA_VERSION,
+        };
+        let key = Key::new_cost(org, &record.id);
+        self.put(Guard::Cost, &store.tables.work, &key, &item)
+    }
+}
+
+impl Store {
+    /// The record of a refund, put down to what the run was.
+    pub(crate) async fn refund_record(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+        (run, amount): (&RunId, awo_domain::money::MicroCredits),
+        settled: Option<&SettlementItem>,
+    ) -> Result<CostRecord, Error> {
+        let of = match settled.and_then(|settled| settled.charge.as_ref()) {
+            Some(charge) => self.cost_record(org, charge).await?,
+            None => None,
+        };
+        let mut record = CostRecord::refund(id, (run, amount), of.as_ref());
+        if of.is_none() {
+            // A run from before there were records, unless it was purged.
+            if let Some(run) = self.run(org, run).await? {
+                record.work_order_id = Some(run.work_order_id);
+                record.outcome = Some(run.status);
+                record.tenant_context = run.tenant_context;
+                record.attribution = run.attribution;
+            }
+        }
+        Ok(record)
+    }
+
+    /// A record. It is looked for among the new ones first: it leaves these for the others.
+    pub(crate) async fn cost_record(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+    ) -> Result<Option<CostRecord>, Error> {
+        let work = &self.tables.work;
+        match self.get(work, &Key::new_cost(org, id)).await? {
+            Some(record) => Ok(Some(record)),
+            None => self.get(work, &Key::cost(org, id)).await,
+        }
+    }
+
+    /// Organizations that have records for their sums.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn due_costs(&self, now: Timestamp, limit: u32) -> Result<BTreeSet<OrgId>, Error> {
+        let due = Slice::of_index(&self.tables.work, DUE, "dueShard", DUE_COSTS.to_owned())
+            .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
+            .limit(limit);
+        let due = self.slice::<DueCost>(due).await?.items;
+        Ok(due.into_iter().map(|item| item.org_id).collect())
+    }
+
+    /// Adds new records of an organization to its sums, those that are new longest first. True if
+    /// there are more.
+    ///
+    /// # Errors
+    /// [`Error::Contended`] if another addition was faster, or internal.
+    pub async fn add_costs(&self, org: &OrgId, now: Timestamp) -> Result<bool, Error> {
+        let work = &self.tables.work;
+        let head = self.cost_head(org).await?;
+        let new = Slice::of_partition(work, new_costs(org)).limit(MAX_RECORDS);
+        let new = self.slice::<CostRecord>(new).await?;
+        if new.items.is_empty() {
+            return Ok(false);
+        }
+        let known = self.label_values(org, &new.items).await?;
+        let addition = Addition::of(&new.items, known.clone());
+        let mut sums = self.sums_of(org, &addition.cells).await?;
+        for (record, own) in &addition.taken {
+            for cell in own {
+                let sums = sums.entry(cell.clone()).or_insert_with(|| cell.empty());
+                sums.add(record);
+            }
+        }
+        let next = Head {
+            number: head.number + 1,
+            at: Some(now),
+            v: SCHEMA_VERSION,
+        };
+        let same = (head.number > 0).then_some(head.number);
+        let committed = addition
+            .transaction(self, org, (sums, next.number), &known)?
+            .put_when(
+                Guard::Cost,
+                work,
+                &Key::cost_head(org),
+                &next,
+                Change::new().when_option("number", same),
+            )?
+            .commit(self)
+            .await?;
+        match committed.is_yes() {
+            true => Ok(new.has_more || addition.taken.len() < new.items.len()),
+            false => Err(Error::contended("costs: another addition was faster")),
+        }
+    }
+
+    pub(crate) async fn cost_head(&self, org: &OrgId) -> Result<Head, Error> {
+        let head = self.get(&self.tables.work, &Key::cost_head(org)).await?;
+        Ok(head.unwrap_or_default())
+    }
+
+    /// The values that are told apart of the labels that records have.
+    async fn label_values(
+        &self,
+        org: &OrgId,
+        records: &[CostRecord],
+    ) -> Result<LabelValues, Error> {
+        let of = records
+            .iter()
+            .filter_map(|record| record.attribution.as_ref());
+        let labels: BTreeSet<&String> = of.flat_map(|of: &Attribution| of.labels.keys()).collect();
+        let mut values = LabelValues::default();
+        if labels.is_empty() {
+            return Ok(values);
+        }
+        let work = &self.tables.work;
+        let key = |label: &&String| Key::cost_values(org, label);
+        let wanted = Wanted::new(work, labels.iter().map(key));
+        let mut found = self.batch([wanted]).await?.remove(work).unwrap_or_default();
+        for label in &labels {
+            if let Some(item) = found.remove(&key(label)) {
+                let item: ValuesItem = read(item)?;
+                values.0.insert((*label).clone(), item.values);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Sums as they are, at most a hundred.
+    async fn sums_of(
+        &self,
+        org: &OrgId,
+        cells: &BTreeSet<Cell>,
+    ) -> Result<BTreeMap<Cell, Sums>, Error> {
+        let work = &self.tables.work;
+        let key = |cell: &Cell| Key::cost_sums(org, &cell.name());
+        let wanted = Wanted::new(work, cells.iter().map(key));
+        let mut found = self.batch([wanted]).await?.remove(work).unwrap_or_default();
+        let mut sums = BTreeMap::new();
+        for cell in cells {
+            if let Some(item) = found.remove(&key(cell)) {
+                let item: SumsItem = read(item)?;
+                sums.insert(cell.clone(), item.sums);
+            }
+        }
+        Ok(sums)
+    }
+}

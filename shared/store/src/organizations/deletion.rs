@@ -1,0 +1,104 @@
+//! The deletion of an organization: all of it but its ledger and usage, which the accounts need.
+
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
+
+use super::operation::DELETED;
+use crate::Store;
+use crate::change::Change;
+use crate::item::{deliveries, outbox, plugins, profiles, templates, webhooks};
+use crate::purge::in_transactions;
+use crate::work_orders::WorkOrder;
+
+impl Store {
+    /// Deletes work orders, runs, keys, templates, profiles, plugins and webhooks of a suspended
+    /// organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
+    /// gone on with by doing it again. Secrets are not in these tables.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] where it is not suspended, not there or has work that is not
+    /// over; internal, when DynamoDB fails.
+    pub async fn delete_organization(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+        let organization = self.organization(org).await?;
+        if !organization.is_some_and(|organization| organization.is_suspended()) {
+            return Err(Error::Conflict(
+                "it is not suspended, or not there".to_owned(),
+            ));
+        }
+        let tally = self.tally(org).await?;
+        let open = WorkOrderStatus::ALL
+            .into_iter()
+            .filter(|s| !s.is_terminal());
+        let open: u64 = open.map(|status| tally.work_orders(Some(status))).sum();
+        if open > 0 || tally.slots > 0 {
+            return Err(Error::Conflict(format!(
+                "it has {open} work orders that are not over, and {} tasks",
+                tally.slots
+            )));
+        }
+        for status in WorkOrderStatus::ALL {
+            self.purge_all(org, status, now).await?;
+        }
+        self.delete_settings(org).await?;
+        self.delete_keys(org).await?;
+        let change = Change::new()
+            .set("name", "")
+            .set("cursorKey", "")
+            .set_if_missing(DELETED, now);
+        self.change_organization(org, change).await?;
+        Ok(())
+    }
+
+    async fn purge_all(
+        &self,
+        org: &OrgId,
+        status: WorkOrderStatus,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let mut after: Option<WorkOrderId> = None;
+        loop {
+            let page = self
+                .purge_candidates(org, status, None, after.as_ref())
+                .await?;
+            after = page.items.last().map(|order: &WorkOrder| order.id.clone());
+            let mut doomed = Vec::new();
+            for order in page.items {
+                doomed.push(self.doomed(org, order).await?);
+            }
+            for part in in_transactions(doomed) {
+                if !self.purge(org, &part, now).await? {
+                    let why = "a work order has changed meanwhile: try again";
+                    return Err(Error::Conflict(why.to_owned()));
+                }
+            }
+            if !page.has_more {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn delete_settings(&self, org: &OrgId) -> Result<(), Error> {
+        let told = &self.tables.deliveries;
+        for webhook in self.webhooks(org).await? {
+            let webhook = webhook.id;
+            self.empty(told, deliveries(org, &webhook)).await?;
+            self.empty(told, format!("{org}#{webhook}#lane")).await?;
+        }
+        self.empty(told, outbox(org)).await?;
+        let settings = &self.tables.settings;
+        for partition in [templates(org), plugins(org), profiles(org), webhooks(org)] {
+            self.empty(settings, partition).await?;
+        }
+        for kind in [
+            "templates",
+            "plugins",
+            "profiles",
+            "webhooks",
+            "webhook-answer",
+            "task",
+        ] {
+            self.empty(settings, format!("{org}#{kind}")).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Runs for whose tasks the cluster has no capacity, as an account's quota or a crowded zone make it.
+
+use awo_domain::RunId;
+use awo_local::ecs::Conduct;
+use awo_store::lease::Lease;
+use awo_tests::world::World;
+
+use crate::story::Step::{Cancel, Claim, Create, Dispatch, Finish, Report, Start};
+use crate::story::Story;
+
+const VCPUS: &str = "You've reached the limit on the number of vCPUs you can run concurrently";
+
+async fn full_world() -> World {
+    let world = World::with_tasks(1).await;
+    world.set_conduct(Conduct {
+        starts_nothing: Some(VCPUS.to_owned()),
+        ..Conduct::default()
+    });
+    world
+}
+
+async fn lease(story: &Story<'_>, run: &RunId) -> Option<Lease> {
+    let lease = story.world.store.lease(&story.org.id, run).await;
+    lease.expect("an answer")
+}
+
+/// A run that was dispatched and has come back.
+async fn came_back(world: &World) -> Story<'_> {
+    let mut story = Story::new(world).await;
+    story.insist(Create).await;
+    world.lose_bells().await;
+    story.insist(Dispatch).await;
+    let run = story.run().await;
+    assert_eq!(run.status.as_str(), "building");
+    world.cloud.clock.advance(61_000);
+    world.sound.sweep().await.expect("a sweep");
+    story.holds("after a minute without capacity").await;
+    assert_eq!(story.run().await.status.as_str(), "queued");
+    assert_eq!(story.work_order().await.status.as_str(), "queued");
+    assert!(
+        lease(&story, &run.run_id).await.is_none(),
+        "slot and permit are free"
+    );
+    story
+}
+
+#[tokio::test]
+async fn a_run_without_capacity_gives_its_slot_back_after_a_minute_and_waits_until_there_is_some() {
+    let world = full_world().await;
+    let mut story = came_back(&world).await;
+    // Longer than a task may take to start.
+    for _ in 0..15 {
+        world.sweep_after_a_minute().await;
+        let run = story.run().await;
+        assert!(!run.status.is_terminal(), "{run:?}");
+        story.holds("while there is no capacity").await;
+    }
+    world.set_conduct(Conduct::default());
+    for _ in 0..3 {
+        world.sweep_after_a_minute().await;
+    }
+    let run = story.run().await;
+    let held = lease(&story, &run.run_id).await.expect("a lease");
+    let task = held.task_arn.expect("a task");
+    assert!(held.came_back > 1, "{}", held.came_back);
+    for step in [Claim, Report, Finish] {
+        story.insist(step).await;
+    }
+    world.stop_task(&task).await;
+    world.sweep_after_a_minute().await;
+    let run = story.run().await;
+    assert_eq!(run.status.as_str(), "succeeded");
+    assert!(story.holds("at the end").await.is_at_rest());
+    world.nothing_lives();
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_capacity_can_be_canceled_and_replaced() {
+    let world = full_world().await;
+    let mut story = came_back(&world).await;
+    let replaced = story.run().await.run_id;
+    story.insist(Start).await;
+    let run = story.run().await;
+    assert_ne!(run.run_id, replaced);
+    story.holds("after the start").await;
+    for _ in 0..3 {
+        world.sweep_after_a_minute().await;
+    }
+    story.holds("after it came back, too").await;
+    story.insist(Cancel).await;
+    for _ in 0..15 {
+        world.sweep_after_a_minute().await;
+    }
+    assert_eq!(story.run().await.status.as_str(), "canceled");
+    assert!(story.holds("at the end").await.is_at_rest());
+}

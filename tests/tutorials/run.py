@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Runs docs/tutorial-own-repository.md, command by command, on projects that nobody here made, as their
+registries have them; then the same projects with a missing tool, without tests and with a failing one.
+
+    tests/tutorials/run.py BIN_DIR    # where `awo`, `awo-local` and `runner` are
+"""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "tutorial-own-repository.md"
+START_LIMIT_S = 60
+
+
+class Project:
+    """A package, how it comes from its registry, and how its tests are taken away or made to fail."""
+
+    def __init__(self, name, fetch, tests, broken):
+        self.name, self.fetch, self.tests, self.broken = name, fetch, tests, broken
+
+
+def unpacked(archive, into):
+    """The folder that an archive of a registry holds."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(into, filter="data")
+    archive.unlink()
+    (folder,) = [path for path in into.iterdir() if path.is_dir()]
+    return folder
+
+
+def from_pypi(into):
+    run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:",
+         "--dest", str(into), "inflection==0.5.1"])
+    folder = unpacked(next(into.glob("*.tar.gz")), into)
+    (folder / ".gitignore").write_text(".venv/\n__pycache__/\n*.egg-info/\n.pytest_cache/\n")
+    return folder
+
+
+def from_npm(into):
+    run(["npm", "pack", "--silent", "--pack-destination", str(into), "concat-map@0.0.1"])
+    folder = unpacked(next(into.glob("*.tgz")), into)
+    (folder / ".gitignore").write_text("node_modules/\n")
+    return folder
+
+
+def from_crates(into):
+    """A crate that this workspace depends on: cargo has it already."""
+    metadata = run(["cargo", "metadata", "--locked", "--format-version", "1"], cwd=ROOT)
+    packages = json.loads(metadata)["packages"]
+    (manifest,) = [p["manifest_path"] for p in packages if p["name"] == "heck" and p["source"]]
+    folder = into / "heck"
+    shutil.copytree(Path(manifest).parent, folder)
+    (folder / ".gitignore").write_text("target/\nCargo.lock\n")
+    return folder
+
+
+PROJECTS = [
+    Project("python", from_pypi, ["test_inflection.py"], ("inflection/__init__.py", "'_', '-'", "'_', '+'")),
+    Project("node", from_npm, ["test/map.js"], ("index.js", "fn(xs[i], i)", "fn(xs[0], i)")),
+    Project("rust", from_crates, [], ("src/kebab.rs", '"-"', '"+"')),
+]
+
+
+def run(command, cwd=None, env=None, expected=0):
+    """What a command prints. Ends everything if it exits with another code."""
+    done = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != expected:
+        shown = command if isinstance(command, str) else " ".join(map(str, command))
+        sys.exit(f"{shown}\n{done.stdout}\nexited with {done.returncode}, and not with {expected}")
+    return done.stdout
+
+
+def blocks(kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def committed(folder, env):
+    git = ["git", "-C", str(folder)]
+    run(["chown", "-R", f"{os.getuid()}:{os.getgid()}", str(folder)])
+    run([*git, "init", "--quiet", "--initial-branch", "main"], env=env)
+    run([*git, "add", "--all"], env=env)
+    run([*git, "commit", "--quiet", "--message", "As its registry has it"], env=env)
+
+
+def follow_page(project, folder, env):
+    """The commands of the page, in its order."""
+    plans = blocks(f"yaml {project.name}")
+    for command in blocks("sh"):
+        if plans and command.startswith("awo verify\n"):
+            (folder / "verify.yaml").write_text(plans[0])
+        said = run(["bash", "-euo", "pipefail", "-c", command], cwd=folder, env=env)
+        if command.startswith("awo verify\n") and "\nverified: " not in said:
+            sys.exit(f"{project.name}: the plan verifies nothing:\n{said}")
+    if "Say in NOTES.md" not in (folder / "NOTES.md").read_text():
+        sys.exit(f"{project.name}: what the agent wrote is not in the branch that was merged")
+
+
+def ends(project, folder, env, change, expected):
+    """A work order on a changed project ends with this error, or unverified where there is none."""
+    copy = folder.parent / "changed"
+    shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".venv", "node_modules", "target"))
+    change(copy)
+    run(["git", "-C", str(copy), "add", "--all"], env=env)
+    run(["git", "-C", str(copy), "commit", "--quiet", "--message", "Changed"], env=env)
+    submit = ["awo", "submit", "--repo", str(copy), "--prompt", "Write a note", "--follow", "--require-verified",
+              "--max-iterations", "1", "--", "sh", "-c", "echo note >> NOTES.md"]
+    said = run(submit, cwd=copy, env=env, expected=1)
+    if expected not in said:
+        sys.exit(f"{project.name}: {expected!r} is not in what awo said:\n{said}")
+    shutil.rmtree(copy)
+
+
+def without_tests(project):
+    def change(folder):
+        for test in project.tests:
+            (folder / test).write_text("")
+        if project.name == "rust":
+            # Its tests stand in its sources; an empty library has none.
+            shutil.rmtree(folder / "src")
+            (folder / "src").mkdir()
+            (folder / "src" / "lib.rs").write_text("")
+    return change
+
+
+def broken(project):
+    def change(folder):
+        name, before, after = project.broken
+        text = (folder / name).read_text()
+        if before not in text:
+            sys.exit(f"{project.name}: {before} is not in {name}")
+        (folder / name).write_text(text.replace(before, after))
+    return change
+
+
+def without_a_tool(folder):
+    (folder / "verify.yaml").write_text('tests: [{name: unit, run: "a-tool-that-nobody-has --all"}]\n')
+
+
+def start(data, env):
+    """The service, once it serves."""
+    ready = data / "ready.json"
+    # A service on a port of the system's choice is not the one that `awo` finds by itself.
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    service = subprocess.Popen(
+        ["awo-local"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(data / "log", "w"),
+        env=env | {"AWO_PORT": str(port), "AWO_DATA_DIR": str(data / "data"), "AWO_READY_FILE": str(ready)})
+    deadline = time.monotonic() + START_LIMIT_S
+    while not ready.exists():
+        if service.poll() is not None or time.monotonic() > deadline:
+            service.kill()
+            sys.exit(f"the service does not start:\n{(data / 'log').read_text()}")
+        time.sleep(0.05)
+    return service
+
+
+def main():
+    (bin_dir,) = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="awo-tutorials.") as work:
+        work = Path(work)
+        # Agents are another user where they can be, and pass through here to their workspaces.
+        work.chmod(0o711)
+        home = work / "home"
+        home.mkdir()
+        env = os.environ | {
+            "PATH": f"{Path(bin_dir).resolve()}:{os.environ['PATH']}",
+            "CARGO_HOME": os.environ.get("CARGO_HOME", str(Path.home() / ".cargo")),
+            "RUSTUP_HOME": os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup")),
+            "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Reader", "GIT_AUTHOR_EMAIL": "reader@example.com",
+            "GIT_COMMITTER_NAME": "Reader", "GIT_COMMITTER_EMAIL": "reader@example.com",
+        }
+        for name in ["AWO_URL", "AWO_API_KEY", "AWO_CONTEXT", "AWO_DATA_DIR", "CARGO_TARGET_DIR"]:
+            env.pop(name, None)
+        service = start(work, env)
+        try:
+            for project in PROJECTS:
+                began = time.monotonic()
+                into = work / project.name
+                into.mkdir()
+                folder = project.fetch(into)
+                committed(folder, env)
+                follow_page(project, folder, env)
+                ends(project, folder, env, broken(project), "MAX_ITERATIONS_REACHED")
+                ends(project, folder, env, without_a_tool, "a-tool-that-nobody-has")
+                ends(project, folder, env, without_tests(project), "unverified")
+                print(f"{project.name}: as the page says, and as it should end otherwise "
+                      f"({time.monotonic() - began:.0f} s)", flush=True)
+        finally:
+            service.terminate()
+            service.wait()
+
+
+main()
