@@ -84,13 +84,13 @@ async fn erased(service: &TestService) {
     panic!("something is left after {SWEEPS} sweeps");
 }
 
-/// Items that name one of these, in tables of which nothing may: ledger and usage stay.
+/// Items that name one of these, in tables of which nothing may: ledger, usage and costs stay.
 async fn traces(service: &TestService, org: &OrgId, of: &[String]) -> Vec<String> {
     let cloud = &service.service.cloud;
     let ledger = cloud.environment.required("AWO_LEDGER_TABLE").unwrap();
     let mut items = everything_of(&rules::client(cloud), org).await;
     items.retain(|item| {
-        let stays = ["#usage", "#again"]
+        let stays = ["#usage", "#again", "#cost"]
             .iter()
             .any(|p| item.contains(&format!("{org}{p}")));
         !item.starts_with(&ledger) && !stays && of.iter().any(|id| item.contains(id.as_str()))
