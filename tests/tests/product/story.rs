@@ -64,6 +64,7 @@ fn order() -> Value {
         "taskPrompt": "mend it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 10 },
+        "metadata": { "team": "red" },
     })
 }
 
