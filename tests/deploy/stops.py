@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 
 from cloud import Stack
 from cluster import Door
-from progress import expect, say, wait_for
+from progress import CheckFailed, expect, say, wait_for
 from spine import EVENT_SECONDS, Client, order, until_ended
 
 START_SECONDS = 60
@@ -20,6 +22,7 @@ def stops(client: Client, folder: Path, stack: Stack, door: Door) -> None:
     canceled(client, folder)
     killed(client, folder)
     started_again(client, folder)
+    dies(client, folder, door)
     expect(door.calls["cancel-work-order StopTask"] >= 1, "cancel did not tell the task to stop")
     expect(door.calls["start-run RunTask"] >= 1, "start did not ask for the task itself")
 
@@ -86,3 +89,36 @@ def started_again(client: Client, folder: Path) -> None:
     run = until_ended(client, data["runId"], START_SECONDS)
     expect(run["status"] == "failed", f"the second run: {run}")
     say("  started again, and failed again")
+
+
+def dies(client: Client, folder: Path, door: Door) -> None:
+    """A runner that is gone without a last report: only the task event, by the rule to `task-stopped`, tells of it
+    before the sweep would look."""
+    _, run_id = running(client, folder, ["sleep", "600"])
+    in_agent(client, run_id)
+    seen = door.calls["task-stopped DescribeTasks"]
+    os.kill(runner_of(run_id), signal.SIGKILL)
+    run = settled(client, run_id)
+    code = run.get("error", {}).get("code")
+    expect((run["status"], code) == ("failed", "RUNNER_FAILED"), f"the run whose runner died: {run}")
+    expect(door.calls["task-stopped DescribeTasks"] > seen, "somebody else than task-stopped ended the run")
+    say(f"  a runner that died: {code}, {run['cost']['credits']} credits")
+
+
+def runner_of(run_id: str) -> int:
+    """The process of a run's runner: the topmost `runner` above an agent that knows the run's id."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"AWO_RUN_ID={run_id}".encode() not in (process / "environ").read_bytes().split(b"\0"):
+                continue
+            found, pid = None, int(process.name)
+            while pid > 1:
+                if (Path("/proc") / str(pid) / "exe").resolve().name == "runner":
+                    found = pid
+                stat = (Path("/proc") / str(pid) / "stat").read_text()
+                pid = int(stat.rpartition(")")[2].split()[1])
+            if found:
+                return found
+        except OSError:
+            continue
+    raise CheckFailed(f"no runner of {run_id}")
