@@ -33,6 +33,9 @@ const PLAN_LIMIT: Duration = Duration::from_secs(30);
 const MAX_ANSWERS_BYTES: usize = 16 * 1_024 * 1_024;
 /// What Rust programs say who are refused memory.
 const OUT_OF_MEMORY: &str = "memory allocation of";
+/// Where mimalloc is the allocator (in `awo`, which calls the service's crates), it reserves a gibibyte before `main`. Reserved
+/// as writable it would count, and nothing could be allocated under the limit.
+const RESERVED_ONLY: (&str, &str) = ("MIMALLOC_ARENA_EAGER_COMMIT", "0");
 /// This program, whoever may look at the folder in which it lies.
 const THIS_PROGRAM: &str = "/proc/self/exe";
 /// The word by which it knows what it is for.
@@ -175,7 +178,7 @@ impl Inspector<'_> {
             home: self.home,
             tmp: self.tmp,
             reads: &[&self.request],
-            env: &[],
+            env: &[(RESERVED_ONLY.0, RESERVED_ONLY.1.into())],
             limit,
             at_timeout: AtTimeout::Kill,
             limits: Limits {
