@@ -36,7 +36,6 @@ use crate::settings::Settings;
 use crate::stop::{StopSignal, Stopped};
 use crate::supervised::Supervised;
 use crate::workspace::{self, NoWorkspace};
-
 use integration::Integration;
 
 /// How the loop came to its end.
