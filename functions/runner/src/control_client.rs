@@ -106,7 +106,7 @@ impl ControlClient {
         is_ours.then_some((client, spec)).ok_or_else(another_spec)
     }
 
-    /// Sends events, or asks whether a client wishes anything.
+    /// Sends events, or asks for a client's stop request.
     pub(crate) async fn report(&self, report: &Report) -> Result<ReportAnswer, CallError> {
         let line = &self.line;
         let answer = line.post(&self.report_path, report, CALL_TIMEOUT).await?;

@@ -67,7 +67,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Starts the desk on the thread `control`; a fence, or a wish that an answer brings, pulls
+    /// Starts the desk on the thread `control`; a fence, or a stop request that an answer brings, pulls
     /// `switch`.
     pub(crate) fn start(
         control: &Handle,

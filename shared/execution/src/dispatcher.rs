@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use crate::launcher::Launcher;
 use crate::start_task::start_task;
 
-/// How long a look at a queue goes on; what is left gets a new bell. The function has twice as long, and more.
+/// How long a look at a queue goes on; what is left gets a new wake-up. The function has twice as long, and more.
 pub const FILLING: Duration = Duration::from_secs(40);
 
 /// Most dispatches for one bell; what is left gets a new one.

@@ -245,7 +245,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
     let told = told(&world, &receiver, 1).await;
-    // Two reads, two calls for the permit, the lane, the claim.
+    // Two reads, two calls for the call's permit, the delivery permit, the claim.
     breaks_off(&world, 6).await;
     let receiver_heard = || receiver.heard().len();
     for minute in 0..MINUTES {
@@ -256,7 +256,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
         assert!(minute + 1 < MINUTES, "{found:#?}");
         world.cloud.clock.advance(61_000);
         world.sound.sweep().await.unwrap();
-        // One read beside two calls for the permit, the claim with the lane.
+        // One read beside two calls for the permit, the claim with the delivery permit.
         breaks_off(&world, 4).await;
     }
     let over = &told.deliveries(&world).await[0];

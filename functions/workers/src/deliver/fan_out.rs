@@ -100,7 +100,7 @@ struct First<'a> {
     lane: Lane,
 }
 
-/// Writes the deliveries of an event, the first attempt at each receiver noted where there is a lane
+/// Writes the deliveries of an event, the first attempt at each receiver noted where there is a delivery permit
 /// to it, and the organization has a permit for them.
 async fn fan_out_at_once<'a>(
     state: &State,
@@ -135,7 +135,7 @@ async fn fan_out_at_once<'a>(
     Ok((begun.iter().zip(held).map(first).collect(), permit))
 }
 
-/// A permit to send, and a lane to each of these receivers where one is free; neither where nothing
+/// A call permit, and a delivery permit for each of these receivers where one is free; neither where nothing
 /// can be sent.
 async fn lanes_to(
     state: &State,

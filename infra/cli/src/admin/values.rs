@@ -75,7 +75,7 @@ pub fn secret_name(text: &str) -> Result<String, String> {
 /// How a purchase or a refund came about; the ledger shows it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BookingArguments {
-    /// Who adds it
+    /// The person or program that adds it
     #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
     pub actor: Option<String>,
     /// Why, for people

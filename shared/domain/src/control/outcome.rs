@@ -49,7 +49,7 @@ pub enum Outcome {
         #[serde(skip_serializing_if = "Option::is_none")]
         session_id: Option<String>,
     },
-    /// A client's wish ended it, and nothing of it is alive.
+    /// A client's stop request ended it, and nothing of it is alive.
     Stopped {
         /// True if something had to be killed with SIGKILL.
         forced: bool,
