@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use awo_domain::RunId;
-use awo_domain::control::{Outcome, RunSpec, Wish};
+use awo_domain::control::{Outcome, RunEnvironment, RunSpec, Wish};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
@@ -13,6 +13,7 @@ use crate::by_hand;
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::control_thread::{self, ControlThread};
 use crate::desk::is_immediate;
+use crate::environment::Masks;
 use crate::hearing::{ASK_LIMIT, Doorbell, hear};
 use crate::kept::Kept;
 use crate::layout::Layout;
@@ -166,7 +167,9 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         kept.sweep();
     }
     let (switch, stop) = stop::channel();
-    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone());
+    let values = spec.environment.as_ref().map(RunEnvironment::values);
+    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone())
+        .masking(Masks::of(values.unwrap_or_default()));
     let listening = control_thread::run(control, hear(stop_listener, client, switch, stop.clone()));
     let session = Session {
         settings,

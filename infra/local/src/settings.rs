@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 24] = [
+const SETTINGS: [Setting; 25] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -123,6 +123,12 @@ const SETTINGS: [Setting; 24] = [
         "0 refuses file:// repositories",
         "1",
         "0",
+    ),
+    setting(
+        "AWO_ALLOW_LOOPBACK_REGISTRIES",
+        "1 lets environments name registries on this machine by http://",
+        "0",
+        "1",
     ),
     setting(
         "AWO_AGENT_UID",

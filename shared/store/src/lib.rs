@@ -47,6 +47,8 @@
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | how many of them there are |
+//! | settings | `<org>#environment` | name | environment of the organization |
+//! | settings | `<org>#environments` | `count` | how many of them there are |
 //! | settings | `<org>#task` | `definition` | the task definition that was made for the organization, and of what |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | how many of its own there are |
@@ -78,6 +80,7 @@ pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
+pub mod environments;
 pub mod erasure;
 pub mod errands;
 pub mod family;

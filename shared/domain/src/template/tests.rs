@@ -28,6 +28,7 @@ fn content(repository: &str, branch: Option<&str>, hooks: &[&str], names: &[&str
             post_create: hooks.iter().map(|hook| (*hook).to_owned()).collect(),
         },
         tags: Vec::new(),
+        environment: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Operations of harness profiles.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
 use awo_domain::profile::partial::{
     ExecutionLimits, GitOps, LoopStrategy, MAX_DESCRIPTION, Verification,
@@ -118,6 +119,13 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ("verification", schemas.of::<Verification>()),
         ("gitOps", schemas.of::<GitOps>()),
         ("executionLimits", schemas.of::<ExecutionLimits>()),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "The environment of work orders that name none.",
+            ),
+        ),
     ])
 }
 
