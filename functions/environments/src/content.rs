@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use awo_domain::Error;
 use awo_domain::environment::{
-    Content, Deployment, EnvironmentName, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS,
-    MAX_IMAGE, MAX_NAME, MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS,
-    MAX_URL, MAX_VALUE, MAX_VARIABLES, Phase, Registry, RegistryKind, STEP_MS, Secret, Service,
-    Size, Step, check_cache, check_host, check_image, check_name, check_ready,
+    Deployment, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret,
+    EnvironmentService, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
+    MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS, MAX_URL, MAX_VALUE,
+    MAX_VARIABLES, RegistryKind, STEP_MS, SecretPhase, SetupStep, Size, check_cache, check_host,
+    check_image, check_name, check_ready,
 };
 use awo_domain::profile::partial::check_line;
+use awo_domain::{Error, Fault};
 use awo_http::body::{Object, Value};
 
 /// Ports of services.
@@ -19,7 +20,7 @@ const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
 pub fn read_new(
     mut body: Object,
     deployment: Deployment,
-) -> Result<(EnvironmentName, Content), Error> {
+) -> Result<(EnvironmentName, EnvironmentContent), Error> {
     let name = body.required("name", |v| v.parsed(EnvironmentName::parse));
     let content = content(&mut body);
     let (name, content) = body.finish(name.map(|name| (name, content)))?;
@@ -31,7 +32,7 @@ pub fn read_replacement(
     mut body: Object,
     name: &EnvironmentName,
     deployment: Deployment,
-) -> Result<Content, Error> {
+) -> Result<EnvironmentContent, Error> {
     let same = |text: &str| match text == name.as_str() {
         true => Ok(()),
         false => Err(format!("must be {name}: an environment cannot be renamed")),
@@ -41,7 +42,10 @@ pub fn read_replacement(
     checked(body.finish(Some(content))?, deployment)
 }
 
-fn checked(content: Content, deployment: Deployment) -> Result<Content, Error> {
+fn checked(
+    content: EnvironmentContent,
+    deployment: Deployment,
+) -> Result<EnvironmentContent, Error> {
     let faults = content.faults(deployment);
     match faults.is_empty() {
         true => Ok(content),
@@ -49,7 +53,7 @@ fn checked(content: Content, deployment: Deployment) -> Result<Content, Error> {
     }
 }
 
-fn content(body: &mut Object) -> Content {
+fn content(body: &mut Object) -> EnvironmentContent {
     let description = body.optional("description", |v| v.text(0..=MAX_DESCRIPTION));
     let secrets = body.optional("secrets", |v| v.list(0..=MAX_SECRETS, secret));
     let setup = body.optional("setup", |v| v.list(0..=MAX_STEPS, step));
@@ -61,7 +65,7 @@ fn content(body: &mut Object) -> Content {
     let egress = body.optional("egress", |v| {
         v.list(0..=MAX_HOSTS, |v| v.parsed(check_host))
     });
-    Content {
+    EnvironmentContent {
         description: description.unwrap_or_default(),
         variables: variables(body),
         secrets: secrets.unwrap_or_default(),
@@ -83,36 +87,37 @@ fn variables(body: &mut Object) -> BTreeMap<String, String> {
         v.map(MAX_VARIABLES, 1..=MAX_NAME, |v| v.text(0..=MAX_VALUE))
     });
     let read = read.unwrap_or_default();
-    for (name, _) in &read {
-        if let Err(why) = check_name(name) {
-            body.fault(
-                &format!("variables/{}", name.replace('~', "~0").replace('/', "~1")),
-                format!("has a name that {why}"),
-            );
-        }
-    }
+    let faults = read.iter().filter_map(|(name, _)| {
+        let why = check_name(name).err()?;
+        let name = name.replace('~', "~0").replace('/', "~1");
+        Some(Fault {
+            path: format!("/variables/{name}"),
+            message: format!("has a name that {why}"),
+        })
+    });
+    body.faults(faults);
     read.into_iter().collect()
 }
 
-fn secret(value: Value) -> Option<Secret> {
+fn secret(value: Value) -> Option<EnvironmentSecret> {
     value.object(|o| {
         let name = o.required("name", |v| v.parsed(check_name));
         let phases = o.required("phases", |v| {
-            v.list(1..=Phase::ALL.len(), |v| {
-                v.parsed(|name| one_of(name, &Phase::ALL, Phase::as_str))
+            v.list(1..=SecretPhase::ALL.len(), |v| {
+                v.parsed(|name| one_of(name, &SecretPhase::ALL, SecretPhase::as_str))
             })
         });
         name.zip(phases)
-            .map(|(name, phases)| Secret { name, phases })
+            .map(|(name, phases)| EnvironmentSecret { name, phases })
     })
 }
 
-fn step(value: Value) -> Option<Step> {
+fn step(value: Value) -> Option<SetupStep> {
     value.object(|o| {
         let name = o.required("name", |v| v.parsed(|text| check_line(text, MAX_STEP_NAME)));
         let run = o.required("run", |v| v.text(1..=MAX_COMMAND));
         let timeout_ms = o.optional("timeoutMs", |v| v.whole(STEP_MS));
-        name.zip(run).map(|(name, run)| Step {
+        name.zip(run).map(|(name, run)| SetupStep {
             name,
             run,
             timeout_ms,
@@ -120,7 +125,7 @@ fn step(value: Value) -> Option<Step> {
     })
 }
 
-fn registry(value: Value) -> Option<Registry> {
+fn registry(value: Value) -> Option<EnvironmentRegistry> {
     value.object(|o| {
         let kind = o.required("kind", |v| {
             v.parsed(|name| one_of(name, &RegistryKind::ALL, RegistryKind::as_str))
@@ -129,11 +134,11 @@ fn registry(value: Value) -> Option<Registry> {
         let secret = o.required("secret", |v| v.parsed(check_name));
         kind.zip(url)
             .zip(secret)
-            .map(|((kind, url), secret)| Registry { kind, url, secret })
+            .map(|((kind, url), secret)| EnvironmentRegistry { kind, url, secret })
     })
 }
 
-fn service(value: Value) -> Option<Service> {
+fn service(value: Value) -> Option<EnvironmentService> {
     value.object(|o| {
         let name = o.required("name", |v| v.parsed(|text| check_line(text, MAX_STEP_NAME)));
         let image = o.required("image", |v| v.text(1..=MAX_IMAGE));
@@ -143,7 +148,7 @@ fn service(value: Value) -> Option<Service> {
         let port = port.and_then(|port| u16::try_from(port).ok());
         name.zip(image)
             .zip(port)
-            .map(|((name, image), port)| Service {
+            .map(|((name, image), port)| EnvironmentService {
                 name,
                 image,
                 port,

@@ -1,7 +1,7 @@
 //! An environment as the API shows it. Of secrets it has the names.
 
 use awo_domain::Timestamp;
-use awo_domain::environment::{Content, Environment, EnvironmentName};
+use awo_domain::environment::{Environment, EnvironmentContent, EnvironmentName};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub struct EnvironmentShape<'a> {
     name: &'a EnvironmentName,
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a EnvironmentContent,
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,

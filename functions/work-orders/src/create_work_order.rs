@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::Error;
-use awo_domain::environment::{Content, EnvironmentName};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
 use awo_http::opening::Opening;
@@ -95,8 +95,8 @@ impl State {
         let created = store.create_work_order(&new, self.limits, remembered);
         match created.await? {
             Created::New => {
-                let bell = Doorbell::of(call.org());
-                self.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::of(call.org());
+                self.queue.wake_or_leave_to_sweep(&wake_up).await;
                 Ok(Some(answer))
             }
             Created::Replayed(first) => Ok(Some(Answer::replayed(first.status, first.body))),
@@ -127,7 +127,7 @@ impl State {
         &self,
         call: &Call,
         name: Option<EnvironmentName>,
-    ) -> Result<Option<Content>, Error> {
+    ) -> Result<Option<EnvironmentContent>, Error> {
         let Some(name) = name else {
             return Ok(None);
         };

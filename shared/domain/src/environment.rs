@@ -70,8 +70,7 @@ pub const MAX_HOSTS: usize = 100;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
-#[schema(as = SecretPhase)]
-pub enum Phase {
+pub enum SecretPhase {
     /// While the setup commands run.
     Setup,
     /// While the commands of the plan verify.
@@ -80,36 +79,34 @@ pub enum Phase {
     Agent,
 }
 
-impl Phase {
+impl SecretPhase {
     /// Every phase.
-    pub const ALL: [Phase; 3] = [Phase::Setup, Phase::Verify, Phase::Agent];
+    pub const ALL: [SecretPhase; 3] = [SecretPhase::Setup, SecretPhase::Verify, SecretPhase::Agent];
 
     /// The name on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Phase::Setup => "setup",
-            Phase::Verify => "verify",
-            Phase::Agent => "agent",
+            SecretPhase::Setup => "setup",
+            SecretPhase::Verify => "verify",
+            SecretPhase::Agent => "agent",
         }
     }
 }
 
 /// A secret by its name, which is the name of the variable that holds it, too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = EnvironmentSecret)]
-pub struct Secret {
+pub struct EnvironmentSecret {
     /// The variable.
     pub name: String,
     /// When it exists.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SecretPhase>,
 }
 
 /// A command of the setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = EnvironmentStep)]
-pub struct Step {
+pub struct SetupStep {
     /// What errors call it.
     pub name: String,
     /// Goes to `sh -c` in the checkout.
@@ -164,8 +161,7 @@ impl RegistryKind {
 
 /// A registry that wants a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = EnvironmentRegistry)]
-pub struct Registry {
+pub struct EnvironmentRegistry {
     /// Its kind.
     pub kind: RegistryKind,
     /// Where it is.
@@ -176,8 +172,7 @@ pub struct Registry {
 
 /// A container beside the runner's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = EnvironmentService)]
-pub struct Service {
+pub struct EnvironmentService {
     /// What errors call it.
     pub name: String,
     /// Its image.
@@ -195,8 +190,7 @@ pub struct Service {
 /// What a client may say of an environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = EnvironmentContent)]
-pub struct Content {
+pub struct EnvironmentContent {
     /// For people.
     #[serde(default)]
     pub description: String,
@@ -205,16 +199,16 @@ pub struct Content {
     pub variables: BTreeMap<String, String>,
     /// By phase.
     #[serde(default)]
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<EnvironmentSecret>,
     /// Before the agent, and again in each clean checkout that is verified.
     #[serde(default)]
-    pub setup: Vec<Step>,
+    pub setup: Vec<SetupStep>,
     /// Folders of the workspace, or with `~/` of the home.
     #[serde(default)]
     pub caches: Vec<String>,
     /// Behind a proxy that adds their credentials.
     #[serde(default)]
-    pub registries: Vec<Registry>,
+    pub registries: Vec<EnvironmentRegistry>,
     /// The task's image; the deployment's where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -223,7 +217,7 @@ pub struct Content {
     pub size: Option<Size>,
     /// Beside the runner.
     #[serde(default)]
-    pub services: Vec<Service>,
+    pub services: Vec<EnvironmentService>,
     /// The hosts that may be reached.
     #[serde(default)]
     pub egress: Vec<String>,
@@ -235,7 +229,7 @@ pub struct Environment {
     /// Its name, unique in its organization.
     pub name: EnvironmentName,
     /// What it says.
-    pub content: Content,
+    pub content: EnvironmentContent,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last replaced.
@@ -265,7 +259,7 @@ pub fn parse_secret_name(text: &str) -> Result<Option<(EnvironmentName, String)>
     Ok(Some((environment, name)))
 }
 
-impl Content {
+impl EnvironmentContent {
     /// The names of all secrets whose values a run needs, each once: those of its phases and those
     /// of its registries.
     #[must_use]

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::WorkOrderId;
 use crate::agent::Agent;
-use crate::environment::{Content, EnvironmentName};
+use crate::environment::{EnvironmentContent, EnvironmentName};
 
 /// The status of a work order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -228,7 +228,7 @@ pub struct ChosenEnvironment {
     /// Its name.
     pub name: EnvironmentName,
     /// What it said.
-    pub content: Content,
+    pub content: EnvironmentContent,
 }
 
 /// Deepest work order; one without a parent has depth 0.

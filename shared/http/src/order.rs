@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use awo_domain::agent::{Agent, AgentType};
-use awo_domain::environment::{Content as EnvironmentContent, EnvironmentName};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
 use awo_domain::template::{
-    Content, Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateId,
+    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateContent, TemplateId,
 };
 use awo_domain::usage::MAX_MODEL_NAME;
 use awo_domain::work_order::{
@@ -61,7 +61,7 @@ pub fn named_environment(mut body: Object) -> Option<EnvironmentName> {
 /// What there is of what a body names.
 pub struct Named<'a> {
     /// The template.
-    pub template: Option<&'a Content>,
+    pub template: Option<&'a TemplateContent>,
     /// What the profile comes to.
     pub profile: Option<Profile>,
     /// The parent.
@@ -219,7 +219,7 @@ fn chosen(
     Some(ChosenEnvironment { name, content })
 }
 
-fn source(value: Value, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
+fn source(value: Value, template: Option<&TemplateContent>, allow_file: bool) -> Option<Resolved> {
     value.object(|o| {
         let is_git = o.required("type", |v| {
             v.parsed(|name| match name {
@@ -248,7 +248,11 @@ fn git(o: &mut Object, allow_file: bool) -> Option<Resolved> {
     })
 }
 
-fn from_template(o: &mut Object, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
+fn from_template(
+    o: &mut Object,
+    template: Option<&TemplateContent>,
+    allow_file: bool,
+) -> Option<Resolved> {
     let id = o.required("templateId", |v| v.parsed(TemplateId::parse));
     // What was given and is no object of texts must not count as nothing given.
     let given = o.optional("variables", |v| {

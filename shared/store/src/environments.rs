@@ -6,7 +6,7 @@
 //! the transaction that writes the name: so it names one that is there, and a delete, which is
 //! conditional on the number that it read before it looked for names, never passes one by.
 
-use awo_domain::environment::{Content, Environment, EnvironmentName, MAX_ENVIRONMENTS};
+use awo_domain::environment::{Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS};
 use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ use crate::work_orders::WorkOrder;
 #[serde(rename_all = "camelCase")]
 struct EnvironmentItem {
     name: EnvironmentName,
-    content: Content,
+    content: EnvironmentContent,
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,

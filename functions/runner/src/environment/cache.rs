@@ -147,10 +147,12 @@ impl Cache {
             {
                 Ok(true) => restored.push(path.clone()),
                 Ok(false) => {}
-                Err(why) => tracing::warn!(path, %why, "a cache is not restored"),
+                Err(why) => {
+                    tracing::warn!(event = "cache_not_restored", path, %why, "a cache is not restored")
+                }
             }
             if let Err(why) = layout::clear(&staging) {
-                tracing::warn!(path, %why, "what was unpacked of a cache stays behind");
+                tracing::warn!(event = "cache_staging_stays", path, %why, "what was unpacked of a cache stays behind");
             }
         }
         restored
@@ -190,11 +192,11 @@ impl Cache {
     pub(crate) async fn keep(&self, key: &CacheKey, paths: &[String], places: Places<'_>) {
         for path in paths {
             if let Err(why) = self.keep_one(key, path, places).await {
-                tracing::warn!(path, %why, "a cache is not kept");
+                tracing::warn!(event = "cache_not_kept", path, %why, "a cache is not kept");
             }
         }
         if let Err(why) = remove_surplus(&self.root, SystemTime::now(), MAX_BYTES) {
-            tracing::warn!(%why, "caches that are too old stay behind");
+            tracing::warn!(event = "old_caches_stay", %why, "caches that are too old stay behind");
         }
     }
 
@@ -213,7 +215,7 @@ impl Cache {
         let kept = packed.and_then(|bytes| fs::rename(&draft, &entry).map(|()| bytes));
         match kept {
             Ok(bytes) => {
-                tracing::info!(path, bytes, "a cache is kept");
+                tracing::info!(event = "cache_kept", path, bytes, "a cache is kept");
                 Ok(())
             }
             Err(why) => {

@@ -56,7 +56,7 @@ impl Masks {
             }))),
             // The values are bounded far below what an automaton can hold.
             Err(why) => {
-                tracing::error!(%why, "values cannot be masked");
+                tracing::error!(event = "values_not_masked", %why, "values cannot be masked");
                 Masks(None)
             }
         }

@@ -15,7 +15,7 @@ mod scrub;
 use std::ffi::OsString;
 
 use awo_domain::control::{RunEnvironment, RunSpec};
-use awo_domain::environment::Phase;
+use awo_domain::environment::SecretPhase;
 
 pub(crate) use archive::Archiver;
 pub(crate) use cache::{Cache, CacheKey, Places, lock_files};
@@ -57,7 +57,7 @@ impl Environment {
     }
 
     /// What the commands of a phase have beyond what every command has.
-    pub(crate) fn variables(&self, phase: Phase) -> Variables {
+    pub(crate) fn variables(&self, phase: SecretPhase) -> Variables {
         let of_run = self.of_run.as_ref();
         self.with_registries(of_run.map_or(Vec::new(), |one| one.variables_in(phase)))
     }
@@ -82,7 +82,7 @@ impl Environment {
             return Masks::default();
         };
         let secrets = environment.secrets.iter();
-        let hidden = secrets.filter(|secret| !secret.phases.contains(&Phase::Agent));
+        let hidden = secrets.filter(|secret| !secret.phases.contains(&SecretPhase::Agent));
         let registries = environment.registries.iter();
         Masks::of(
             hidden

@@ -75,6 +75,7 @@ impl LastCall {
     /// A call was not.
     pub(super) fn failed(&self, outage: Outage) {
         tracing::warn!(
+            event = "provider_outage",
             provider = outage.provider.as_str(),
             what = outage.what,
             "an outage"

@@ -183,12 +183,12 @@ fn authorization(kind: RegistryKind, credential: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use awo_domain::environment::Registry;
+    use awo_domain::environment::EnvironmentRegistry;
 
     use super::*;
 
     fn upstream(url: &str) -> Upstream {
-        let registry = Registry {
+        let registry = EnvironmentRegistry {
             kind: RegistryKind::Npm,
             url: url.to_owned(),
             secret: "T".to_owned(),

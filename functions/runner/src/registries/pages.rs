@@ -87,12 +87,12 @@ fn links(page: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use awo_domain::control::RegistryAccess;
-    use awo_domain::environment::Registry;
+    use awo_domain::environment::EnvironmentRegistry;
 
     use super::*;
 
     fn upstream(kind: RegistryKind, url: &str) -> Upstream {
-        let registry = Registry {
+        let registry = EnvironmentRegistry {
             kind,
             url: url.to_owned(),
             secret: "T".to_owned(),

@@ -42,6 +42,14 @@ pub(super) struct Serving {
     requests: Arc<Semaphore>,
 }
 
+/// A request whose caller has shown the key.
+struct Admitted {
+    /// Path and query, without the key.
+    target: String,
+    /// Where the registry's origin is for this caller.
+    local: String,
+}
+
 impl Serving {
     pub(super) fn new(upstream: Upstream, key: String) -> Serving {
         Serving {
@@ -57,7 +65,7 @@ impl Serving {
             .uri
             .path_and_query()
             .map_or("/", |target| target.as_str());
-        let Some(target) = self.admitted(target, &head.headers) else {
+        let Some(Admitted { target, local }) = self.admitted(target, &head.headers) else {
             let mut refusal = refusal(
                 StatusCode::UNAUTHORIZED,
                 "this is for the run's own commands",
@@ -92,20 +100,23 @@ impl Serving {
         let kind = got.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         if got.status() == StatusCode::OK && pages::is_page(&self.upstream, &path, kind) {
-            return self.page(&path, got).await;
+            return self.page(&path, got, &local).await;
         }
-        let mut answer = self.begun(&got, got.content_length());
+        let mut answer = self.begun(&got, got.content_length(), &local);
         *answer.body_mut() = piped(got, permit);
         answer
     }
 
     /// The target without the key, if the caller shows it: as the first part of the path, as a bearer
     /// token, or as a password.
-    fn admitted(&self, target: &str, headers: &HeaderMap) -> Option<String> {
+    fn admitted(&self, target: &str, headers: &HeaderMap) -> Option<Admitted> {
         let is_key = |shown: &[u8]| bool::from(shown.ct_eq(self.key.as_bytes()));
         let (first, rest) = target.get(1..)?.split_once('/').unwrap_or_default();
         if is_key(first.as_bytes()) {
-            return Some(format!("/{rest}"));
+            return Some(Admitted {
+                target: format!("/{rest}"),
+                local: format!("{}/{}", self.upstream.local(), self.key),
+            });
         }
         let shown = headers.get(AUTHORIZATION)?.to_str().ok()?;
         let is_shown = match shown.split_once(' ')? {
@@ -117,11 +128,14 @@ impl Serving {
             }
             _ => false,
         };
-        is_shown.then(|| target.to_owned())
+        is_shown.then(|| Admitted {
+            target: target.to_owned(),
+            local: self.upstream.local().to_owned(),
+        })
     }
 
     /// A whole answer with its links rewritten.
-    async fn page(&self, path: &str, mut got: reqwest::Response) -> Answer {
+    async fn page(&self, path: &str, mut got: reqwest::Response, local: &str) -> Answer {
         let mut page = Vec::new();
         loop {
             match got.chunk().await {
@@ -137,12 +151,12 @@ impl Serving {
         }
         let page = String::from_utf8_lossy(&page);
         let page = pages::rewritten(&self.upstream, path, &page, &self.key);
-        let mut answer = self.begun(&got, Some(page.len() as u64));
+        let mut answer = self.begun(&got, Some(page.len() as u64), local);
         *answer.body_mut() = whole(page.into_bytes());
         answer
     }
 
-    fn begun(&self, got: &reqwest::Response, length: Option<u64>) -> Answer {
+    fn begun(&self, got: &reqwest::Response, length: Option<u64>, local: &str) -> Answer {
         let mut answer = Response::new(whole(Vec::new()));
         *answer.status_mut() = got.status();
         let headers = answer.headers_mut();
@@ -159,7 +173,7 @@ impl Serving {
         if let Some(location) = got.headers().get(LOCATION).and_then(|to| to.to_str().ok()) {
             let origin = format!("{}/", self.upstream.origin());
             let to = match location.strip_prefix(&origin) {
-                Some(rest) => format!("{}/{rest}", self.upstream.local()),
+                Some(rest) => format!("{local}/{rest}"),
                 None => location.to_owned(),
             };
             if let Ok(to) = HeaderValue::from_str(&to) {

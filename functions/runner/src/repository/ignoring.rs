@@ -31,6 +31,7 @@ impl Repository {
         }
         if patterns.len() > MAX_NOTED_BYTES {
             tracing::warn!(
+                event = "untracked_too_many",
                 bytes = patterns.len(),
                 "a setup left too much to be ignored by name"
             );

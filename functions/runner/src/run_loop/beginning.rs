@@ -9,14 +9,17 @@ use tokio::time::Instant;
 
 use super::{Abort, fail};
 use crate::agent;
+use crate::contained_process::ContainedProcesses;
 use crate::environment::{Archiver, Cache, Environment};
 use crate::layout::Layout;
 use crate::meter::{Budget, SharedMeter};
 use crate::proxy::Proxy;
 use crate::registries::Registries;
 use crate::settings::Settings;
-use crate::supervised::Supervised;
 use crate::workspace;
+
+/// Where caches are on a machine whose tasks share no other folder.
+const CACHES: &str = ".caches";
 
 /// The environment, and the way to its registries.
 pub(super) async fn surroundings(spec: &RunSpec) -> Result<(Environment, Registries), Abort> {
@@ -42,12 +45,14 @@ pub(super) fn caches(settings: &Settings, spec: &RunSpec) -> Option<Cache> {
     if !wants {
         return None;
     }
-    let own = settings.workspace_root.join(spec.org_id.as_str());
+    // Beside the organizations' folders, into which verifications of their own lead.
+    let own = settings.workspace_root.join(CACHES);
+    let own = own.join(spec.org_id.as_str());
     let folder = settings.kept_root.clone().unwrap_or(own);
     let opened = std::fs::create_dir_all(&folder)
         .and_then(|()| Cache::open(&folder, Archiver::of(settings)));
     opened
-        .inspect_err(|why| tracing::warn!(%why, "there are no caches"))
+        .inspect_err(|why| tracing::warn!(event = "no_caches", %why, "there are no caches"))
         .ok()
 }
 
@@ -55,10 +60,10 @@ pub(super) fn caches(settings: &Settings, spec: &RunSpec) -> Option<Cache> {
 pub(super) fn begin(
     settings: &Settings,
     spec: &RunSpec,
-    supervised: &Supervised,
+    processes: &ContainedProcesses,
 ) -> Result<Layout, Abort> {
     let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
-    agent::check_type(&spec.agent, supervised.path(), &keys)
+    agent::check_type(&spec.agent, processes.path(), &keys)
         .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
     let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
     workspace::check_source(spec).map_err(|why| broken(&why))?;
@@ -68,7 +73,7 @@ pub(super) fn begin(
         Some(_) => Layout::set_aside(root, &spec.org_id, &spec.run_id),
     };
     cleared
-        .and_then(|()| Layout::create(root, &spec.org_id, &spec.run_id, supervised.user()))
+        .and_then(|()| Layout::create(root, &spec.org_id, &spec.run_id, processes.user()))
         .and_then(|layout| {
             workspace::write_git_config(&layout, spec.allow_file_repositories)?;
             Ok(layout)
@@ -93,8 +98,8 @@ pub(super) fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort
     })
 }
 
-/// The door to the models that the organization has keys for, if it has any.
-pub(super) async fn door(
+/// The proxy to the models that the organization has keys for, if it has any.
+pub(super) async fn start_proxy(
     settings: &Settings,
     spec: &RunSpec,
     meter: &SharedMeter,

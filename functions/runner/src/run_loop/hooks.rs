@@ -39,7 +39,12 @@ impl Work<'_> {
         match self.shell(&script).await? {
             Ok(took) => {
                 let took_ms = super::millis(took);
-                tracing::info!(which, took_ms, "a postCreate hook is done");
+                tracing::info!(
+                    event = "hook_done",
+                    which,
+                    took_ms,
+                    "a postCreate hook is done"
+                );
                 Ok(())
             }
             Err(why) => {

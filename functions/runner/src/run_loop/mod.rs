@@ -25,7 +25,8 @@ use awo_domain::usage::{PricedUsage, sum_by_model};
 use tokio::time::Instant;
 
 use crate::agent;
-use crate::delivery::place::Hosts;
+use crate::contained_process::ContainedProcesses;
+use crate::delivery::forge_repository::Hosts;
 use crate::environment::{Cache, Environment};
 use crate::git::Git;
 use crate::layout::Layout;
@@ -38,9 +39,8 @@ use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopSignal, Stopped};
-use crate::supervised::Supervised;
 use crate::workspace::{self, NoWorkspace};
-use beginning::{begin, caches, door, meter, surroundings};
+use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
 use outages::Patience;
 
@@ -120,10 +120,10 @@ pub(crate) async fn run(
     let began = Instant::now();
     let result = async {
         let (environment, registries) = surroundings(spec).await?;
-        let supervised = Supervised::new(settings, stop.clone()).masking(environment.masks.clone());
+        let processes =
+            ContainedProcesses::new(settings, stop.clone()).masking(environment.masks.clone());
         let cache = caches(settings, spec);
-        let made = begin(settings, spec, &supervised)?;
-        let made = layout.insert(made);
+        let made = layout.insert(begin(settings, spec, &processes)?);
         let git = Git::new(
             settings.path.clone(),
             stop.clone(),
@@ -134,7 +134,7 @@ pub(crate) async fn run(
         );
         let repository = Repository::new(git, made);
         let left = left_of(spec, began);
-        let (base, frozen) = workspace::prepare(&repository, &supervised, made, spec, left)
+        let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, left)
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
@@ -142,7 +142,7 @@ pub(crate) async fn run(
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
         let meter = meter(spec, began)?;
-        let proxy = door(settings, spec, &meter).await?;
+        let proxy = start_proxy(settings, spec, &meter).await?;
         let mut work = Work {
             spec: spec.clone(),
             proxy: proxy.as_ref(),
@@ -152,7 +152,7 @@ pub(crate) async fn run(
             cache: cache.as_ref(),
             registries: &registries,
             live: LiveOutput::new(reporter.clone()),
-            supervised: &supervised,
+            processes: &processes,
             layout: made,
             repository: &repository,
             frozen: &frozen,
@@ -236,7 +236,7 @@ struct Work<'a> {
     spec: RunSpec,
     reporter: &'a Reporter,
     live: LiveOutput,
-    supervised: &'a Supervised,
+    processes: &'a ContainedProcesses,
     proxy: Option<&'a Proxy>,
     meter: &'a SharedMeter,
     environment: &'a Environment,

@@ -104,6 +104,7 @@ impl Work<'_> {
         let began = Instant::now();
         let reason = format!("{provider} {}", outage.what);
         tracing::info!(
+            event = "provider_waiting",
             reason,
             wait_ms = millis(wait),
             "the run waits for a provider"
@@ -118,7 +119,7 @@ impl Work<'_> {
         self.meter.lock().pause();
         let slept = tokio::select! {
             () = sleep(wait) => Ok(()),
-            () = self.supervised.stopped() => Err(Abort::Stopped(Stopped::default())),
+            () = self.processes.stopped() => Err(Abort::Stopped(Stopped::default())),
         };
         self.meter.lock().resume();
         let waited = began.elapsed();

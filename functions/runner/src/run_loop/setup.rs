@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use awo_domain::control::{RunEnvironment, RunnerEvent};
-use awo_domain::environment::{DEFAULT_STEP_MS, Phase};
+use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
 use awo_domain::run::RunErrorCode;
 use tokio::time::Instant;
 
@@ -102,7 +102,7 @@ impl Work<'_> {
             let message = format!("package managers could not be pointed at registries: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)
         })?;
-        let variables = self.environment.variables(Phase::Setup);
+        let variables = self.environment.variables(SecretPhase::Setup);
         for step in &environment.setup {
             let script = Script {
                 run: &step.run,
@@ -157,7 +157,11 @@ impl Work<'_> {
         let why = match scrubbed {
             Ok(Ok(0)) => return Ok(()),
             Ok(Ok(files)) => {
-                tracing::info!(files, "secrets were taken out of files");
+                tracing::info!(
+                    event = "secrets_scrubbed",
+                    files,
+                    "secrets were taken out of files"
+                );
                 return Ok(());
             }
             Ok(Err(why)) => why.to_string(),

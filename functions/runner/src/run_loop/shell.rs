@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{Abort, Work};
+use crate::contained_process::{AtTimeout, End, Finished, Job};
 use crate::environment::Variables;
 use crate::limits::limits;
 use crate::output::last_bytes;
-use crate::supervised::{AtTimeout, End, Finished, Job};
 
 /// How much of a failed command's output an error repeats.
 const OUTPUT_BYTES: usize = 1_200;
@@ -55,7 +55,7 @@ impl Work<'_> {
             keep_bytes: OUTPUT_BYTES,
             heard: None,
         };
-        let finished = (self.supervised.run(job).await)
+        let finished = (self.processes.run(job).await)
             .map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;
         match &finished.end {
             End::Exited(0) => Ok(Ok(finished.took)),

@@ -2,7 +2,7 @@
 
 use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};
-use awo_domain::environment::Phase;
+use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::{Baseline, GitMode};
 use awo_domain::run::{RunError, RunErrorCode};
@@ -152,9 +152,9 @@ impl Work<'_> {
             repository: self.repository,
             index: subject::index(self.layout, number),
         };
-        let verification = Verification::new(self.supervised, plan, &subject, limit)
+        let verification = Verification::new(self.processes, plan, &subject, limit)
             .of_commit(tree)
-            .with(self.environment.variables(Phase::Verify))
+            .with(self.environment.variables(SecretPhase::Verify))
             .within(&profile.execution_limits)
             .retrying(profile.verification.retry_flaky);
         let result = verification.run(plugins).await;

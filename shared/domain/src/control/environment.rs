@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{EnvironmentName, Phase, Registry, Step};
+use crate::environment::{EnvironmentName, EnvironmentRegistry, SecretPhase, SetupStep};
 
 /// The environment of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct RunEnvironment {
     /// The names of secrets without a value.
     pub missing_secrets: Vec<String>,
     /// Before the agent, and in each clean checkout.
-    pub setup: Vec<Step>,
+    pub setup: Vec<SetupStep>,
     /// Folders of the workspace, or with `~/` of the home.
     pub caches: Vec<String>,
     /// Registries with their credentials.
@@ -33,7 +33,7 @@ pub struct SecretValue {
     /// The variable.
     pub name: String,
     /// When it exists; for a registry's, never.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<SecretPhase>,
     /// The value.
     pub value: String,
 }
@@ -49,7 +49,7 @@ impl std::fmt::Debug for SecretValue {
 #[serde(rename_all = "camelCase")]
 pub struct RegistryAccess {
     /// The registry.
-    pub registry: Registry,
+    pub registry: EnvironmentRegistry,
     /// A token, or `user:password`.
     pub credential: String,
 }
@@ -63,7 +63,7 @@ impl std::fmt::Debug for RegistryAccess {
 impl RunEnvironment {
     /// The variables of a phase, secrets included.
     #[must_use]
-    pub fn variables_in(&self, phase: Phase) -> Vec<(&str, &str)> {
+    pub fn variables_in(&self, phase: SecretPhase) -> Vec<(&str, &str)> {
         let plain = self.variables.iter();
         let secret = (self.secrets.iter()).filter(|secret| secret.phases.contains(&phase));
         plain
@@ -85,7 +85,7 @@ impl RunEnvironment {
 mod tests {
     use super::*;
 
-    fn secret(name: &str, phases: &[Phase]) -> SecretValue {
+    fn secret(name: &str, phases: &[SecretPhase]) -> SecretValue {
         SecretValue {
             name: name.to_owned(),
             phases: phases.to_vec(),
@@ -99,8 +99,8 @@ mod tests {
             name: EnvironmentName::parse("e").unwrap(),
             variables: BTreeMap::from([("MODE".to_owned(), "test".to_owned())]),
             secrets: vec![
-                secret("S", &[Phase::Setup]),
-                secret("VA", &[Phase::Verify, Phase::Agent]),
+                secret("S", &[SecretPhase::Setup]),
+                secret("VA", &[SecretPhase::Verify, SecretPhase::Agent]),
                 secret("NEVER", &[]),
             ],
             missing_secrets: Vec::new(),
@@ -112,9 +112,9 @@ mod tests {
             let variables = environment.variables_in(phase).into_iter();
             variables.map(|(name, _)| name).collect()
         };
-        assert_eq!(names(Phase::Setup), ["MODE", "S"]);
-        assert_eq!(names(Phase::Verify), ["MODE", "VA"]);
-        assert_eq!(names(Phase::Agent), ["MODE", "VA"]);
+        assert_eq!(names(SecretPhase::Setup), ["MODE", "S"]);
+        assert_eq!(names(SecretPhase::Verify), ["MODE", "VA"]);
+        assert_eq!(names(SecretPhase::Agent), ["MODE", "VA"]);
         assert_eq!(environment.values().len(), 3);
         assert!(!format!("{environment:?}").contains("value-of"));
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use url::{Host, Url};
 
 use super::{
-    Content, MAX_ENVIRONMENT_BYTES, MAX_IMAGE, MAX_NAME, MAX_PATH, Registry, RegistryKind,
+    EnvironmentContent, EnvironmentRegistry, MAX_ENVIRONMENT_BYTES, MAX_IMAGE, MAX_NAME, MAX_PATH,
+    RegistryKind,
 };
 use crate::Fault;
 
@@ -125,7 +126,7 @@ pub fn check_host(text: &str) -> Result<String, String> {
 }
 
 /// Checks the URL of a registry: the proxy adds what is behind it, and the credential.
-fn check_registry(registry: &Registry, deployment: Deployment) -> Result<(), String> {
+fn check_registry(registry: &EnvironmentRegistry, deployment: Deployment) -> Result<(), String> {
     let text = registry.url.as_str();
     let text = match registry.kind {
         RegistryKind::Cargo => text.strip_prefix("sparse+").unwrap_or(text),
@@ -159,7 +160,7 @@ fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
     }
 }
 
-impl Content {
+impl EnvironmentContent {
     /// What is wrong with it as a whole, with JSON pointers, by path.
     #[must_use]
     pub fn faults(&self, deployment: Deployment) -> Vec<Fault> {

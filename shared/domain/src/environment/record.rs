@@ -7,25 +7,24 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::{Content, EnvironmentName, Registry, Secret, Size};
+use super::{EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret, Size};
 
 /// The environment of a run, for its audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = EnvironmentRecord)]
 pub struct EnvironmentRecord {
     /// Its name.
     pub name: EnvironmentName,
     /// Lower-case hex SHA-256 of each variable's value.
     pub variables: BTreeMap<String, String>,
     /// By name.
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<EnvironmentSecret>,
     /// The setup.
     pub setup: Vec<StepRecord>,
     /// The folders that are cached.
     pub caches: Vec<String>,
     /// With the names of their secrets.
-    pub registries: Vec<Registry>,
+    pub registries: Vec<EnvironmentRegistry>,
     /// The image, if it is not the deployment's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
@@ -50,7 +49,11 @@ pub struct StepRecord {
 impl EnvironmentRecord {
     /// The record of an environment, for a run of this size.
     #[must_use]
-    pub fn of(name: &EnvironmentName, content: &Content, size: Option<Size>) -> EnvironmentRecord {
+    pub fn of(
+        name: &EnvironmentName,
+        content: &EnvironmentContent,
+        size: Option<Size>,
+    ) -> EnvironmentRecord {
         let variables = content.variables.iter();
         let steps = content.setup.iter().map(|step| StepRecord {
             name: step.name.clone(),

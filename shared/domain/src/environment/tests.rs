@@ -13,13 +13,13 @@ const CLOUD: Deployment = Deployment {
     allow_loopback: false,
 };
 
-fn paths(content: &Content, deployment: Deployment) -> Vec<String> {
+fn paths(content: &EnvironmentContent, deployment: Deployment) -> Vec<String> {
     let faults = content.faults(deployment).into_iter();
     faults.map(|fault| fault.path).collect()
 }
 
-fn registry(kind: RegistryKind, url: &str) -> Registry {
-    Registry {
+fn registry(kind: RegistryKind, url: &str) -> EnvironmentRegistry {
+    EnvironmentRegistry {
         kind,
         url: url.to_owned(),
         secret: "TOKEN".to_owned(),
@@ -104,24 +104,24 @@ fn an_image_is_pinned_by_its_digest() {
 
 #[test]
 fn names_that_stand_for_two_things_are_refused() {
-    let step = |name: &str| Step {
+    let step = |name: &str| SetupStep {
         name: name.to_owned(),
         run: "true".to_owned(),
         timeout_ms: None,
     };
-    let secret = |name: &str, phases: &[Phase]| Secret {
+    let secret = |name: &str, phases: &[SecretPhase]| EnvironmentSecret {
         name: name.to_owned(),
         phases: phases.to_vec(),
     };
-    let content = Content {
+    let content = EnvironmentContent {
         variables: BTreeMap::from([("A".to_owned(), "1".to_owned())]),
         secrets: vec![
-            secret("A", &[Phase::Setup]),
-            secret("B", &[Phase::Agent, Phase::Agent]),
-            secret("B", &[Phase::Verify]),
+            secret("A", &[SecretPhase::Setup]),
+            secret("B", &[SecretPhase::Agent, SecretPhase::Agent]),
+            secret("B", &[SecretPhase::Verify]),
         ],
         setup: vec![step("deps"), step("build"), step("deps")],
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     let wanted = [
         "/secrets/0/name",
@@ -134,7 +134,7 @@ fn names_that_stand_for_two_things_are_refused() {
 
 #[test]
 fn a_registry_is_reached_by_https_without_a_credential_in_its_url_and_one_of_a_kind() {
-    let content = Content {
+    let content = EnvironmentContent {
         registries: vec![
             registry(RegistryKind::Npm, "https://npm.example.com/private/"),
             registry(RegistryKind::Npm, "https://other.example.com/"),
@@ -145,7 +145,7 @@ fn a_registry_is_reached_by_https_without_a_credential_in_its_url_and_one_of_a_k
             registry(RegistryKind::Generic, "https://b.example.com/"),
             registry(RegistryKind::Maven, "http://127.0.0.1:8081/maven/"),
         ],
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     let wanted = [
         "/registries/1/kind",
@@ -159,9 +159,9 @@ fn a_registry_is_reached_by_https_without_a_credential_in_its_url_and_one_of_a_k
 
 #[test]
 fn what_a_deployment_cannot_give_is_refused_and_not_ignored() {
-    let content = Content {
+    let content = EnvironmentContent {
         image: Some(format!("a@sha256:{}", "0".repeat(64))),
-        services: vec![Service {
+        services: vec![EnvironmentService {
             name: "db".to_owned(),
             image: "postgres:16".to_owned(),
             port: 5_432,
@@ -169,7 +169,7 @@ fn what_a_deployment_cannot_give_is_refused_and_not_ignored() {
             ready: None,
         }],
         egress: vec!["example.com".to_owned()],
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     assert_eq!(paths(&content, LOCAL), ["/egress", "/image", "/services"]);
     assert_eq!(paths(&content, CLOUD), ["/egress"]);
@@ -181,9 +181,9 @@ fn what_a_deployment_cannot_give_is_refused_and_not_ignored() {
 fn an_environment_is_not_larger_than_a_list_of_them_allows() {
     let value = "x".repeat(MAX_VALUE);
     let variables = (0..5).map(|i| (format!("V{i}"), value.clone()));
-    let content = Content {
+    let content = EnvironmentContent {
         variables: variables.collect(),
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     assert_eq!(paths(&content, LOCAL), [""]);
 }
@@ -211,29 +211,29 @@ fn a_secret_is_set_under_the_name_of_its_environment() {
 
 #[test]
 fn the_secrets_of_registries_are_needed_and_in_no_phase() {
-    let content = Content {
-        secrets: vec![Secret {
+    let content = EnvironmentContent {
+        secrets: vec![EnvironmentSecret {
             name: "B".to_owned(),
-            phases: vec![Phase::Verify],
+            phases: vec![SecretPhase::Verify],
         }],
         registries: vec![
             registry(RegistryKind::Npm, "https://a.example.com/"),
             registry(RegistryKind::Go, "https://a.example.com/"),
         ],
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     assert_eq!(content.needed_secrets(), ["B", "TOKEN"]);
 }
 
 #[test]
 fn a_record_has_hashes_of_values_and_names_of_secrets() {
-    let content = Content {
+    let content = EnvironmentContent {
         variables: BTreeMap::from([("MODE".to_owned(), "abc".to_owned())]),
-        secrets: vec![Secret {
+        secrets: vec![EnvironmentSecret {
             name: "TOKEN".to_owned(),
-            phases: vec![Phase::Setup],
+            phases: vec![SecretPhase::Setup],
         }],
-        ..Content::default()
+        ..EnvironmentContent::default()
     };
     let name = EnvironmentName::parse("e").unwrap();
     let record = EnvironmentRecord::of(&name, &content, Some(Size::Large));

@@ -3,7 +3,7 @@
 use awo_domain::environment::{
     EnvironmentName, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
     MAX_PATH, MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS, MAX_URL,
-    MAX_VALUE, MAX_VARIABLES, Phase, RegistryKind, STEP_MS, Size,
+    MAX_VALUE, MAX_VARIABLES, RegistryKind, STEP_MS, SecretPhase, Size,
 };
 use awo_environments::shape::EnvironmentShape;
 use awo_http::page::DEFAULT_LIMIT;
@@ -86,7 +86,7 @@ fn update(schemas: &mut Schemas) -> Operation {
 fn body(schemas: &mut Schemas, name: &'static str) -> Value {
     let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 1..=MAX_NAME);
     let variable = json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$" });
-    let phases = list(&schemas.of::<Phase>(), 1..=Phase::ALL.len());
+    let phases = list(&schemas.of::<SecretPhase>(), 1..=SecretPhase::ALL.len());
     let secret = object([("name!", variable.clone()), ("phases!", phases)]);
     let step = object([
         ("name!", text(1..=MAX_STEP_NAME)),
