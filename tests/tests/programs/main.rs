@@ -10,4 +10,5 @@
 mod models;
 mod outcomes;
 mod scene;
+mod tutorial;
 mod whole_runs;
