@@ -381,7 +381,8 @@ async fn tell(child: &Child, stdin: &mut Option<ChildStdin>, step: Step, timetab
 async fn finish_the_job() {
     let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
     tracing::warn!(
+        event = "supervisor_lost",
         survivors = killed.unwrap_or_default().survivors,
-        "a supervisor was lost; what it left was killed"
+        "a supervisor was lost; its processes were killed"
     );
 }

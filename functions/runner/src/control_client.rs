@@ -197,7 +197,7 @@ impl VerificationClient {
                 Err(refused @ CallError::Refused { .. }) => return Err(refused),
                 Err(why) => why,
             };
-            tracing::warn!(%why, "a report brought no answer; trying again");
+            tracing::warn!(event = "report_unanswered", %why, "a report brought no answer; retrying");
             let pause = backoff.pause();
             if Instant::now() + pause > deadline {
                 return Err(why);
@@ -230,7 +230,7 @@ async fn claim<T: DeserializeOwned>(
             Err(refused @ CallError::Refused { .. }) => return Err(NotClaimed::Refused(refused)),
             Err(why) => why,
         };
-        tracing::warn!(%why, "the claim brought no answer; trying again");
+        tracing::warn!(event = "claim_unanswered", %why, "the claim brought no answer; retrying");
         let pause = backoff.pause();
         if Instant::now() + pause > deadline {
             return Err(NotClaimed::Failed(format!(

@@ -59,7 +59,7 @@ pub(crate) async fn deliver(
                 source.repository.as_str()
             ));
         }
-        tracing::warn!(why, tries, "a push failed; trying again");
+        tracing::warn!(event = "push_failed", why, tries, "a push failed; retrying");
         if repository.unless_stopped(sleep(PAUSE)).await.is_err() {
             return Delivery::Stopped;
         }

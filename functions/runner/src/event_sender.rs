@@ -175,13 +175,17 @@ impl EventSender {
                     }
                     if answer.stop_request.is_none() {
                         let kept = answer.acknowledged;
-                        tracing::warn!(kept, "not all events were kept; sending them again");
+                        tracing::warn!(
+                            event = "events_not_accepted",
+                            kept,
+                            "not all events were accepted; sending them again"
+                        );
                     }
                 }
                 Err(why @ CallError::TurnedAway { .. })
                     if events_left == 0 && turned_away >= TURNED_AWAY_TRIES =>
                 {
-                    tracing::error!(%why, "a log or a diff is left out");
+                    tracing::error!(event = "log_left_out", %why, "a log or a diff is left out");
                     self.pending.pop_front();
                     return Ok(());
                 }
@@ -237,7 +241,10 @@ impl EventSender {
                 self.pending.retain(|item| !matches!(item, Item::Event(_)));
                 match timeout(STOPPED_LOGS_LIMIT, self.send_most()).await {
                     Ok(sent) => sent?,
-                    Err(_) => tracing::warn!("a log or a diff was not taken in time"),
+                    Err(_) => tracing::warn!(
+                        event = "log_not_accepted",
+                        "a log or a diff was not accepted in time"
+                    ),
                 }
                 self.pending.clear();
                 (overtaken(ending, stop_request), STOPPED_CALL_LIMIT)
@@ -270,11 +277,11 @@ impl EventSender {
     fn not_sent(&self, why: CallError) -> Result<(), NotFinished> {
         match why {
             CallError::TryAgain(_) | CallError::TurnedAway { .. } => {
-                tracing::warn!(%why, "a report was not answered; trying again");
+                tracing::warn!(event = "report_unanswered", %why, "a report was not answered; retrying");
                 Ok(())
             }
             CallError::Refused { .. } => {
-                tracing::error!(%why, "fenced: the run stops at once");
+                tracing::error!(event = "fenced", %why, "the lease is lost: the run stops at once");
                 self.switch.stop(StopReason::Fenced);
                 Err(NotFinished::Fenced)
             }

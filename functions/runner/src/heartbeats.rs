@@ -27,11 +27,11 @@ pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
                 }
             }
             Err(why @ CallError::Refused { .. }) => {
-                tracing::error!(%why, "fenced: the run stops at once");
+                tracing::error!(event = "fenced", %why, "the lease is lost: the run stops at once");
                 return switch.stop(StopReason::Fenced);
             }
             Err(why) => {
-                tracing::warn!(%why, "a heartbeat was not answered; trying again");
+                tracing::warn!(event = "heartbeat_unanswered", %why, "a heartbeat was not answered; retrying");
                 sleep(AGAIN).await;
             }
         }

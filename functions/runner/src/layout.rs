@@ -149,7 +149,7 @@ impl Layout {
     pub(crate) fn sweep(&self) {
         for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
             if let Err(why) = clear(&dir) {
-                tracing::warn!(dir = %dir.display(), %why, "a folder of the run stays behind");
+                tracing::warn!(event = "folder_not_deleted", dir = %dir.display(), %why, "a folder of the run could not be deleted");
             }
         }
     }
@@ -239,7 +239,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         if let Err(why) = clear(&self.dir) {
-            tracing::warn!(dir = %self.dir.display(), %why, "a folder of the verification stays behind");
+            tracing::warn!(event = "folder_not_deleted", dir = %self.dir.display(), %why, "a folder of the verification could not be deleted");
         }
     }
 }

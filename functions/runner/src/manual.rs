@@ -46,7 +46,7 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
         Err(why @ NotClaimed::Refused(_)) => {
-            tracing::info!(%why, "there is nothing to do");
+            tracing::info!(event = "nothing_to_do", %why, "there is nothing to do");
             return ExitCode::from(EXIT_FENCED);
         }
         Err(NotClaimed::Failed(why)) => return refuse(&why),
@@ -142,7 +142,11 @@ async fn work(
     let subject = subject(spec, dir.path(), &room).map_err(broken)?;
     let verification = Verification::new(&processes, &frozen.plan, &subject, limit);
     let result = verification.run(&spec.plugins).await?.result;
-    tracing::info!(summary = result.summary, "verified");
+    tracing::info!(
+        event = "verified",
+        summary = result.summary,
+        "the verification is done"
+    );
     // Who hears of the result finds nothing of ours beside the workspace.
     drop(room);
     tell(VerificationReport::Finished { result }).await
@@ -160,7 +164,7 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wron
     let path = Path::new(&spec.work_dir);
     let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
     let dir = opened.map_err(|why| {
-        tracing::info!(%why, "the workspace is refused");
+        tracing::info!(event = "workspace_refused", %why, "the workspace is refused");
         Wrong {
             file: None,
             message: NOT_INSIDE.to_owned(),

@@ -105,7 +105,11 @@ impl Reporter {
         match timeout(limit, begun).await {
             Ok(said) => said.ok()?.map(|configuration| *configuration),
             Err(_) => {
-                tracing::warn!(iteration, "nobody said what this iteration goes by");
+                tracing::warn!(
+                    event = "profile_unknown",
+                    iteration,
+                    "the effective profile of this iteration did not arrive"
+                );
                 None
             }
         }

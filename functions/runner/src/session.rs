@@ -109,7 +109,11 @@ pub fn run() -> ExitCode {
     // Whatever way it ended: we are the last subreaper.
     let survivors = kill_descendants(KILL_LIMIT, |_| ()).survivors;
     if survivors > 0 {
-        tracing::error!(survivors, "processes survived");
+        tracing::error!(
+            event = "processes_survived",
+            survivors,
+            "processes survived"
+        );
     }
     if let Some(layout) = layout {
         layout.sweep();
@@ -123,13 +127,20 @@ fn prepare() -> Result<Settings, String> {
     let hardened = hide_memory().and_then(|()| become_subreaper());
     hardened.map_err(|why| format!("cannot shut this process off: {why}"))?;
     if settings.agent_user.is_some() && !nix::unistd::geteuid().is_root() {
-        tracing::warn!("AWO_AGENT_UID has no effect, since the runner is not root");
+        tracing::warn!(
+            event = "agent_uid_ignored",
+            "AWO_AGENT_UID has no effect, since the runner is not root"
+        );
     }
     Ok(settings)
 }
 
 pub(crate) fn refuse(why: &str) -> ExitCode {
-    tracing::error!(why, "the runner cannot do its work");
+    tracing::error!(
+        event = "runner_cannot_start",
+        why,
+        "the runner cannot do its work"
+    );
     ExitCode::FAILURE
 }
 
@@ -156,12 +167,12 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
         Err(why @ NotClaimed::Refused(_)) => {
-            tracing::info!(%why, "there is nothing to do");
+            tracing::info!(event = "nothing_to_do", %why, "there is nothing to do");
             return (ExitCode::from(EXIT_FENCED), None);
         }
         Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
-    tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
+    tracing::info!(event = "claimed", run_id = %spec.run_id, claim_ms = ms(began), "the run is claimed");
     if let Some(kept) = WorkspaceArchive::of(settings) {
         kept.sweep();
     }
@@ -237,7 +248,7 @@ impl Session<'_> {
         mut termination: TerminationSignal,
     ) -> ExitCode {
         // The code alone: messages end with what the agent wrote, and this log is the operator's.
-        tracing::info!(outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
+        tracing::info!(event = "run_ended", outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
         let nothing_alive = nothing_is_alive().await;
         let ending = Ending {
             nothing_alive,
@@ -246,7 +257,7 @@ impl Session<'_> {
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
             () = long_since_terminated(&mut termination, STOPPED_FINISH_LIMIT) => {
-                tracing::error!("the end of the run could not be reported before the task's own");
+                tracing::error!(event = "end_not_reported", "the end of the run could not be reported before the task's own");
                 return ExitCode::from(EXIT_TERMINATED);
             }
         };
@@ -265,8 +276,14 @@ impl Session<'_> {
             return;
         };
         match kept.keep(&self.spec.run_id, &workspace, limit).await {
-            Ok(bytes) => tracing::info!(bytes, "the workspace is kept"),
-            Err(why) => tracing::warn!(%why, "the workspace is not kept"),
+            Ok(bytes) => tracing::info!(
+                event = "workspace_archived",
+                bytes,
+                "the workspace is archived"
+            ),
+            Err(why) => {
+                tracing::warn!(event = "workspace_not_archived", %why, "the workspace could not be archived")
+            }
         }
     }
 
@@ -280,7 +297,10 @@ impl Session<'_> {
         let forced = stopped.forced || is_immediate(stop_request);
         let not_reported = ExitCode::from(if forced { EXIT_KILLED } else { EXIT_TERMINATED });
         if !nothing_is_alive().await {
-            tracing::error!("the run was to stop, and not all of it could be killed");
+            tracing::error!(
+                event = "kill_incomplete",
+                "not every process of the stopped run could be killed"
+            );
             return not_reported;
         }
         let commit = progress.commit();
@@ -288,12 +308,17 @@ impl Session<'_> {
             nothing_alive: true,
             ..progress.ending(Outcome::Stopped { forced, commit })
         };
-        tracing::info!(?stop_request, forced, "the run was stopped");
+        tracing::info!(
+            event = "run_stopped",
+            ?stop_request,
+            forced,
+            "the run was stopped"
+        );
         match self.reporter.finish(ending, STOPPED_FINISH_LIMIT).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
             Err(why @ NotFinished::TimedOut) => {
-                tracing::error!(%why, "the service will see it by the end of this task");
+                tracing::error!(event = "end_left_to_service", %why, "the service will learn it from the end of this task");
                 not_reported
             }
         }

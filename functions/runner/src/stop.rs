@@ -161,7 +161,11 @@ impl StopSwitch {
                 },
                 Some(_) => return false,
             };
-            tracing::info!(?reason, "the run is to stop");
+            tracing::info!(
+                event = "stop_requested",
+                ?reason,
+                "a stop of the run was requested"
+            );
             *now = Some(stop);
             true
         });

@@ -48,7 +48,7 @@ impl TerminationSignal {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
-        tracing::info!("a termination signal arrived");
+        tracing::info!(event = "signal_received", "a termination signal arrived");
         self.has_arrived = true;
     }
 }
@@ -102,7 +102,7 @@ async fn ask(client: &ControlClient) -> Option<StopReason> {
         ),
         Err(CallError::Refused { .. }) => Some(StopReason::Fenced),
         Err(why @ (CallError::TryAgain(_) | CallError::TurnedAway { .. })) => {
-            tracing::warn!(%why, "a question was not answered");
+            tracing::warn!(event = "question_unanswered", %why, "a question to the control API was not answered");
             None
         }
     }

@@ -137,7 +137,7 @@ impl<'a> WorkspaceArchive<'a> {
     /// Removes what is older than a workspace is kept, and the oldest of what is too much.
     pub(crate) fn sweep(&self) {
         if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_KEPT_BYTES) {
-            tracing::warn!(%why, "workspaces that are too old stay behind");
+            tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
         }
     }
 

@@ -127,7 +127,12 @@ pub async fn handle(
             Ok(Notification::Outbox(org)) => outboxes.entry(org).or_default().push(message),
             Ok(Notification::Delivery(at)) => deliveries.push((at, message)),
             Err(error) => {
-                tracing::error!(message_id = message.id, ?error, "not a notification");
+                tracing::error!(
+                    event = "not_a_notification",
+                    message_id = message.id,
+                    ?error,
+                    "a message of the deliveries queue is not a notification"
+                );
                 stay.insert(message.id);
             }
         }
@@ -182,7 +187,11 @@ async fn look_after(
     let found = match found {
         Ok(found) => found,
         Err(error) => {
-            tracing::error!(?error, "deliveries were not read; their messages come back");
+            tracing::error!(
+                event = "deliveries_not_read",
+                ?error,
+                "deliveries could not be read; their messages come back"
+            );
             return deliveries.into_iter().map(|(_, m)| m.id).collect();
         }
     };

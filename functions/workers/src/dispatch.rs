@@ -30,7 +30,7 @@ pub async fn handle(
     let mut response = SqsBatchResponse::default();
     let mut fail = |ids: Vec<String>, error: Error| {
         tracing::error!(
-            message_ids = ?ids,
+            event = "dispatch_failed", message_ids = ?ids,
             ?error,
             "dispatch failed; the wake-up comes again"
         );

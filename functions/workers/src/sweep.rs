@@ -86,7 +86,11 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
 pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime::Error> {
     let now = state.clock.now();
     let due = state.store.due(now, MAX_DUE).await.map_err(|error| {
-        tracing::error!(?error, "the sweep cannot see what is due");
+        tracing::error!(
+            event = "sweep_query_failed",
+            ?error,
+            "the sweep could not query what is due"
+        );
         lambda_runtime::Error::from("the sweep cannot see what is due")
     })?;
     let mut swept = Swept {
@@ -102,7 +106,12 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
             Due::Cascade(cascade) => cascade_of_index(&state, cascade).await,
         };
         if let Err(error) = looked_after {
-            tracing::error!(?item, ?error, "the sweep could not look after an item");
+            tracing::error!(
+                event = "sweep_item_failed",
+                ?item,
+                ?error,
+                "the sweep could not handle an item"
+            );
             swept.failed += 1;
         }
     }
@@ -111,7 +120,12 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     Box::pin(costs::add(&state, now, &mut swept)).await;
     Box::pin(ledgers::check(&state.store, now, &mut swept)).await;
-    tracing::info!(due = swept.due, failed = swept.failed, "swept");
+    tracing::info!(
+        event = "swept",
+        due = swept.due,
+        failed = swept.failed,
+        "swept"
+    );
     Ok(swept)
 }
 
@@ -121,7 +135,11 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
     let purges = match state.store.due_purges(now, MAX_PURGES).await {
         Ok(purges) => purges,
         Err(error) => {
-            tracing::error!(?error, "the sweep cannot see what purges have left");
+            tracing::error!(
+                event = "sweep_purges_query_failed",
+                ?error,
+                "the sweep could not query what purges have left"
+            );
             swept.failed += 1;
             return;
         }
@@ -130,6 +148,7 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
         swept.due += 1;
         if let Err(error) = state.store.erase(purge).await {
             tracing::error!(
+                event = "sweep_purge_failed",
                 ?purge,
                 ?error,
                 "the sweep could not delete what a purge left"
@@ -212,7 +231,7 @@ async fn lives_on(
 ) -> Result<(), Error> {
     match (lease.stop_request, lease.kill_given_up_at()) {
         (None, _) if lease.closed_at.is_none() && lease.may_be_silent(now) => {
-            tracing::warn!(run = %lease.run_id, since = ?lease.suspected_at, "the runner is silent");
+            tracing::warn!(event = "runner_silent", run = %lease.run_id, since = ?lease.suspected_at, "the runner stopped sending heartbeats");
             return state.store.suspect(lease, now).await;
         }
         // It has reported since.

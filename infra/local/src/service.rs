@@ -30,9 +30,11 @@ use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::{Edge, GatewaySettings};
+use crate::health::Health;
 use crate::in_process::http_client;
 use crate::index_lag::IndexLag;
 use crate::locks::Locks;
+use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
@@ -179,6 +181,7 @@ impl Service {
         let mut servers = stand_ins.servers;
         let mut gateway_settings = GatewaySettings::new(routes());
         gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
+        gateway_settings.health = Some(Health::since(chrono::Utc::now()));
         let edge = gateway_settings.edge.clone();
         let gateway = gateway::start(
             gateway_listener,
@@ -210,6 +213,17 @@ impl Service {
             .invoke("sweep", serde_json::json!({}))
             .await
             .map_err(|error| error.to_string())
+    }
+
+    /// Serves metrics on this port of loopback until the service stops.
+    ///
+    /// # Errors
+    /// When nothing can listen there.
+    pub async fn serve_metrics(&mut self, metrics: &Metrics, port: u16) -> Result<(), StartError> {
+        let listener = listen(port).await?;
+        let server = metrics.serve(listener, self.cloud.store()?, self.ending.work.clone());
+        self.servers.push(server.map_err(failed("metrics"))?);
+        Ok(())
     }
 
     /// Stops: tasks are told to end, functions under way finish.

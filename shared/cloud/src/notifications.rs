@@ -158,6 +158,7 @@ impl Notifier {
         }
         let Some(queue) = &self.queue else {
             tracing::error!(
+                event = "no_notification_queue",
                 ?notifications,
                 "there is no queue for notifications; the sweep sends them"
             );
@@ -165,9 +166,10 @@ impl Notifier {
         };
         if let Err(error) = queue.send(&notifications).await {
             tracing::warn!(
+                event = "notifications_not_sent",
                 ?notifications,
                 ?error,
-                "notifications were not sent; the sweep will"
+                "notifications could not be sent; the sweep sends them"
             );
         }
     }

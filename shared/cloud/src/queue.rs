@@ -73,7 +73,7 @@ impl RunQueue {
     pub async fn wake_or_leave_to_sweep(&self, wake_up: &WakeUp) {
         if let Err(error) = self.wake(wake_up).await {
             let org = &wake_up.org_id;
-            tracing::warn!(%org, ?error, "the wake-up was not sent; the sweep sends it");
+            tracing::warn!(event = "wake_up_not_sent", %org, ?error, "a wake-up could not be sent; the sweep sends it");
         }
     }
 }

@@ -99,5 +99,5 @@ impl Stopper {
 }
 
 fn left_to_sweep(parent: &WorkOrderId, error: &Error) {
-    tracing::warn!(work_order = %parent, ?error, "children were not stopped; the sweep stops them");
+    tracing::warn!(event = "children_not_stopped", work_order = %parent, ?error, "children could not be stopped; the sweep stops them");
 }

@@ -63,7 +63,7 @@ impl Stopper {
                 }
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
+                    tracing::warn!(event = "task_query_failed", run = %lease.run_id, ?error, "the state of a stopping task could not be read");
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Stopper {
             }
         };
         if let Err(error) = returned.await {
-            tracing::warn!(%run, ?error, "the slot of a dead run was not given back; the sweep does it");
+            tracing::warn!(event = "slot_not_returned", %run, ?error, "the slot of an ended run could not be returned; the sweep returns it");
         }
     }
 

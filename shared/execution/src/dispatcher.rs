@@ -146,7 +146,7 @@ impl Dispatcher {
                 .dispatch(&queue, entry, (&lease, &place), self.limits, now);
             let dispatched = dispatched.await?;
             if dispatched == Dispatched::Yes {
-                tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
+                tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 let dispatcher = self.clone();
                 starts.spawn(async move { dispatcher.start(&lease, now).await });
             }
@@ -173,7 +173,7 @@ impl Dispatcher {
         let near = run.as_str();
         let room = self.store.room(org, near, self.max_tasks, now).await?;
         if room.place.is_none() {
-            tracing::warn!(%org, max = self.max_tasks.get(), "{AT_TASK_LIMIT}");
+            tracing::warn!(event = "task_limit", %org, max = self.max_tasks.get(), "{AT_TASK_LIMIT}");
             self.store.stand_in_line(org, now).await?;
             self.ring_for(&room.others).await;
         }
@@ -209,7 +209,7 @@ impl Dispatcher {
     /// asks again.
     pub async fn start_or_leave_to_sweep(&self, lease: &Lease, now: Timestamp) {
         if let Err(error) = self.start(lease, now).await {
-            tracing::warn!(run = %lease.run_id, ?error, "no task was asked for; the sweep asks");
+            tracing::warn!(event = "task_not_requested", run = %lease.run_id, ?error, "no task was requested; the sweep requests it");
         }
     }
 }

@@ -54,7 +54,7 @@ impl Endings {
         now: Timestamp,
     ) {
         if let Err(error) = Box::pin(self.wake_parent(org, id, now)).await {
-            tracing::warn!(work_order = %id, ?error, "a parent was not looked at; the sweep looks");
+            tracing::warn!(event = "parent_not_read", work_order = %id, ?error, "a parent could not be examined; the sweep examines it");
         }
     }
 

@@ -324,7 +324,11 @@ impl Done {
 
     fn note(&mut self, result: Result<(), Error>) {
         if let Err(error) = result {
-            tracing::warn!(?error, "a purge could not delete everything");
+            tracing::warn!(
+                event = "purge_incomplete",
+                ?error,
+                "a purge could not delete everything"
+            );
             self.failed.get_or_insert(error);
         }
     }

@@ -347,7 +347,7 @@ impl Stopper {
             }
         };
         if let Err(error) = sent.await {
-            tracing::warn!(run = %lease.run_id, ?error, "the task was not told to stop; the sweep tells it");
+            tracing::warn!(event = "task_not_stopped", run = %lease.run_id, ?error, "the task could not be stopped; the sweep stops it");
         }
     }
 }

@@ -96,7 +96,11 @@ impl Verifier {
         match self.wait(of, limit, true).await {
             Ok(Seen::Finished(result)) => {
                 if let Err(error) = self.store.end_verification(of).await {
-                    tracing::warn!(?error, "a place was not given back; the sweep does it");
+                    tracing::warn!(
+                        event = "verification_permit_not_returned",
+                        ?error,
+                        "a permit of a verification could not be returned; the sweep returns it"
+                    );
                 }
                 Ok(*result)
             }
@@ -142,7 +146,7 @@ impl Verifier {
             self.compute.stop_task(&task_arn, OVERDUE).await?;
         }
         if self.store.end_forgotten_verification(of).await? {
-            tracing::warn!(id = %of.verification_id, "ended a verification that nobody has ended");
+            tracing::warn!(event = "verification_ended_by_service", id = %of.verification_id, "ended a verification that did not end itself");
         }
         Ok(())
     }
@@ -169,7 +173,7 @@ impl Verifier {
             self.store.end_verification(of).await
         };
         if let Err(why) = ended.await {
-            tracing::warn!(id = %of.verification_id, ?why, "a verification is left to the sweep");
+            tracing::warn!(event = "verification_left_to_sweep", id = %of.verification_id, ?why, "a verification is left to the sweep");
         }
         error
     }
@@ -238,7 +242,11 @@ impl Verifier {
                 is_known.then(|| format!("{}, {code}", gone.reason))
             }
             Err(error) => {
-                tracing::warn!(?error, "a look at the task of a verification failed");
+                tracing::warn!(
+                    event = "verification_task_query_failed",
+                    ?error,
+                    "the task of a verification could not be read"
+                );
                 None
             }
         }

@@ -162,6 +162,7 @@ impl AccessLog {
         match error {
             Some(Error::Internal { cause }) => {
                 tracing::error!(
+                    event = "request_failed",
                     request_id,
                     method,
                     path,
@@ -172,7 +173,16 @@ impl AccessLog {
                     "request failed"
                 );
             }
-            _ => tracing::info!(request_id, method, path, caller, status, ms, "request"),
+            _ => tracing::info!(
+                event = "request",
+                request_id,
+                method,
+                path,
+                caller,
+                status,
+                ms,
+                "request"
+            ),
         }
     }
 }

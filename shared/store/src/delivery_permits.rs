@@ -138,7 +138,7 @@ impl Store {
         let ours = Act::Delete(Change::new().when("holder", &delivery_permit.holder));
         let left = self.change(Changes::new((delivery_permit.key.clone(), ours)));
         if let Err(error) = left.await {
-            tracing::warn!(?error, delivery_permit = ?delivery_permit.key, "a delivery_permit was not given back");
+            tracing::warn!(event = "delivery_permit_not_returned", ?error, delivery_permit = ?delivery_permit.key, "a delivery permit could not be returned");
         }
     }
 }

@@ -215,7 +215,7 @@ impl Store {
         match committed {
             Committed::Yes => Ok(Dispatched::Yes),
             Committed::No(refusals) => {
-                tracing::info!(run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "dispatch lost");
+                tracing::info!(event = "dispatch_lost", run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "a rival dispatched first");
                 Ok(Dispatched::Lost)
             }
         }

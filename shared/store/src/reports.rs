@@ -80,7 +80,7 @@ impl Progress {
             let since = |at: Timestamp| (now.epoch_ms() - at.epoch_ms()) as f64 / 1_000.0;
             let seconds = since(self.run.created_at);
             let queued = seconds - self.run.started_at.map_or(0.0, since);
-            tracing::info!(run = %self.run.run_id, seconds, queued, "first agent started");
+            tracing::info!(event = "first_agent_started", run = %self.run.run_id, seconds, queued, "first agent started");
         }
     }
 

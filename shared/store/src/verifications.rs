@@ -165,7 +165,7 @@ impl Store {
             let near = new.verification_id.as_str();
             let room = self.room(&new.org_id, near, max, now).await?;
             let Some(place) = room.place else {
-                tracing::warn!(org = %new.org_id, "{AT_TASK_LIMIT}");
+                tracing::warn!(event = "task_limit", org = %new.org_id, "{AT_TASK_LIMIT}");
                 return Err(at_task_limit(max));
             };
             // Who stands in line has a run that waits, and goes on waiting.

@@ -240,7 +240,11 @@ impl Store {
                 }
                 Ok(Committed::No(refusals)) => return still_tried(some, refusals),
                 // What was written after all is found as it was wanted.
-                Err(error) => tracing::warn!(?error, "changes are made one by one"),
+                Err(error) => tracing::warn!(
+                    event = "writes_not_batched",
+                    ?error,
+                    "changes are written one by one"
+                ),
             }
         }
         let each = some.into_iter().map(|Asked { tried, answer }| async move {

@@ -62,6 +62,7 @@ mod rivals;
 mod sandboxes;
 mod secrets;
 mod shares;
+mod single_server;
 mod slow_ends;
 mod source_rules;
 mod stopped_runners;

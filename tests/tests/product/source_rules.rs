@@ -194,3 +194,18 @@ fn a_new_agent_type_cannot_silently_get_the_settings_of_another() {
     assert!(seen > 3, "no match over agent types was found");
     assert!(found.is_empty(), "matches with a wildcard: {found:#?}");
 }
+
+#[test]
+fn each_line_of_the_log_has_a_code_of_its_event() {
+    let line = Regex::new(r"tracing::(?:error|warn|info)!\(\s*(\w+)").unwrap();
+    let product = |path: &str| path.starts_with("shared/") || path.starts_with("functions/");
+    let mut seen = 0;
+    for (path, text) in sources().iter().filter(|(path, _)| product(path)) {
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for found in line.captures_iter(text) {
+            seen += 1;
+            assert_eq!(&found[1], "event", "{path}: {}", &found[0]);
+        }
+    }
+    assert!(seen > 50, "{seen} lines");
+}

@@ -39,7 +39,11 @@ pub(super) async fn keep_to(
         }
     };
     sleep(HEED_LIMIT).await;
-    tracing::info!(why, "the agent is called off");
+    tracing::info!(
+        event = "agent_called_off",
+        why,
+        "the agent is stopped: its budget is used up"
+    );
     call_off.send_replace(Some(why));
     pending().await
 }

@@ -134,7 +134,7 @@ impl Agents<'_> {
         let log = self.layout.log(request.iteration);
         let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
         if let Err(why) = layout::write_anew(&log, output) {
-            tracing::warn!(%why, "the agent's output could not be kept");
+            tracing::warn!(event = "output_not_stored", %why, "the agent's output could not be stored");
         }
         attempt
     }

@@ -131,7 +131,11 @@ impl Connection {
         connections.generation += 1;
         match client(self.plain_http) {
             Ok(client) => connections.client = client,
-            Err(why) => tracing::warn!(why, "the old connections stay"),
+            Err(why) => tracing::warn!(
+                event = "connections_not_renewed",
+                why,
+                "the old connections stay"
+            ),
         }
     }
 }

@@ -108,7 +108,11 @@ impl Opening<'_> {
         notes.extend(self.label(&known).await);
         notes.extend(self.request_reviews(&known).await);
         let url = known.url;
-        tracing::info!(url = url.as_str(), "a pull request is open");
+        tracing::info!(
+            event = "pull_request_opened",
+            url = url.as_str(),
+            "a pull request is open"
+        );
         Ok(Opened { url, notes })
     }
 
@@ -202,7 +206,12 @@ impl Opening<'_> {
             if tries == MAX_TRIES || Instant::now() + wait > self.deadline {
                 return Err(Fault::Again(format!("{why} (try {tries})"), wanted));
             }
-            tracing::warn!(why, tries, "a call of GitHub failed; trying again");
+            tracing::warn!(
+                event = "github_call_failed",
+                why,
+                tries,
+                "a call of GitHub failed; retrying"
+            );
             sleep(wait).await;
             pause *= 2;
             tries += 1;

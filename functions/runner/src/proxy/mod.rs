@@ -141,7 +141,11 @@ impl Proxy {
         let late = timeout(limit, under_way.wait_for(|calls| *calls == 0));
         let late = late.await.is_err();
         if late {
-            tracing::warn!(attempt, "calls of models were cut off uncounted");
+            tracing::warn!(
+                event = "calls_cut_off",
+                attempt,
+                "calls of models were cut off uncounted"
+            );
             self.shared.cut.send_modify(|cuts| *cuts += 1);
             let _ = timeout(CUT_LIMIT, under_way.wait_for(|calls| *calls == 0)).await;
         }

@@ -57,7 +57,12 @@ impl Work<'_> {
         let what = match finished.end {
             End::Exited(0) => {
                 let took_ms = super::millis(finished.took);
-                tracing::info!(which, took_ms, "a postCreate hook is done");
+                tracing::info!(
+                    event = "hook_done",
+                    which,
+                    took_ms,
+                    "a postCreate hook is done"
+                );
                 return Ok(());
             }
             End::TimedOut if self.left().is_zero() => return Err(self.out_of_time()),

@@ -136,7 +136,9 @@ impl Work<'_> {
     pub(super) async fn report_output(&self, iteration: u32, output: &Tail) {
         match iteration_log(iteration, output) {
             Ok(log) => self.reporter.log(log).await,
-            Err(why) => tracing::warn!(%why, "the agent's output could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "output_not_compressed", %why, "the agent's output could not be compressed")
+            }
         }
     }
 
@@ -195,7 +197,7 @@ impl Work<'_> {
         let (head, bytes) = match diff.await {
             Ok(diff) => diff,
             Err(why) => {
-                tracing::warn!(%why, "the diff could not be made");
+                tracing::warn!(event = "diff_failed", %why, "the diff could not be made");
                 return;
             }
         };
@@ -208,7 +210,9 @@ impl Work<'_> {
         };
         match packed(snapshot, &head, bytes) {
             Ok(diff) => self.reporter.diff(diff).await,
-            Err(why) => tracing::warn!(%why, "the diff could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "diff_not_compressed", %why, "the diff could not be compressed")
+            }
         }
     }
 }

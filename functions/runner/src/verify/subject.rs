@@ -86,7 +86,7 @@ pub(crate) fn remove(layout: &Layout, number: u32) {
     let root = layout.verify_root();
     for path in [root.join(number.to_string()), index(layout, number)] {
         if let Err(why) = layout::clear(&path) {
-            tracing::warn!(path = %path.display(), %why, "a checkout stays behind");
+            tracing::warn!(event = "checkout_not_deleted", path = %path.display(), %why, "a checkout could not be deleted");
         }
     }
 }

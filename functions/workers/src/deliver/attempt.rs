@@ -67,7 +67,11 @@ pub(super) async fn make_all(
     let ready = match state.sender.ready().await {
         Ok(ready) => ready,
         Err(error) => {
-            tracing::error!(?error, "nothing can be sent; the messages come back");
+            tracing::error!(
+                event = "sender_not_ready",
+                ?error,
+                "nothing can be sent; the messages come back"
+            );
             return all(due, Verdict::Back).collect();
         }
     };
@@ -316,6 +320,10 @@ fn after(next: Next, written: Result<Option<Delivery>, Error>) -> Verdict {
 }
 
 fn not_written(error: &Error) -> Verdict {
-    tracing::error!(?error, "an attempt was not noted; its message comes back");
+    tracing::error!(
+        event = "attempt_not_recorded",
+        ?error,
+        "an attempt could not be recorded; its message comes back"
+    );
     Verdict::Back
 }

@@ -31,7 +31,7 @@ pub(super) async fn look_into(
     match empty(state, &org, began).await {
         Ok(()) => Vec::new(),
         Err(error) => {
-            tracing::error!(%org, ?error, "an outbox was not emptied; its messages come back");
+            tracing::error!(event = "outbox_not_read", %org, ?error, "an outbox could not be emptied; its messages come back");
             messages.into_iter().map(|message| message.id).collect()
         }
     }
@@ -148,7 +148,11 @@ async fn delivery_permits_to(
     let none = || to.iter().map(|_| None).collect();
     // Before attempts are noted: a fault of this machine uses up none.
     if let Err(error) = state.sender.ready().await {
-        tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
+        tracing::error!(
+            event = "sender_not_ready",
+            ?error,
+            "nothing can be sent; deliveries wait for messages"
+        );
         return (None, none());
     }
     if to.is_empty() {
@@ -167,7 +171,7 @@ async fn delivery_permits_to(
                 .store
                 .take_delivery_permit((org, &webhook.id), &delivery_permits, &wanted);
         delivery_permit.await.unwrap_or_else(|error| {
-            tracing::error!(webhook = %webhook.id, ?error, "no delivery_permit was taken");
+            tracing::error!(event = "delivery_permit_not_taken", webhook = %webhook.id, ?error, "no delivery permit could be taken");
             None
         })
     });

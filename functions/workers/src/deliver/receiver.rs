@@ -53,7 +53,12 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
             Ok(Settled::Is(verdict)) => told.push((message, verdict)),
             Err(error) => {
                 let message_id = &message.id;
-                tracing::error!(message_id, ?error, "a delivery was not looked after");
+                tracing::error!(
+                    event = "delivery_failed_internally",
+                    message_id,
+                    ?error,
+                    "a delivery could not be handled"
+                );
                 told.push((message, Verdict::Back));
             }
         }

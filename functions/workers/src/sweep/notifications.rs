@@ -20,8 +20,9 @@ pub(super) async fn send_again(state: &State, now: Timestamp, swept: &mut Swept)
         Ok(overdue) => overdue,
         Err(error) => {
             tracing::error!(
+                event = "sweep_notifications_query_failed",
                 ?error,
-                "the sweep cannot see which notifications are overdue"
+                "the sweep could not query which notifications are overdue"
             );
             swept.failed += 1;
             return;
@@ -31,6 +32,7 @@ pub(super) async fn send_again(state: &State, now: Timestamp, swept: &mut Swept)
     swept.due += count;
     if let Err(error) = send(state, overdue, now).await {
         tracing::error!(
+            event = "sweep_notifications_failed",
             ?error,
             "the sweep could not send overdue notifications again"
         );
