@@ -22,8 +22,8 @@ pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
         }
         match client.heartbeat().await {
             Ok(answer) => {
-                if let Some(wish) = answer.wish {
-                    switch.stop(StopReason::Wished(wish));
+                if let Some(stop_request) = answer.stop_request {
+                    switch.stop(StopReason::Requested(stop_request));
                 }
             }
             Err(why @ CallError::Refused { .. }) => {

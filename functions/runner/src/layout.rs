@@ -193,7 +193,7 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// What commands of a verification by hand need beside the workspace: a private home and a place for
+/// What commands of a manual verification need beside the workspace: a private home and a place for
 /// temporary files. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Room {

@@ -1,4 +1,4 @@
-//! Verifying by hand: a place, a task, and the wait for what it says. Whoever waits also asks ECS,
+//! Manual verification: a place, a task, and the wait for what it says. Whoever waits also asks ECS,
 //! so that a task that dies is noticed; who stops waiting leaves the rest to the sweep.
 
 use std::time::{Duration, Instant};
@@ -10,7 +10,9 @@ use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
 use awo_store::places::MaxTasks;
-use awo_store::verifications::{BEGIN_MS, LOOK_MS, SLACK_MS, Standing, Verification, request_ms};
+use awo_store::verifications::{
+    BEGIN_MS, LOOK_MS, SLACK_MS, Verification, VerificationStanding, request_ms,
+};
 
 use crate::launcher::Launcher;
 
@@ -25,7 +27,7 @@ const UNKNOWN_LIMIT: Duration = Duration::from_secs(15);
 /// How long what a task has said waits for whoever asked, before the sweep takes it for forgotten.
 const FORGOTTEN_MS: i64 = 60_000;
 
-/// Verifies by hand.
+/// Manual verification.
 #[derive(Debug, Clone)]
 pub struct Verifier {
     store: Store,
@@ -210,16 +212,16 @@ impl Verifier {
         let now_is = self.store.as_it_stands(of).await?;
         let gone = || Error::internal("a verification was ended by somebody else");
         match now_is.ok_or_else(gone)?.standing {
-            Standing::Asked {} => Ok(Seen::NothingNew),
-            Standing::Begun {} => Ok(Seen::Begun),
-            Standing::Refused { file, message } => {
+            VerificationStanding::Asked {} => Ok(Seen::NothingNew),
+            VerificationStanding::Begun {} => Ok(Seen::Begun),
+            VerificationStanding::Refused { file, message } => {
                 let file = file.map(|file| format!("/modifiedFiles/{file}"));
                 Err(Error::invalid(
                     file.as_deref().unwrap_or("/workDir"),
                     message,
                 ))
             }
-            Standing::Finished { result } => Ok(Seen::Finished(Box::new(result))),
+            VerificationStanding::Finished { result } => Ok(Seen::Finished(Box::new(result))),
         }
     }
 

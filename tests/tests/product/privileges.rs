@@ -14,11 +14,11 @@ Resources:
       Policies:
         - !Ref KnowCallers
         - Statement:
-            - Sid: Look
+            - Sid: Read
               Effect: Allow
               Action: [dynamodb:GetItem, dynamodb:Query]
               Resource: !GetAtt WorkTable.Arn
-            - Sid: LookByStatus
+            - Sid: QueryByStatus
               Effect: Allow
               Action: dynamodb:Query
               Resource: !Sub '${WorkTable.Arn}/index/byStatus'
@@ -151,7 +151,7 @@ fn a_pattern_that_is_wider_than_its_calls_is_extra() {
     );
     says(
         &after("index/byStatus'", "index/*'"),
-        "read-thing: ReadThing's LookByStatus: WorkTable/index/* is several resources",
+        "read-thing: ReadThing's QueryByStatus: WorkTable/index/* is several resources",
     );
 }
 

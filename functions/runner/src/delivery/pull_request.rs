@@ -11,8 +11,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::forge_repository::{ForgeRepository, Hosts};
 use super::github::{Fault, Github};
-use super::place::{Hosts, Place};
 use super::texts;
 use crate::repository::Base;
 
@@ -42,7 +42,7 @@ pub(crate) struct Pushed<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Opened {
     pub(crate) url: PullRequestUrl,
-    /// What of the profile's wishes was not done, and why.
+    /// What the profile asks for and was not done, and why.
     pub(crate) notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Unopened {
 pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, Unopened> {
     let spec = pushed.spec;
     let repository = spec.source.repository.as_str();
-    let place = Place::of(repository, hosts).map_err(Unopened::NotPossible)?;
+    let place = ForgeRepository::of(repository, hosts).map_err(Unopened::NotPossible)?;
     let mut credentials = spec.git_credentials.iter();
     let Some(credential) = credentials.find(|one| one.host == place.host) else {
         return Err(Unopened::NotPossible(format!(

@@ -111,7 +111,7 @@ impl Work<'_> {
         loop {
             let sent = tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(self.left()) => return Err(self.out_of_time()),
                 sent = self.reporter.ask_for_children(asked) => sent,
             };
@@ -127,7 +127,7 @@ impl Work<'_> {
             }
             tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(backoff.pause()) => {}
             }
         }

@@ -24,7 +24,7 @@ const MAX_REFUSAL_CHARS: usize = 500;
 
 /// Clones share their connections.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct Connection {
     connections: Arc<Mutex<Connections>>,
     plain_http: bool,
     base: String,
@@ -38,16 +38,16 @@ struct Connections {
     heard_at: Instant,
 }
 
-impl Line {
+impl Connection {
     /// # Errors
     /// A sentence, if there is no client to be had.
-    pub(super) fn new(settings: &Settings, token: String) -> Result<Line, String> {
+    pub(super) fn new(settings: &Settings, token: String) -> Result<Connection, String> {
         let connections = Connections {
             client: client(settings.plain_http)?,
             generation: 0,
             heard_at: Instant::now(),
         };
-        Ok(Line {
+        Ok(Connection {
             connections: Arc::new(Mutex::new(connections)),
             plain_http: settings.plain_http,
             base: settings.control_url.clone(),

@@ -1,8 +1,8 @@
-//! The deliveries queue (SQS): errands for `deliver-webhooks`. One that is lost, late or doubled
+//! The deliveries queue (SQS): notifications for `deliver-webhooks`. One that is lost, late or doubled
 //! does no harm, and the sweep sends again what is overdue.
 
 use awo_domain::Error;
-use awo_store::errands::{Errand, Errands};
+use awo_store::notifications::{Notification, Notifications};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{
@@ -19,24 +19,24 @@ const MAX_HIDDEN_SECONDS: i64 = 11 * 3_600;
 
 /// The deliveries queue.
 #[derive(Debug, Clone)]
-pub struct ErrandQueue {
+pub struct NotificationQueue {
     client: Client,
     url: String,
 }
 
-impl ErrandQueue {
+impl NotificationQueue {
     /// The queue at this URL.
     #[must_use]
-    pub fn new(client: Client, url: String) -> ErrandQueue {
-        ErrandQueue { client, url }
+    pub fn new(client: Client, url: String) -> NotificationQueue {
+        NotificationQueue { client, url }
     }
 
-    /// Sends errands, each in the group of its receiver, so that none of them waits for another's.
+    /// Sends notifications, each in the group of its receiver, so that none of them waits for another's.
     ///
     /// # Errors
     /// Internal, when SQS fails; some may have been sent.
-    pub async fn send(&self, errands: &[Errand]) -> Result<(), Error> {
-        for batch in errands.chunks(BATCH) {
+    pub async fn send(&self, notifications: &[Notification]) -> Result<(), Error> {
+        for batch in notifications.chunks(BATCH) {
             let entries = batch.iter().enumerate();
             let entries: Result<Vec<_>, Error> = entries.map(|(nth, e)| entry(nth, e)).collect();
             let sent = self
@@ -101,14 +101,14 @@ impl ErrandQueue {
     }
 }
 
-fn entry(nth: usize, errand: &Errand) -> Result<SendMessageBatchRequestEntry, Error> {
-    let group = match errand {
-        Errand::Outbox(org) => org.as_str(),
-        Errand::Delivery(at) => at.webhook_id.as_str(),
+fn entry(nth: usize, notification: &Notification) -> Result<SendMessageBatchRequestEntry, Error> {
+    let group = match notification {
+        Notification::Outbox(org) => org.as_str(),
+        Notification::Delivery(at) => at.webhook_id.as_str(),
     };
     SendMessageBatchRequestEntry::builder()
         .id(nth.to_string())
-        .message_body(serde_json::to_string(errand).map_err(Error::internal)?)
+        .message_body(serde_json::to_string(notification).map_err(Error::internal)?)
         .message_group_id(group)
         .build()
         .map_err(Error::internal)
@@ -135,36 +135,40 @@ fn failed(call: &str, why: &dyn std::fmt::Display) -> Error {
 
 /// Sends what the transactions of a handler have noted. Whoever calls handlers has one.
 #[derive(Debug, Clone)]
-pub struct ErrandBell {
-    noted: Errands,
-    queue: Option<ErrandQueue>,
+pub struct Notifier {
+    noted: Notifications,
+    queue: Option<NotificationQueue>,
 }
 
-impl ErrandBell {
+impl Notifier {
     /// Of everything that is made of this cloud. A function that tells nothing needs no queue.
     #[must_use]
-    pub fn new(cloud: &Cloud) -> ErrandBell {
-        ErrandBell {
-            noted: cloud.errands.clone(),
-            queue: cloud.errand_queue().ok(),
+    pub fn new(cloud: &Cloud) -> Notifier {
+        Notifier {
+            noted: cloud.notifications.clone(),
+            queue: cloud.notification_queue().ok(),
         }
     }
 
     /// Sends, and is content if that fails: the sweep sends again.
-    pub async fn ring(&self) {
-        let errands = self.noted.take();
-        if errands.is_empty() {
+    pub async fn notify(&self) {
+        let notifications = self.noted.take();
+        if notifications.is_empty() {
             return;
         }
         let Some(queue) = &self.queue else {
             tracing::error!(
-                ?errands,
-                "there is no queue for errands; the sweep sends them"
+                ?notifications,
+                "there is no queue for notifications; the sweep sends them"
             );
             return;
         };
-        if let Err(error) = queue.send(&errands).await {
-            tracing::warn!(?errands, ?error, "errands were not sent; the sweep will");
+        if let Err(error) = queue.send(&notifications).await {
+            tracing::warn!(
+                ?notifications,
+                ?error,
+                "notifications were not sent; the sweep will"
+            );
         }
     }
 }

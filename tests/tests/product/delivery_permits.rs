@@ -1,4 +1,4 @@
-//! Lanes to receivers, and the changes of deliveries and lanes that are made together.
+//! DeliveryPermits to receivers, and the changes of deliveries and delivery permits that are made together.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use awo_domain::webhook::EventType;
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::deliveries::{Delivery, Notice};
-use awo_store::lanes::{Begun, Wanted};
+use awo_store::delivery_permits::{Begun, Wanted};
 use awo_tests::everything::everything_of;
 use awo_tests::faults::Faults;
 use awo_tests::rules;
@@ -15,7 +15,7 @@ use awo_tests::world::World;
 
 /// Longest wait for what is sure to come.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a lane is held.
+/// How long a delivery permit is held.
 const HELD_MS: i64 = 60_000;
 
 fn wanted(holder: &str, now: Timestamp) -> Wanted {
@@ -44,7 +44,7 @@ async fn due(store: &Store, org: &OrgId, webhook: &WebhookId, now: Timestamp) ->
 }
 
 fn has(begun: &Begun) -> bool {
-    matches!(begun, Begun::InLane(..))
+    matches!(begun, Begun::WithPermit(..))
 }
 
 #[tokio::test]
@@ -55,7 +55,9 @@ async fn changes_that_are_made_together_are_no_others_loss() {
     let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
     let take = async |webhook, holder: &str| {
         let wanted = wanted(holder, now);
-        store.take_lane((&org, webhook), &[0], &wanted).await
+        store
+            .take_delivery_permit((&org, webhook), &[0], &wanted)
+            .await
     };
     // Nobody waits for who asked first and is gone.
     {
@@ -73,7 +75,8 @@ async fn changes_that_are_made_together_are_no_others_loss() {
 }
 
 #[tokio::test]
-async fn several_who_want_a_lane_to_the_same_receiver_at_once_get_one_each_in_one_transaction() {
+async fn several_who_want_a_delivery_permit_to_the_same_receiver_at_once_get_one_each_in_one_transaction()
+ {
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let settings = world.settings.clone();
@@ -84,7 +87,7 @@ async fn several_who_want_a_lane_to_the_same_receiver_at_once_get_one_each_in_on
     let webhook = new_webhook(&world, now);
     let take = async |holder: &str| {
         let wanted = wanted(holder, now);
-        let taken = store.take_lane((&org, &webhook), &[0, 1, 2, 3], &wanted);
+        let taken = store.take_delivery_permit((&org, &webhook), &[0, 1, 2, 3], &wanted);
         taken.await.unwrap()
     };
     faults.disarm();
@@ -93,21 +96,21 @@ async fn several_who_want_a_lane_to_the_same_receiver_at_once_get_one_each_in_on
         panic!("{taken:?}");
     };
     assert_eq!((faults.seen().len(), faults.refused()), (1, 0));
-    // One gives its lane back as two others want one: the lane is for one of them.
+    // One gives its delivery permit back as two others want one: the delivery permit is for one of them.
     faults.disarm();
-    let (_, e, f) = tokio::join!(store.leave_lane(c), take("e"), take("f"));
+    let (_, e, f) = tokio::join!(store.leave_delivery_permit(c), take("e"), take("f"));
     let held = [Some(a), Some(b), Some(d), e, f];
     let held: Vec<_> = held
         .into_iter()
         .flatten()
-        .map(|lane| format!("{lane:?}"))
+        .map(|delivery_permit| format!("{delivery_permit:?}"))
         .collect();
     let different: std::collections::BTreeSet<_> = held.iter().collect();
     assert!(held.len() <= 4 && different.len() == held.len(), "{held:?}");
 }
 
 #[tokio::test]
-async fn a_lane_is_taken_with_the_attempt_in_it_or_neither_is() {
+async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
     let world = World::new().await;
     let alone = world.store.clone();
     for store in [alone.clone(), alone.clone().grouping()] {
@@ -117,52 +120,67 @@ async fn a_lane_is_taken_with_the_attempt_in_it_or_neither_is() {
         let due = due(&alone, &org, &webhook, now).await;
         let wanted = |holder: &str| wanted(holder, now);
         let to = (&org, &webhook);
-        let taken = alone.take_lane(to, &[0], &wanted("other")).await.unwrap();
+        let taken = alone
+            .take_delivery_permit(to, &[0], &wanted("other"))
+            .await
+            .unwrap();
         assert!(taken.is_some());
-        let begin = async |lanes: &[u32], holder: &str| {
+        let begin = async |delivery_permits: &[u32], holder: &str| {
             let id = AttemptId::new(now, cloud.mint.random(now));
             let begun = due.clone().begun(id, now);
-            store.begin_in_lane(begun, lanes, &wanted(holder)).await
+            store
+                .begin_in_delivery_permit(begun, delivery_permits, &wanted(holder))
+                .await
         };
-        // Its lane is held: the attempt is not noted.
+        // Its delivery permit is held: the attempt is not noted.
         let busy = begin(&[0], "a").await.unwrap();
         assert!(matches!(busy, Begun::Busy), "{busy:?}");
         let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(&due));
-        // Of two who make the same attempt beside each other, one has the lane and the attempt.
+        // Of two who make the same attempt beside each other, one has the delivery permit and the attempt.
         let (one, other) = tokio::join!(begin(&[0, 1], "b"), begin(&[2], "c"));
         let (one, other) = (one.unwrap(), other.unwrap());
         assert!(has(&one) != has(&other), "{one:?} {other:?}");
         let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
         assert_eq!(found.expect("a delivery").attempts.len(), 1);
-        // And the other has not taken its lane.
-        let lane = if has(&one) { 2 } else { 1 };
-        let free = alone.take_lane(to, &[lane], &wanted("d")).await.unwrap();
-        assert!(free.is_some(), "lane {lane}");
+        // And the other has not taken its delivery permit.
+        let delivery_permit = if has(&one) { 2 } else { 1 };
+        let free = alone
+            .take_delivery_permit(to, &[delivery_permit], &wanted("d"))
+            .await
+            .unwrap();
+        assert!(free.is_some(), "delivery_permit {delivery_permit}");
     }
 }
 
 #[tokio::test]
-async fn who_finds_a_lane_held_takes_the_next_and_what_is_made_beside_it_is_made_once() {
+async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside_it_is_made_once() {
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
     let alone = &world.store;
-    let held = alone.take_lane((&org, &one), &[0], &wanted("a", now)).await;
+    let held = alone
+        .take_delivery_permit((&org, &one), &[0], &wanted("a", now))
+        .await;
     assert!(held.unwrap().is_some());
     let store = alone.clone().grouping();
-    let begin = async |webhook: &WebhookId, lanes: &[u32], holder: &str| {
+    let begin = async |webhook: &WebhookId, delivery_permits: &[u32], holder: &str| {
         let due = due(alone, &org, webhook, now).await;
         let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
         let wanted = wanted(holder, now);
-        store.begin_in_lane(begun, lanes, &wanted).await.unwrap()
+        store
+            .begin_in_delivery_permit(begun, delivery_permits, &wanted)
+            .await
+            .unwrap()
     };
     let (begun, beside) = tokio::join!(begin(&one, &[0, 1], "b"), begin(&other, &[0], "c"));
     assert!(has(&begun) && has(&beside), "{begun:?} {beside:?}");
-    for (webhook, lanes) in [(&one, [0, 1].as_slice()), (&other, &[0])] {
+    for (webhook, delivery_permits) in [(&one, [0, 1].as_slice()), (&other, &[0])] {
         let wanted = wanted("d", now);
-        let taken = alone.take_lane((&org, webhook), lanes, &wanted).await;
-        assert!(taken.unwrap().is_none(), "{lanes:?} are held");
+        let taken = alone
+            .take_delivery_permit((&org, webhook), delivery_permits, &wanted)
+            .await;
+        assert!(taken.unwrap().is_none(), "{delivery_permits:?} are held");
         let id = DeliveryId::new(now, 1);
         let found = alone.delivery(&org, webhook, &id).await.unwrap();
         assert_eq!(found.expect("a delivery").attempts.len(), 1);
@@ -170,7 +188,7 @@ async fn who_finds_a_lane_held_takes_the_next_and_what_is_made_beside_it_is_made
 }
 
 #[tokio::test]
-async fn a_lane_that_is_taken_again_since_the_reply_was_lost_is_one_lane() {
+async fn a_delivery_permit_that_is_taken_again_since_the_reply_was_lost_is_one_permit() {
     let world = World::new().await;
     let alone = world.store.clone();
     for store in [alone.clone(), alone.clone().grouping()] {
@@ -180,7 +198,7 @@ async fn a_lane_that_is_taken_again_since_the_reply_was_lost_is_one_lane() {
         let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
         let begin = async || {
             let wanted = wanted("a", now);
-            let begun = store.begin_in_lane(begun.clone(), &[0, 1], &wanted);
+            let begun = store.begin_in_delivery_permit(begun.clone(), &[0, 1], &wanted);
             begun.await.unwrap()
         };
         let (first, again) = (begin().await, begin().await);
@@ -188,32 +206,40 @@ async fn a_lane_that_is_taken_again_since_the_reply_was_lost_is_one_lane() {
         // The same without an attempt.
         let (to, ours, other) = ((&org, &webhook), wanted("b", now), wanted("c", now));
         for _ in 0..2 {
-            let taken = store.take_lane(to, &[2, 3], &ours).await;
+            let taken = store.take_delivery_permit(to, &[2, 3], &ours).await;
             assert!(taken.unwrap().is_some());
         }
         for left in [1, 3] {
-            let free = alone.take_lane(to, &[left], &other).await;
-            assert!(free.unwrap().is_some(), "lane {left} was taken, too");
+            let free = alone.take_delivery_permit(to, &[left], &other).await;
+            assert!(
+                free.unwrap().is_some(),
+                "delivery_permit {left} was taken, too"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_lane_that_is_given_back_is_gone_and_one_that_expired_is_its_new_holders() {
+async fn a_delivery_permit_that_is_given_back_is_gone_and_one_that_expired_is_its_new_holders() {
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let (webhook, store) = (new_webhook(&world, now), &world.store);
     let take = async |holder: &str, now: Timestamp| {
         let wanted = wanted(holder, now);
-        store.take_lane((&org, &webhook), &[0], &wanted).await
+        store
+            .take_delivery_permit((&org, &webhook), &[0], &wanted)
+            .await
     };
-    let lane = take("a", now).await.unwrap().expect("it is free");
+    let delivery_permit = take("a", now).await.unwrap().expect("it is free");
     let later = now.plus_ms(HELD_MS);
     let taken_over = take("b", later).await.unwrap().expect("it has expired");
-    store.leave_lane(lane).await;
+    store.leave_delivery_permit(delivery_permit).await;
     assert!(take("c", later).await.unwrap().is_none(), "it is held");
-    store.leave_lane(taken_over).await;
+    store.leave_delivery_permit(taken_over).await;
     let all = everything_of(&rules::client(&world.cloud), &org).await;
-    let left: Vec<_> = all.iter().filter(|item| item.contains("#lane")).collect();
+    let left: Vec<_> = all
+        .iter()
+        .filter(|item| item.contains("#delivery_permit"))
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }

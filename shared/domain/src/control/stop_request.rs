@@ -1,4 +1,4 @@
-//! What a client wants of a run that has not ended; a stronger wish takes the place of a weaker one.
+//! What a client wants of a run that has not ended; a stronger stop request takes the place of a weaker one.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Wish {
+pub enum StopRequest {
     /// SIGINT, so that an agent can still say what it used; then SIGTERM; then SIGKILL.
     Cancel,
     /// SIGTERM, the grace period, SIGKILL.
@@ -21,21 +21,21 @@ pub enum Wish {
     },
 }
 
-impl Wish {
+impl StopRequest {
     /// True if this one is not content with what `earlier` asked for.
     #[must_use]
-    pub fn is_stronger_than(self, earlier: Wish) -> bool {
+    pub fn is_stronger_than(self, earlier: StopRequest) -> bool {
         self.haste() < earlier.haste()
     }
 
     /// What a tree may take at most; a cancel may always take longest.
     fn haste(self) -> u64 {
         match self {
-            Wish::Cancel => u64::MAX,
-            Wish::Kill {
+            StopRequest::Cancel => u64::MAX,
+            StopRequest::Kill {
                 immediate: true, ..
             } => 0,
-            Wish::Kill {
+            StopRequest::Kill {
                 grace_period_ms, ..
             } => grace_period_ms.saturating_add(1),
         }
@@ -47,13 +47,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stronger_wish_is_one_that_leaves_less_time() {
-        let kill = |grace_period_ms, immediate| Wish::Kill {
+    fn a_stronger_stop_request_is_one_that_leaves_less_time() {
+        let kill = |grace_period_ms, immediate| StopRequest::Kill {
             grace_period_ms,
             immediate,
         };
         let by_strength = [
-            Wish::Cancel,
+            StopRequest::Cancel,
             kill(5_000, false),
             kill(0, false),
             kill(9, true),

@@ -1,4 +1,4 @@
-//! Changes of deliveries and lanes that are asked for at about the same time, made in one
+//! Changes of deliveries and delivery permits that are asked for at about the same time, made in one
 //! transaction: a batch of messages is of many receivers, who are served side by side, so a call for
 //! each change would be most of what a delivery costs. What is asked for at once happens together or
 //! not at all; none of it depends on what others ask for, so one that is refused is left out, and
@@ -147,22 +147,22 @@ impl Asked {
 
 /// The changes that wait for each other.
 #[derive(Default)]
-pub(crate) struct Grouped(Mutex<Vec<Asked>>);
+pub(crate) struct WriteBatches(Mutex<Vec<Asked>>);
 
-impl std::fmt::Debug for Grouped {
+impl std::fmt::Debug for WriteBatches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Grouped({})", self.lock().len())
+        write!(f, "WriteBatches({})", self.lock().len())
     }
 }
 
-impl Grouped {
+impl WriteBatches {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Lets nobody wait for one that is gone.
-struct First<'a>(&'a Grouped);
+struct First<'a>(&'a WriteBatches);
 
 impl First<'_> {
     fn all(&self) -> Vec<Asked> {
@@ -177,23 +177,23 @@ impl Drop for First<'_> {
 }
 
 impl Store {
-    /// The same store, which makes changes of deliveries and lanes together.
+    /// The same store, which makes changes of deliveries and delivery permits together.
     #[must_use]
     pub fn grouping(self) -> Store {
         Store {
-            grouped: Some(Arc::default()),
+            write_batches: Some(Arc::default()),
             ..self
         }
     }
 
-    /// Changes deliveries and lanes if the conditions of all these changes hold. What was written
+    /// Changes deliveries and delivery permits if the conditions of all these changes hold. What was written
     /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
     pub(crate) async fn change(&self, changes: Changes) -> Result<Made, Error> {
         let tried = Tried {
             changes: Arc::new(changes),
             nth: 0,
         };
-        let Some(grouped) = &self.grouped else {
+        let Some(write_batches) = &self.write_batches else {
             return self.change_alone(tried).await;
         };
         let (answer, told) = oneshot::channel();
@@ -202,13 +202,13 @@ impl Store {
             answer,
         };
         let is_first = {
-            let mut waiting = grouped.lock();
+            let mut waiting = write_batches.lock();
             waiting.push(asked);
             waiting.len() == 1
         };
         if is_first {
             let all = {
-                let first = First(grouped);
+                let first = First(write_batches);
                 tokio::time::sleep(JOINING).await;
                 first.all()
             };

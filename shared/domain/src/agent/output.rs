@@ -28,7 +28,7 @@ const MAX_NAMED_TOOLS: usize = 5;
 
 /// What a driver's output comes to.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Told {
+pub struct AgentOutput {
     /// The agent's last words; at most [`MAX_RESULT_TEXT`] bytes.
     pub summary: Option<String>,
     /// What the next iteration resumes; letters, digits, `-` and `_` alone, never first a `-`.
@@ -46,12 +46,18 @@ pub struct Told {
 /// do not say; `resumed` says whether it went on with a session. Nothing for agents that are no
 /// drivers.
 #[must_use]
-pub fn told(kind: AgentType, head: &[u8], tail: &[u8], model: &str, resumed: bool) -> Option<Told> {
+pub fn parse(
+    kind: AgentType,
+    head: &[u8],
+    tail: &[u8],
+    model: &str,
+    resumed: bool,
+) -> Option<AgentOutput> {
     let records = || records(head).chain(records(tail));
     let mut told = match kind {
-        AgentType::ClaudeCode => claude_code::told(records(), model),
-        AgentType::Codex => codex::told(records(), model, resumed),
-        AgentType::Opencode => opencode::told(records(), model),
+        AgentType::ClaudeCode => claude_code::parse(records(), model),
+        AgentType::Codex => codex::parse(records(), model, resumed),
+        AgentType::Opencode => opencode::parse(records(), model),
         AgentType::Command | AgentType::Patch => return None,
     };
     told.usage = reported_by_model(told.usage);

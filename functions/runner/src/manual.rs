@@ -1,4 +1,4 @@
-//! A verification by hand: the plugins of an organization on a workspace that is there already.
+//! A manual verification: the plugins of an organization on a workspace that is there already.
 //!
 //! It happens in place: commands run in the workspace itself and may leave there what they always
 //! do; this program writes nothing there. Nobody waits for it but the function that asked for it,
@@ -16,32 +16,32 @@ use awo_domain::manual::{
     MAX_REFUSAL_BYTES, VerificationReport, VerificationSpec, check_modified_file,
 };
 
-use crate::confined;
+use crate::contained_process::ContainedProcesses;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
-use crate::hearing::{ASK_LIMIT, Doorbell};
 use crate::inspection::{Inspector, MEMORY_MB};
-use crate::kept::Kept;
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
-use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_rung, refuse};
+use crate::safe_files;
+use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_terminated, refuse};
 use crate::settings::Settings;
 use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
-use crate::supervised::Supervised;
+use crate::stop_listener::{ASK_LIMIT, TerminationSignal};
 use crate::verify::{Subject, Verification};
 use crate::work_dir::{NOT_INSIDE, WorkDir};
+use crate::workspace_archive::WorkspaceArchive;
 
 /// How long a report is tried.
 const REPORT_LIMIT: Duration = Duration::from_secs(20);
 
 /// All of it, from the claim to the last report.
 pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode {
-    let mut bell = match Doorbell::new() {
-        Ok(bell) => bell,
+    let mut termination = match TerminationSignal::new() {
+        Ok(termination) => termination,
         Err(why) => return refuse(&format!("cannot listen for signals: {why}")),
     };
     let claimed = tokio::select! {
         claimed = VerificationClient::claim(settings, id) => claimed,
-        () = long_since_rung(&mut bell, ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
+        () = long_since_terminated(&mut termination, ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
     };
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
@@ -55,7 +55,7 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
     let work = work(settings, &spec, &client, &stop);
     let ended = tokio::select! {
         ended = work => ended,
-        never = obey(&mut bell, &switch) => match never {},
+        never = obey(&mut termination, &switch) => match never {},
         // What is still alive then is killed by whoever called this.
         () = stop.overdue(STOP_SLACK) => Err(NotDone::Stopped),
     };
@@ -84,8 +84,8 @@ impl From<Stopped> for NotDone {
 }
 
 /// Stops everything once the task is told to stop: nobody wants to hear of it any more.
-async fn obey(bell: &mut Doorbell, switch: &StopSwitch) -> Infallible {
-    bell.rung().await;
+async fn obey(termination: &mut TerminationSignal, switch: &StopSwitch) -> Infallible {
+    termination.received().await;
     switch.stop(StopReason::Terminated);
     pending().await
 }
@@ -100,7 +100,7 @@ async fn work(
         let told = client.report(&report, REPORT_LIMIT).await;
         told.map_err(NotDone::Unheard)
     };
-    if let Some(kept) = Kept::of(settings) {
+    if let Some(kept) = WorkspaceArchive::of(settings) {
         kept.sweep();
         let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
         restored
@@ -114,13 +114,13 @@ async fn work(
         Ok(dir) => dir,
         Err(wrong) => return refused(wrong).await,
     };
-    let supervised = Supervised::new(settings, stop.clone());
+    let processes = ContainedProcesses::new(settings, stop.clone());
     let broken = |why: std::io::Error| NotDone::Broken(format!("no room to verify in: {why}"));
     let room =
-        Room::create(&dir.org_dir, &spec.verification_id, supervised.user()).map_err(broken)?;
+        Room::create(&dir.org_dir, &spec.verification_id, processes.user()).map_err(broken)?;
     let limit = Duration::from_millis(spec.timeout_ms);
     let inspector = Inspector {
-        supervised: &supervised,
+        processes: &processes,
         dir: &dir.path(),
         home: &room.home(),
         tmp: &room.tmp(),
@@ -140,7 +140,7 @@ async fn work(
     };
     tell(VerificationReport::Begun {}).await?;
     let subject = subject(spec, dir.path(), &room).map_err(broken)?;
-    let verification = Verification::new(&supervised, &frozen.plan, &subject, limit);
+    let verification = Verification::new(&processes, &frozen.plan, &subject, limit);
     let result = verification.run(&spec.plugins).await?.result;
     tracing::info!(summary = result.summary, "verified");
     // Who hears of the result finds nothing of ours beside the workspace.
@@ -168,7 +168,7 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wron
     })?;
     let files = spec.modified_files.iter().flatten();
     for (number, file) in files.enumerate() {
-        if confined::escapes(&dir.path(), Path::new(file)) {
+        if safe_files::escapes(&dir.path(), Path::new(file)) {
             let message = "must not lead out of workDir, its links included".to_owned();
             let file = u32::try_from(number).ok();
             return Err(Wrong { file, message });

@@ -3,11 +3,15 @@
 
 use serde_json::Value;
 
-use super::{Told, denied, text, tokens, type_of};
+use super::{AgentOutput, denied, text, tokens, type_of};
 use crate::usage::ModelUsage;
 
-pub(super) fn told(records: impl Iterator<Item = Value>, model: &str, resumed: bool) -> Told {
-    let mut told = Told::default();
+pub(super) fn parse(
+    records: impl Iterator<Item = Value>,
+    model: &str,
+    resumed: bool,
+) -> AgentOutput {
+    let mut told = AgentOutput::default();
     let mut completed = false;
     let mut failed = None;
     let mut last_error = None;

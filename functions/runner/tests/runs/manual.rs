@@ -1,4 +1,4 @@
-//! Verifications by hand, as the runner does them: its two reports, its end, and what its commands
+//! Manual verifications, as the runner does them: its two reports, its end, and what its commands
 //! are kept from.
 
 use std::fs;

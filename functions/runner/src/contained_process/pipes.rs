@@ -1,4 +1,4 @@
-//! What comes from a supervised command: its output, never more of it than is kept, and its
+//! What comes from a contained command: its output, never more of it than is kept, and its
 //! supervisor's report.
 
 use awo_supervisor::Report;
@@ -24,7 +24,7 @@ pub(super) async fn read_both(
 ) {
     let hear = |from, bytes: &[u8]| {
         if let Some(heard) = heard {
-            heard.hear(from, bytes);
+            heard.append(from, bytes);
         }
     };
     let mut from_stdout = vec![0; CHUNK_BYTES];

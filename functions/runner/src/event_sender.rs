@@ -2,7 +2,7 @@
 //! until it is acknowledged, and logs and diffs, each until it is kept. At the end comes one last
 //! report.
 //!
-//! Once a client wishes that the run stops, events are no longer kept and no longer sent; logs and
+//! Once a client requests a stop, events are no longer kept and no longer sent; logs and
 //! diffs still are, and the last report.
 
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use awo_domain::Timestamp;
 use awo_domain::control::{
     Finish, IterationLog, MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent, Outcome, Report,
-    ReportAnswer, RunnerEvent, SnapshotDiff, Wish,
+    ReportAnswer, RunnerEvent, SnapshotDiff, StopRequest,
 };
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -37,7 +37,7 @@ enum Item {
     Diff(SnapshotDiff),
 }
 
-pub(crate) struct Desk {
+pub(crate) struct EventSender {
     client: ControlClient,
     switch: StopSwitch,
     stop: StopSignal,
@@ -48,14 +48,14 @@ pub(crate) struct Desk {
     next_number: u64,
 }
 
-impl Desk {
+impl EventSender {
     pub(crate) fn new(
         client: ControlClient,
         switch: StopSwitch,
         stop: StopSignal,
         inbox: mpsc::Receiver<Message>,
-    ) -> Desk {
-        Desk {
+    ) -> EventSender {
+        EventSender {
             client,
             switch,
             stop,
@@ -73,7 +73,7 @@ impl Desk {
         let finishing = tokio::select! {
             biased;
             // A report that is under way is given up: its events would not be kept.
-            () = stop.wished() => self.gather().await,
+            () = stop.requested() => self.gather().await,
             finishing = self.report() => finishing,
             // It ends only where the run is fenced.
             () = beats => None,
@@ -173,7 +173,7 @@ impl Desk {
                     if answer.acknowledged >= last {
                         return Ok(());
                     }
-                    if answer.wish.is_none() {
+                    if answer.stop_request.is_none() {
                         let kept = answer.acknowledged;
                         tracing::warn!(kept, "not all events were kept; sending them again");
                     }
@@ -228,19 +228,19 @@ impl Desk {
         let stop = self.stop.clone();
         tokio::select! {
             biased;
-            () = stop.wished() => {}
+            () = stop.requested() => {}
             sent = self.send_most() => sent?,
         }
-        let (ending, call_limit) = match self.stop.wish() {
+        let (ending, call_limit) = match self.stop.stop_request() {
             None => (ending, Duration::MAX),
-            Some(wish) => {
+            Some(stop_request) => {
                 self.pending.retain(|item| !matches!(item, Item::Event(_)));
                 match timeout(STOPPED_LOGS_LIMIT, self.send_most()).await {
                     Ok(sent) => sent?,
                     Err(_) => tracing::warn!("a log or a diff was not taken in time"),
                 }
                 self.pending.clear();
-                (overtaken(ending, wish), STOPPED_CALL_LIMIT)
+                (overtaken(ending, stop_request), STOPPED_CALL_LIMIT)
             }
         };
         let finish = Finish {
@@ -262,8 +262,8 @@ impl Desk {
     }
 
     fn heed(&self, answer: &ReportAnswer) {
-        if let Some(wish) = answer.wish {
-            self.switch.stop(StopReason::Wished(wish));
+        if let Some(stop_request) = answer.stop_request {
+            self.switch.stop(StopReason::Requested(stop_request));
         }
     }
 
@@ -282,9 +282,9 @@ impl Desk {
     }
 }
 
-/// A run that came to its own end after a client had wished that it stops was stopped, too: the
+/// A run that came to its own end after a client had requested its stop was stopped, too: the
 /// client was first.
-fn overtaken(ending: Ending, wish: Wish) -> Ending {
+fn overtaken(ending: Ending, stop_request: StopRequest) -> Ending {
     let outcome = match ending.outcome {
         stopped @ Outcome::Stopped { .. } => stopped,
         Outcome::Waiting { commit, .. } => Outcome::Stopped {
@@ -292,7 +292,7 @@ fn overtaken(ending: Ending, wish: Wish) -> Ending {
             commit: Some(commit),
         },
         Outcome::Succeeded { commit, .. } | Outcome::Failed { commit, .. } => Outcome::Stopped {
-            forced: is_immediate(wish),
+            forced: is_immediate(stop_request),
             commit,
         },
     };
@@ -300,10 +300,10 @@ fn overtaken(ending: Ending, wish: Wish) -> Ending {
 }
 
 /// An immediate kill counts as forced, whatever was alive.
-pub(crate) fn is_immediate(wish: Wish) -> bool {
+pub(crate) fn is_immediate(stop_request: StopRequest) -> bool {
     matches!(
-        wish,
-        Wish::Kill {
+        stop_request,
+        StopRequest::Kill {
             immediate: true,
             ..
         }

@@ -15,20 +15,20 @@ use crate::recorder::{Costs, Recorder};
 use crate::service::TestService;
 
 /// The gateway.
-pub struct CountedDoor {
+pub struct CountedRequests {
     server: Server,
     recorder: Recorder,
     shutdown: Shutdown,
 }
 
-impl CountedDoor {
+impl CountedRequests {
     /// A second gateway to this service.
-    pub async fn of(service: &TestService) -> CountedDoor {
-        CountedDoor::with(service, &[]).await
+    pub async fn of(service: &TestService) -> CountedRequests {
+        CountedRequests::with(service, &[]).await
     }
 
     /// A second gateway to this service, with other settings.
-    pub async fn with(service: &TestService, more: &[(&str, &str)]) -> CountedDoor {
+    pub async fn with(service: &TestService, more: &[(&str, &str)]) -> CountedRequests {
         let (mut settings, recorder) = (service.service.settings.clone(), Recorder::default());
         for (name, value) in more {
             settings.insert((*name).to_owned(), (*value).to_owned());
@@ -45,7 +45,7 @@ impl CountedDoor {
             registry,
             shutdown.clone(),
         );
-        CountedDoor {
+        CountedRequests {
             server: server.expect("a gateway"),
             recorder,
             shutdown,
@@ -85,7 +85,7 @@ impl CountedDoor {
     }
 }
 
-impl Drop for CountedDoor {
+impl Drop for CountedRequests {
     fn drop(&mut self) {
         self.shutdown.begin();
     }

@@ -17,12 +17,12 @@ const OPENCODE_ANTHROPIC: &str = include_str!("recorded/opencode_anthropic.jsonl
 const OPENCODE_OPENAI: &str = include_str!("recorded/opencode_openai.jsonl");
 const OPENCODE_UNAUTHORIZED: &str = include_str!("recorded/opencode_unauthorized.jsonl");
 
-fn of(kind: AgentType, output: &str, resumed: bool) -> Told {
-    told(kind, b"", output.as_bytes(), "m", resumed).unwrap()
+fn of(kind: AgentType, output: &str, resumed: bool) -> AgentOutput {
+    parse(kind, b"", output.as_bytes(), "m", resumed).unwrap()
 }
 
 /// (input, from the cache, to the cache, output) of the one model.
-fn counts(told: &Told) -> (u64, u64, u64, u64) {
+fn counts(told: &AgentOutput) -> (u64, u64, u64, u64) {
     let [used] = told.usage.as_slice() else {
         panic!("{told:?}");
     };

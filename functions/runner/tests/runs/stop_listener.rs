@@ -1,15 +1,15 @@
-//! How a runner hears what is wished, and how it says that it is done.
+//! How a runner learns of a stop request, and how it reports that it is done.
 
 use std::time::{Duration, Instant};
 
-use awo_domain::control::{Outcome, RunnerEvent as E, Wish};
+use awo_domain::control::{Outcome, RunnerEvent as E, StopRequest};
 
 use crate::control_double::Fault;
 use crate::scene::{Scene, alive, until};
 
 const FILES: &[(&str, &str)] = &[("README.md", "x\n")];
 const WAITING: &str = "trap 'exit 0' TERM; echo > ready; while :; do sleep 0.01; done";
-const KILL: Wish = Wish::Kill {
+const KILL: StopRequest = StopRequest::Kill {
     grace_period_ms: 30_000,
     immediate: false,
 };
@@ -25,7 +25,7 @@ fn a_report_that_nobody_answers_delays_neither_the_question_nor_the_last_report(
     until("the test runs", || ready.exists());
     until("a report hangs", || running.control.seen().held > 0);
     let start = Instant::now();
-    running.wish(KILL);
+    running.stop_request(KILL);
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (false, None));
     assert!(
@@ -36,7 +36,7 @@ fn a_report_that_nobody_answers_delays_neither_the_question_nor_the_last_report(
 }
 
 #[test]
-fn the_answer_to_a_report_is_as_good_as_a_doorbell() {
+fn the_answer_to_a_report_is_as_good_as_a_wake_up() {
     let agent = "echo y > y; [ $AWO_ITERATION = 1 ] || { echo > ready; sleep 4321; }";
     let plan =
         "tests: [{run: 'touch ready; while ! test -e ../../go; do sleep 0.01; done; false'}]\n";
@@ -45,7 +45,7 @@ fn the_answer_to_a_report_is_as_good_as_a_doorbell() {
     let running = scene.start();
     let ready = running.run_dir.join("verify/1/checkout/ready");
     until("the test runs", || ready.exists());
-    running.control.seen().wish = Some(KILL);
+    running.control.seen().stop_request = Some(KILL);
     std::fs::write(running.run_dir.join("verify/go"), "").unwrap();
     let ended = running.end(scene.dir.path());
     let (_, commit) = ended.stopped(&scene);
@@ -58,7 +58,7 @@ fn the_answer_to_a_report_is_as_good_as_a_doorbell() {
 }
 
 #[test]
-fn the_answer_to_a_log_is_as_good_as_a_doorbell() {
+fn the_answer_to_a_log_is_as_good_as_a_wake_up() {
     let agent = "touch ready; while ! test -e go; do sleep 0.01; done";
     let mut scene = Scene::new(FILES, agent);
     scene.other_user = false;
@@ -67,7 +67,7 @@ fn the_answer_to_a_log_is_as_good_as_a_doorbell() {
     until("all events are kept", || {
         running.control.seen().events.len() == 2
     });
-    running.control.seen().wish = Some(KILL);
+    running.control.seen().stop_request = Some(KILL);
     std::fs::write(running.run_dir.join("workspace/go"), "").unwrap();
     let ended = running.end(scene.dir.path());
     ended.stopped(&scene);
@@ -75,14 +75,14 @@ fn the_answer_to_a_log_is_as_good_as_a_doorbell() {
 }
 
 #[test]
-fn a_control_api_that_is_away_wishes_nothing() {
+fn a_control_api_that_is_away_requests_nothing() {
     let agent = WAITING.replace("exit 0", "echo > asked; exit 0");
     let scene = Scene::new(FILES, &agent);
     let mut running = scene.start();
     running.until_there_is("ready");
     running.control.go_away();
     let start = Instant::now();
-    running.ring();
+    running.send_sigterm();
     let ended = running.end(scene.dir.path());
     assert_eq!((ended.code, &ended.finish), (Some(143), &None));
     let took = start.elapsed();
@@ -99,7 +99,7 @@ fn a_runner_that_is_fenced_when_it_asks_kills_at_once() {
     running.until_there_is("ready");
     running.control.seen().fenced = true;
     let start = Instant::now();
-    running.ring();
+    running.send_sigterm();
     let ended = running.end(scene.dir.path());
     assert_eq!((ended.code, ended.finish), (Some(3), None));
     assert!(
@@ -116,7 +116,7 @@ fn a_fence_while_it_stops_takes_the_last_report_away() {
     let scene = Scene::new(FILES, agent);
     let running = scene.start();
     running.until_there_is("ready");
-    running.wish(KILL);
+    running.stop_request(KILL);
     running.until_there_is("heard");
     running.control.seen().fenced = true;
     let ended = running.end(scene.dir.path());
@@ -132,7 +132,7 @@ fn a_run_that_has_ended_reports_its_end_though_it_is_told_to_stop() {
     until("the last report is under way", || {
         running.control.seen().held > 0
     });
-    running.wish(KILL);
+    running.stop_request(KILL);
     running.control.release();
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.code, Some(0));
@@ -147,7 +147,7 @@ fn a_run_that_ended_too_late_is_fenced() {
     until("the last report is under way", || {
         running.control.seen().held > 0
     });
-    running.wish(KILL);
+    running.stop_request(KILL);
     running.control.seen().fenced = true;
     running.control.release();
     let ended = running.end(scene.dir.path());
@@ -160,7 +160,7 @@ fn a_last_report_that_is_refused_ends_a_stopped_runner_as_fenced() {
     scene.fault = Fault::RefusesFinish;
     let running = scene.start();
     running.until_there_is("ready");
-    running.wish(KILL);
+    running.stop_request(KILL);
     let ended = running.end(scene.dir.path());
     assert_eq!((ended.code, ended.finish), (Some(3), None));
     assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());
@@ -172,6 +172,6 @@ fn lost_answers_do_not_keep_a_runner_from_stopping() {
     scene.fault = Fault::LosesEverySecondAnswer;
     let running = scene.start();
     running.until_there_is("ready");
-    running.wish(KILL);
+    running.stop_request(KILL);
     assert_eq!(running.end(scene.dir.path()).stopped(&scene), (false, None));
 }

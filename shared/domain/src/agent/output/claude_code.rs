@@ -5,13 +5,13 @@
 
 use serde_json::Value;
 
-use super::{Told, denied, text, tokens, type_of};
+use super::{AgentOutput, denied, text, tokens, type_of};
 use crate::usage::ModelUsage;
 
 /// The subtype of a result whose `--max-budget-usd` was used up.
 const OVER_BUDGET: &str = "error_max_budget_usd";
 
-pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
+pub(super) fn parse(records: impl Iterator<Item = Value>, model: &str) -> AgentOutput {
     let mut session_id = None;
     let mut result = None;
     for record in records {
@@ -23,13 +23,13 @@ pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
         }
     }
     let Some(result) = result else {
-        return Told {
+        return AgentOutput {
             session_id,
             failure: Some("Claude Code ended without a result".to_owned()),
-            ..Told::default()
+            ..AgentOutput::default()
         };
     };
-    Told {
+    AgentOutput {
         summary: text(&result, "/result").map(str::to_owned),
         session_id,
         usage: usage(&result, model),

@@ -3,7 +3,7 @@
 //! A run works on its task's own disk: a network file system is too slow for git and package
 //! managers, and there an agent would reach the workspaces of the runs beside it. At its end the
 //! workspace is written to the shared place as one archive, which only the runner can read, and
-//! a verification by hand unpacks it to the same path on its own disk.
+//! a manual verification unpacks it to the same path on its own disk.
 //!
 //! A tree that an agent has made is hostile: it is packed and unpacked as the agent's user, by
 //! `tar`, and an archive has a limit.
@@ -39,16 +39,16 @@ const LEFT_OUT: i32 = 1;
 
 /// The shared place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct WorkspaceArchive<'a> {
     root: &'a Path,
     settings: &'a Settings,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> WorkspaceArchive<'a> {
     /// None where tasks share their disks anyhow, as on one machine.
-    pub(crate) fn of(settings: &'a Settings) -> Option<Kept<'a>> {
+    pub(crate) fn of(settings: &'a Settings) -> Option<WorkspaceArchive<'a>> {
         let root = settings.kept_root.as_deref()?;
-        Some(Kept { root, settings })
+        Some(WorkspaceArchive { root, settings })
     }
 
     fn archive(&self, run: &RunId) -> PathBuf {

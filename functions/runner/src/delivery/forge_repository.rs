@@ -58,7 +58,7 @@ impl Hosts {
 
 /// A repository at an API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ForgeRepository {
     /// The git host, with its port where that is not 443.
     pub(crate) host: String,
     /// Without a slash at its end.
@@ -69,12 +69,12 @@ pub(crate) struct Place {
     pub(crate) name: String,
 }
 
-impl Place {
+impl ForgeRepository {
     /// Where the pull requests of a repository are.
     ///
     /// # Errors
     /// Why it can have none.
-    pub(crate) fn of(repository: &str, hosts: &Hosts) -> Result<Place, String> {
+    pub(crate) fn of(repository: &str, hosts: &Hosts) -> Result<ForgeRepository, String> {
         let no_github = || format!("{repository} is not a repository on a GitHub host");
         let url = Url::parse(repository).map_err(|_| no_github())?;
         let domain = url.host_str().filter(|_| url.scheme() == "https");
@@ -91,7 +91,7 @@ impl Place {
             _ => return Err(no_github()),
         };
         let (api, is_known) = api(domain, &host, hosts.github_api.as_ref());
-        Ok(Place {
+        Ok(ForgeRepository {
             host,
             api,
             is_known,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn of(repository: &str, hosts: &Hosts) -> [String; 3] {
-        let place = Place::of(repository, hosts).unwrap();
+        let place = ForgeRepository::of(repository, hosts).unwrap();
         let name = format!("{}/{}", place.owner, place.name);
         [place.host, place.api, name]
     }
@@ -167,7 +167,7 @@ mod tests {
             "https://github.com/a/b%3fx",
             "https://github.com//b",
         ] {
-            let why = Place::of(bad, &Hosts::default()).unwrap_err();
+            let why = ForgeRepository::of(bad, &Hosts::default()).unwrap_err();
             assert!(why.contains("not a repository on a GitHub"), "{bad}: {why}");
         }
     }

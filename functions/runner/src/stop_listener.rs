@@ -1,4 +1,4 @@
-//! What a client wishes, heard as soon as can be. SIGTERM is only a doorbell: the control API
+//! Listens for stop requests. SIGTERM is only a wake-up: the control API
 //! says whether somebody wants the run to stop, or the platform just takes the task away.
 
 use std::io;
@@ -11,58 +11,58 @@ use tokio::time::{sleep, timeout};
 use crate::control_client::{Backoff, CallError, ControlClient};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
-/// How long the control API is asked why the doorbell rang. Who cannot be reached within it
-/// wishes nothing.
+/// How long the control API is asked why a termination signal arrived. Who cannot be reached within it
+/// requests nothing.
 pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
-/// Between two questions whether the wish grew stronger.
+/// Between two questions whether the stop request grew stronger.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 /// A heartbeat: its answer is what counts.
 const QUESTION: Report = Report { events: Vec::new() };
 
 /// SIGTERM and SIGINT, from the moment that it is made.
-pub(crate) struct Doorbell {
+pub(crate) struct TerminationSignal {
     terminate: Signal,
     interrupt: Signal,
-    has_rung: bool,
+    has_arrived: bool,
 }
 
-impl Doorbell {
-    pub(crate) fn new() -> io::Result<Doorbell> {
-        Ok(Doorbell {
+impl TerminationSignal {
+    pub(crate) fn new() -> io::Result<TerminationSignal> {
+        Ok(TerminationSignal {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
-            has_rung: false,
+            has_arrived: false,
         })
     }
 
-    /// Returns once it has ever rung.
-    pub(crate) async fn rung(&mut self) {
-        if !self.has_rung {
-            self.rings().await;
+    /// Returns once one has arrived.
+    pub(crate) async fn received(&mut self) {
+        if !self.has_arrived {
+            self.next().await;
         }
     }
 
-    /// Waits for the next ring.
-    async fn rings(&mut self) {
+    /// Waits for the next one.
+    async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
-        tracing::info!("the doorbell rang");
-        self.has_rung = true;
+        tracing::info!("a termination signal arrived");
+        self.has_arrived = true;
     }
 }
 
 /// Pulls the switch when a client, or the platform, wants the run to stop, and again when a
 /// client wants it to stop sooner. It ends when it is no longer polled: with the run.
-pub(crate) async fn hear(
-    mut bell: Doorbell,
+pub(crate) async fn listen(
+    mut termination: TerminationSignal,
     client: ControlClient,
     switch: StopSwitch,
     stop: StopSignal,
 ) {
     let asked = async {
-        bell.rung().await;
+        termination.received().await;
         timeout(ASK_LIMIT, first_answer(&client)).await
     };
     tokio::select! {
@@ -73,7 +73,7 @@ pub(crate) async fn hear(
     loop {
         tokio::select! {
             () = sleep(ASK_EVERY) => {}
-            () = bell.rings() => {}
+            () = termination.next() => {}
         }
         if let Ok(Some(reason)) = timeout(ASK_LIMIT, ask(&client)).await {
             switch.stop(reason);
@@ -97,8 +97,8 @@ async fn ask(client: &ControlClient) -> Option<StopReason> {
     match client.report(&QUESTION).await {
         Ok(answer) => Some(
             answer
-                .wish
-                .map_or(StopReason::Terminated, StopReason::Wished),
+                .stop_request
+                .map_or(StopReason::Terminated, StopReason::Requested),
         ),
         Err(CallError::Refused { .. }) => Some(StopReason::Fenced),
         Err(why @ (CallError::TryAgain(_) | CallError::TurnedAway { .. })) => {

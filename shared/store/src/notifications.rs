@@ -1,6 +1,6 @@
-//! What `deliver-webhooks` is to do. A transaction that makes an errand necessary notes it when it
+//! What `deliver-webhooks` is to do. A transaction that makes a notification necessary notes it when it
 //! is committed; whoever called the handler sends what was noted before the answer leaves
-//! (`awo_cloud::errands`), so that no handler can forget it. One that is lost, late or doubled does
+//! (`awo_cloud::notifications`), so that no handler can forget it. One that is lost, late or doubled does
 //! no harm: the tables say what is true, and the sweep sends again what is overdue.
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ pub struct DeliveryRef {
 /// A message of the deliveries queue.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Errand {
+pub enum Notification {
     /// Look into the outbox of an organization.
     Outbox(OrgId),
     /// Look after a delivery.
@@ -33,21 +33,21 @@ pub enum Errand {
 
 /// What was noted and not sent yet. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Errands(Arc<Mutex<BTreeSet<Errand>>>);
+pub struct Notifications(Arc<Mutex<BTreeSet<Notification>>>);
 
-impl Errands {
-    /// Notes errands; one that is noted already stays one.
-    pub fn note(&self, errands: impl IntoIterator<Item = Errand>) {
-        self.lock().extend(errands);
+impl Notifications {
+    /// Notes notifications; one that is noted already stays one.
+    pub fn note(&self, notifications: impl IntoIterator<Item = Notification>) {
+        self.lock().extend(notifications);
     }
 
     /// All of them, which are then no longer noted.
     #[must_use]
-    pub fn take(&self) -> Vec<Errand> {
+    pub fn take(&self) -> Vec<Notification> {
         std::mem::take(&mut *self.lock()).into_iter().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<Errand>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<Notification>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_errand_reads_as_it_is_written_and_is_noted_once() {
+    fn a_notification_reads_as_it_is_written_and_is_noted_once() {
         let at = Timestamp::from_epoch_ms(0);
         let org_id = OrgId::new(at, 1);
         let delivery = DeliveryRef {
@@ -67,16 +67,19 @@ mod tests {
             webhook_id: WebhookId::new(at, 2),
             id: DeliveryId::new(at, 3),
         };
-        let errands = Errands::default();
-        let all = [Errand::Outbox(org_id.clone()), Errand::Delivery(delivery)];
-        errands.note(all.clone());
-        errands.clone().note(all.clone());
-        assert_eq!(errands.take(), all);
-        assert!(errands.take().is_empty());
+        let notifications = Notifications::default();
+        let all = [
+            Notification::Outbox(org_id.clone()),
+            Notification::Delivery(delivery),
+        ];
+        notifications.note(all.clone());
+        notifications.clone().note(all.clone());
+        assert_eq!(notifications.take(), all);
+        assert!(notifications.take().is_empty());
         assert_eq!(json!(all[0]), json!({ "outbox": org_id }));
-        for errand in all {
-            let read: Errand = serde_json::from_value(json!(errand)).unwrap();
-            assert_eq!(read, errand);
+        for notification in all {
+            let read: Notification = serde_json::from_value(json!(notification)).unwrap();
+            assert_eq!(read, notification);
         }
     }
 }

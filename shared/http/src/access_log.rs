@@ -9,8 +9,8 @@ use lambda_http::request::RequestContext;
 use lambda_http::{Request, RequestExt, Response};
 
 use crate::answer::Answer;
+use crate::authentication::Rate;
 use crate::cors::Headers;
-use crate::door::Rate;
 use crate::failure::Failure;
 use crate::routes::{Route, Style};
 
@@ -21,7 +21,7 @@ const STREAMING: u16 = 200;
 
 /// A request on its way to its answer: what the log will say of it, and what its answer shows.
 #[derive(Debug)]
-pub struct Line {
+pub struct AccessLog {
     began: Instant,
     request_id: String,
     method: String,
@@ -32,25 +32,25 @@ pub struct Line {
     more: Headers,
 }
 
-impl Line {
+impl AccessLog {
     /// A request to a route; `more` are headers that its answer has besides.
-    pub(crate) fn of(request: &Request, route: &Route, more: Headers) -> Line {
-        Line::at(request, route.path, route.style).with(more)
+    pub(crate) fn of(request: &Request, route: &Route, more: Headers) -> AccessLog {
+        AccessLog::at(request, route.path, route.style).with(more)
     }
 
     /// The same with more headers of the answer.
-    pub(crate) fn with(mut self, more: Headers) -> Line {
+    pub(crate) fn with(mut self, more: Headers) -> AccessLog {
         self.more.extend(more);
         self
     }
 
     /// A request to a path in a style.
-    pub(crate) fn at(request: &Request, path: &str, style: Style) -> Line {
+    pub(crate) fn at(request: &Request, path: &str, style: Style) -> AccessLog {
         let request_id = match request.request_context_ref() {
             Some(RequestContext::ApiGatewayV1(context)) => context.request_id.clone(),
             _ => None,
         };
-        Line {
+        AccessLog {
             began: Instant::now(),
             request_id: request_id.unwrap_or_else(|| "unknown".to_owned()),
             method: request.method().to_string(),
@@ -63,8 +63,8 @@ impl Line {
     }
 
     /// The same of a caller who is known.
-    pub(crate) fn by(self, caller: &Caller, rate: Rate) -> Line {
-        Line {
+    pub(crate) fn by(self, caller: &Caller, rate: Rate) -> AccessLog {
+        AccessLog {
             caller: Some(format!("{}/{}", caller.org_id, caller.key_id)),
             rate: Some(rate),
             ..self
@@ -151,7 +151,7 @@ impl Line {
     }
 
     fn write(&self, status: u16, error: Option<&Error>) {
-        let Line {
+        let AccessLog {
             request_id,
             method,
             path,

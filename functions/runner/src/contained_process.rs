@@ -1,5 +1,5 @@
 //! Hostile processes: each runs under the supervisor with a clean environment, its output is
-//! bounded, and when [`Supervised::run`] returns nothing of it is alive.
+//! bounded, and when [`ContainedProcesses::run`] returns nothing of it is alive.
 
 mod job;
 mod pipes;
@@ -92,7 +92,7 @@ struct Attended {
 
 /// Runs hostile commands.
 #[derive(Debug, Clone)]
-pub(crate) struct Supervised {
+pub(crate) struct ContainedProcesses {
     program: PathBuf,
     path: OsString,
     tool_homes: Vec<(&'static str, OsString)>,
@@ -109,9 +109,9 @@ struct Pipes {
     report: Receiver,
 }
 
-impl Supervised {
-    pub(crate) fn new(settings: &Settings, stop: StopSignal) -> Supervised {
-        Supervised {
+impl ContainedProcesses {
+    pub(crate) fn new(settings: &Settings, stop: StopSignal) -> ContainedProcesses {
+        ContainedProcesses {
             program: settings.program.clone(),
             path: settings.path.clone(),
             tool_homes: settings.tool_homes.clone(),
@@ -125,9 +125,9 @@ impl Supervised {
     ///
     /// # Errors
     /// If this program's own file is not known.
-    pub(crate) fn local(stop: StopSignal) -> Result<Supervised, String> {
+    pub(crate) fn local(stop: StopSignal) -> Result<ContainedProcesses, String> {
         let (path, tool_homes) = settings::tools();
-        Ok(Supervised {
+        Ok(ContainedProcesses {
             program: settings::own_program()?,
             path,
             tool_homes,
@@ -232,7 +232,7 @@ impl Supervised {
         Ok((child, pipes))
     }
 
-    /// Reads until the supervisor is gone, passing on the wishes that arise meanwhile.
+    /// Reads until the supervisor is gone, passing on the stop requests that arise meanwhile.
     async fn attend(
         &self,
         job: &Job<'_>,
@@ -363,13 +363,13 @@ async fn tell(child: &Child, stdin: &mut Option<ChildStdin>, step: Step, timetab
         .saturating_duration_since(Instant::now());
     // Rounded up, so that no tree loses the end of its time.
     let ms = left.as_millis() + 1;
-    let wish = match step {
+    let stop_request = match step {
         Step::Interrupt => format!("int {ms}\n"),
         Step::Terminate => format!("term {ms}\n"),
         Step::Kill => "kill\n".to_owned(),
     };
     if let Some(stdin) = stdin {
-        let _ = stdin.write_all(wish.as_bytes()).await;
+        let _ = stdin.write_all(stop_request.as_bytes()).await;
     }
     if let Some(id) = child.id() {
         let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGCONT);

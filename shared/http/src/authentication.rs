@@ -10,7 +10,7 @@ use lambda_http::Request;
 
 /// Knows callers by their keys.
 #[derive(Debug, Clone)]
-pub(crate) struct Doorkeeper {
+pub(crate) struct Authenticator {
     store: Store,
     requests_per_minute: u32,
 }
@@ -23,10 +23,10 @@ pub(crate) struct Rate {
     pub reset: Timestamp,
 }
 
-impl Doorkeeper {
-    pub fn new(cloud: &Cloud) -> Result<Doorkeeper, SetupError> {
+impl Authenticator {
+    pub fn new(cloud: &Cloud) -> Result<Authenticator, SetupError> {
         let requests_per_minute = settings::requests_per_minute(&cloud.environment)?;
-        Ok(Doorkeeper {
+        Ok(Authenticator {
             store: cloud.store()?,
             requests_per_minute,
         })
@@ -50,7 +50,7 @@ impl Doorkeeper {
 }
 
 /// Whether a known caller is let in.
-pub(crate) fn let_in(
+pub(crate) fn authenticate(
     caller: &Caller,
     scope: Scope,
     rate: Rate,

@@ -7,7 +7,7 @@ const CLAUDE: &str = r#"{"type":"system","subtype":"init","cwd":"/w","session_id
 {"type":"result","subtype":"SUBTYPE","is_error":IS_ERROR,"duration_ms":2100,"num_turns":2,"result":"Fixed the test.","session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11","total_cost_usd":0.02,"usage":{"input_tokens":10,"cache_creation_input_tokens":200,"cache_read_input_tokens":3000,"output_tokens":40},"modelUsage":{"claude-haiku-4-5":{"inputTokens":900}},"model_usage_since_last_result":{"claude-haiku-4-5":{"inputTokens":5,"outputTokens":1,"cacheReadInputTokens":0,"cacheCreationInputTokens":0,"costUSD":0.001},"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":40,"cacheReadInputTokens":3000,"cacheCreationInputTokens":200,"costUSD":0.019}},"permission_denials":DENIALS,"terminal_reason":"completed"}
 "#;
 
-fn claude(subtype: &str, is_error: &str, denials: &str) -> Told {
+fn claude(subtype: &str, is_error: &str, denials: &str) -> AgentOutput {
     let output = CLAUDE
         .replace("SUBTYPE", subtype)
         .replace("IS_ERROR", is_error)
@@ -30,12 +30,12 @@ const OPENCODE: &str = r#"{"type":"step_start","timestamp":1,"sessionID":"ses_6a
 {"type":"step_finish","timestamp":5,"sessionID":"ses_6a1b","part":{"reason":"stop","cost":0.01,"tokens":{"input":10,"output":2,"reasoning":0,"cache":{"read":0,"write":0}}}}
 "#;
 
-fn of(kind: AgentType, output: &str) -> Told {
-    told(kind, b"", output.as_bytes(), "m", false).unwrap()
+fn of(kind: AgentType, output: &str) -> AgentOutput {
+    parse(kind, b"", output.as_bytes(), "m", false).unwrap()
 }
 
 /// (model, input, output, cached)
-fn counts(told: &Told) -> Vec<(&str, u64, u64, u64)> {
+fn counts(told: &AgentOutput) -> Vec<(&str, u64, u64, u64)> {
     let all = told.usage.iter();
     all.map(|u| {
         let model = u.model.as_str();
@@ -81,7 +81,7 @@ fn claude_code_fails_by_a_denied_tool_an_error_and_its_budget_whatever_its_exit_
 fn codex_counts_cached_input_in_and_names_its_thread_at_the_beginning() {
     let output = CODEX.replace("STATUS", "completed");
     let (head, tail) = output.split_once("{\"type\":\"turn.started\"}").unwrap();
-    let told = told(
+    let told = parse(
         AgentType::Codex,
         head.as_bytes(),
         tail.as_bytes(),
@@ -165,7 +165,7 @@ fn hostile_output_is_bounded_and_never_taken_for_more_than_it_is() {
 #[test]
 fn agents_that_are_no_drivers_tell_by_their_result_file_alone() {
     assert_eq!(
-        told(AgentType::Command, b"", CODEX.as_bytes(), "m", false),
+        parse(AgentType::Command, b"", CODEX.as_bytes(), "m", false),
         None
     );
 }

@@ -1,4 +1,4 @@
-//! What the owner of a supervisor may wish, and how much time a tree then has.
+//! What the owner of a supervisor may stop request, and how much time a tree then has.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn term_reaches_the_whole_tree_and_a_polite_tree_ends_by_itself() {
     );
     let mut supervised = Supervised::start(&script, &["--term-grace-ms", "20000"]);
     supervised.ready();
-    supervised.wish("term\n");
+    supervised.stop_request("term\n");
     assert_eq!(supervised.finish(), (exited(5), Vec::new()));
     assert_eq!(fs::read_to_string(seen).unwrap(), "seen\n");
 }
@@ -28,7 +28,7 @@ fn a_tree_that_ignores_term_is_killed_after_the_grace() {
     let mut supervised = Supervised::start(script, &["--term-grace-ms", "150"]);
     supervised.ready();
     let start = Instant::now();
-    supervised.wish("term\n");
+    supervised.stop_request("term\n");
     assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
     assert!(start.elapsed() >= Duration::from_millis(150));
 }
@@ -38,7 +38,7 @@ fn int_interrupts_the_command_alone_and_what_it_leaves_is_killed() {
     let script = "setsid sh -c 'echo ready; sleep 300; :' & while :; do sleep 0.01; done";
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
-    supervised.wish("int\n");
+    supervised.stop_request("int\n");
     assert_eq!(supervised.finish(), (forced(signaled(INT)), Vec::new()));
 }
 
@@ -49,7 +49,7 @@ fn a_supervisor_that_inherits_ignored_signals_still_reads_them_and_its_command_g
     let script = "echo ready; while :; do sleep 0.01; done";
     let mut supervised = Supervised::start_with(ignoring, script, &[]);
     supervised.ready();
-    supervised.wish("int\n");
+    supervised.stop_request("int\n");
     assert_eq!(supervised.finish(), (signaled(INT), Vec::new()));
 
     let mut supervised = Supervised::start_with(ignoring, script, &[]);
@@ -63,7 +63,7 @@ fn kill_needs_no_grace() {
     let script = "trap '' TERM; setsid sh -c 'sleep 300; :' & echo ready; wait; sleep 300";
     let mut supervised = Supervised::start(script, &["--term-grace-ms", "600000"]);
     supervised.ready();
-    supervised.wish("kill\n");
+    supervised.stop_request("kill\n");
     assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
 }
 
@@ -78,7 +78,7 @@ fn a_tree_that_was_asked_to_end_may_take_longer_than_its_command() {
     );
     let mut supervised = Supervised::start(&script, &[]);
     supervised.ready();
-    supervised.wish("term 20000\n");
+    supervised.stop_request("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
     assert_eq!(fs::read_to_string(said).unwrap(), "goodbye\n");
 }
@@ -90,14 +90,14 @@ fn an_orphan_of_a_tree_that_was_asked_to_end_is_asked_too() {
                   while :; do sleep 0.01; done' & wait";
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
-    supervised.wish("term 20000\n");
+    supervised.stop_request("term 20000\n");
     assert_eq!(supervised.finish(), (signaled(TERM), Vec::new()));
 }
 
 #[test]
-fn a_second_wish_takes_time_away_and_never_gives_any() {
+fn a_second_stop_request_takes_time_away_and_never_gives_any() {
     let script = "trap '' TERM INT; echo ready; while :; do sleep 0.01; done";
-    for wishes in [
+    for requests in [
         &["term 150\n", "term 600000\n", "int 600000\n"][..],
         &["int 600000\n", "term 600000\n", "term 150\n"],
         &["int 600000\nterm 600000\nterm 150\n"],
@@ -105,8 +105,8 @@ fn a_second_wish_takes_time_away_and_never_gives_any() {
         let mut supervised = Supervised::start(script, &[]);
         supervised.ready();
         let start = Instant::now();
-        for wish in wishes {
-            supervised.wish(wish);
+        for stop_request in requests {
+            supervised.stop_request(stop_request);
         }
         assert_eq!(supervised.finish(), (forced(signaled(KILL)), Vec::new()));
         assert!(start.elapsed() >= Duration::from_millis(150));
@@ -118,7 +118,7 @@ fn a_stopped_command_hears_int_all_the_same() {
     let script = "trap 'exit 4' INT; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
-    supervised.wish("int 20000\n");
+    supervised.stop_request("int 20000\n");
     assert_eq!(supervised.finish(), (exited(4), Vec::new()));
 }
 
@@ -127,7 +127,7 @@ fn a_stopped_command_hears_stop_all_the_same() {
     let script = "trap 'exit 4' TERM; echo ready; kill -STOP $$; while :; do sleep 0.01; done";
     let mut supervised = Supervised::start(script, &[]);
     supervised.ready();
-    supervised.wish("stop\n");
+    supervised.stop_request("stop\n");
     assert_eq!(supervised.finish(), (exited(4), Vec::new()));
 }
 
@@ -143,7 +143,7 @@ fn stop_is_for_the_command_alone_and_sets_no_time() {
     );
     let mut supervised = Supervised::start(&script, &["--term-grace-ms", "1"]);
     supervised.ready();
-    supervised.wish("stop\n");
+    supervised.stop_request("stop\n");
     assert_eq!(supervised.finish(), (forced(exited(5)), Vec::new()));
     assert!(!seen.exists());
 }

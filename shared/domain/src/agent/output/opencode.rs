@@ -3,15 +3,15 @@
 
 use serde_json::Value;
 
-use super::{Told, denied, text, tokens, type_of};
+use super::{AgentOutput, denied, text, tokens, type_of};
 use crate::usage::ModelUsage;
 
 /// What the error of a tool says that was not allowed. Any other error of a tool is for the model
 /// to deal with.
 const DENIALS: [&str; 2] = ["rejected permission", "rule which prevents you"];
 
-pub(super) fn told(records: impl Iterator<Item = Value>, model: &str) -> Told {
-    let mut told = Told::default();
+pub(super) fn parse(records: impl Iterator<Item = Value>, model: &str) -> AgentOutput {
+    let mut told = AgentOutput::default();
     let mut refused = Vec::new();
     let mut failed = None;
     for record in records {
