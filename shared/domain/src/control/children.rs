@@ -2,14 +2,11 @@
 //! ended.
 //!
 //! 1. An agent's result file requests children. The runner commits, pushes the run's branch, so
-//! that children can begin from its commit, and posts [`Children`]: all are created or none.
-//!
-//! 2. The runner finishes with [`crate::control::Outcome::Waiting`]; the slot returns with the
-//! task.
-//!
+//!    that children can begin from its commit, and posts [`Children`]: all are created or none.
+//! 2. The runner finishes with [`crate::control::Outcome::Waiting`]; the slot returns with the task.
 //! 3. When all children have succeeded, the run gets a new slot and runner, whose
-//! [`crate::control::RunSpec`] has a [`Resumption`]. It merges their results, in order, and
-//! verifies the whole.
+//!    [`crate::control::RunSpec`] has a [`Resumption`]. It merges their results, in order, and
+//!    verifies the whole.
 
 use serde::{Deserialize, Serialize};
 
