@@ -1,4 +1,4 @@
-//! `awo-local`: the whole service in the foreground of one machine.
+//! `awo-local`: the whole service as one foreground process.
 
 mod backup;
 mod log;

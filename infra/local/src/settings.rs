@@ -1,5 +1,5 @@
-//! The settings of the local service: one table, from which the help, the warnings of unknown names
-//! and the examples in refusals come.
+//! The settings of the local service: one table, the source of the help, of the warnings about
+//! unknown names and of the examples in refusals.
 
 use std::fmt::Write as _;
 
