@@ -1,4 +1,4 @@
-//! What can go wrong, in both styles.
+//! Errors, in both styles.
 
 use awo_http::routes::Style;
 use serde_json::{Map, Value, json};
