@@ -10,8 +10,8 @@ use awo_store::Store;
 
 /// How often a delete is decided anew when others come to name the environment.
 const DELETE_TRIES: u32 = 8;
-/// How many of those that name it a refusal tells.
-const TOLD: usize = 10;
+/// How many of those that name it an error lists.
+const MAX_LISTED: usize = 10;
 
 /// The function `delete-environment`.
 ///
@@ -42,13 +42,13 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
 }
 
 fn named(by: &[String]) -> Error {
-    let more = match by.len().saturating_sub(TOLD) {
+    let more = match by.len().saturating_sub(MAX_LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let told: Vec<&str> = by.iter().take(TOLD).map(String::as_str).collect();
+    let listed: Vec<&str> = by.iter().take(MAX_LISTED).map(String::as_str).collect();
     Error::Conflict(format!(
         "it is named by {}{more}: let them name another environment first, or delete them",
-        told.join(", ")
+        listed.join(", ")
     ))
 }
