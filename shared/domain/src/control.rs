@@ -98,6 +98,15 @@ impl std::fmt::Debug for GitCredential {
     }
 }
 
+/// Most runs have never waited, and the release before this one does not know of it.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives a reference to the field"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// All that the runner needs to know.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -152,7 +161,7 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
     /// How long it has waited for providers before.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub provider_waited_ms: u64,
     /// Where its commands happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -99,8 +99,8 @@ async fn list(client: &Client, output: &Output) -> Result<(), Failure> {
         grid.row(vec![
             Entry::text(&item.name),
             Entry::text(item.size.as_deref().unwrap_or_default()),
-            Entry::text(&item.variables.len().to_string()),
-            Entry::text(&item.secrets.len().to_string()),
+            Entry::text(item.variables.len().to_string()),
+            Entry::text(item.secrets.len().to_string()),
             Entry::text(&item.description),
         ]);
     }

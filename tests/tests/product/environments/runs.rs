@@ -143,8 +143,8 @@ async fn a_secret_exists_in_its_phases_alone_and_its_value_is_shown_nowhere() {
     }
     assert_eq!(holding(run_dir, SETUP_SECRET), Vec::<String>::new());
     // What the setup left is no change of the agent's.
-    let diff = format!("/v1/runs/{}/diff", run["runId"].as_str().unwrap());
-    assert!(!service.client.get(&diff).await.text.contains("kept.txt"));
+    let files = repository.files(branch);
+    assert!(!files.contains(&"kept.txt".to_owned()), "{files:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
