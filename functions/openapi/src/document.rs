@@ -5,6 +5,7 @@
 //! `make openapi` make it.
 
 mod errors;
+mod events;
 mod operation;
 mod operations;
 mod schema;
@@ -28,6 +29,8 @@ pub fn document(example: Example<'_>) -> Value {
     for (name, schema) in errors::schemas() {
         schemas.keep(name, schema);
     }
+    let mut webhooks = events::events(&mut schemas);
+    schemas.lift(&mut webhooks);
     let mut paths: Map<String, Value> = Map::new();
     for operation in operations::all(&mut schemas) {
         let route = operation.route;
@@ -44,6 +47,8 @@ pub fn document(example: Example<'_>) -> Value {
             route.path
         );
     }
+    let mut paths = Value::Object(paths);
+    schemas.lift(&mut paths);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -55,9 +60,10 @@ pub fn document(example: Example<'_>) -> Value {
         "servers": [{ "url": "/", "description": "Where this document came from." }],
         "tags": tags(),
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "schemas": schemas.into_value(),
-            "responses": errors::responses(&json!(paths).to_string(), example),
+            "responses": errors::responses(&paths.to_string(), example),
             "headers": headers(),
             "securitySchemes": { "organizationKey": {
                 "type": "http",
@@ -94,6 +100,22 @@ fn headers() -> Value {
         "X-RateLimit-Limit": whole("Requests that the key may make in a minute."),
         "X-RateLimit-Remaining": whole("How many of them are left in this window."),
         "X-RateLimit-Reset": whole("The Unix second at which the window ends."),
-        "Retry-After": whole("Seconds after which to come again."),
+        "Retry-After": whole("Seconds after which to repeat the request."),
+        "Location": {
+            "description": "The path of the new resource.",
+            "schema": { "type": "string" },
+        },
+        "Idempotent-Replayed": {
+            "description": "`true` if this is the first answer to the `Idempotency-Key` again; absent otherwise.",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+        "ETag": {
+            "description": "The version of the document, for `If-None-Match`.",
+            "schema": { "type": "string" },
+        },
+        "Cache-Control": {
+            "description": "How long caches may keep it.",
+            "schema": { "type": "string" },
+        },
     })
 }

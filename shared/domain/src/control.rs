@@ -16,6 +16,7 @@ mod outcome;
 mod wish;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
@@ -30,7 +31,7 @@ use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
 use crate::source::GitSource;
 use crate::template::Hooks;
-use crate::usage::PricedUsage;
+use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{Level, PluginResult, Status};
 use crate::{OrgId, RunId, Timestamp, WorkOrderId};
 
@@ -149,7 +150,7 @@ pub struct RunSpec {
 }
 
 /// What happened in the run, in the runner's words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -196,7 +197,8 @@ pub enum RunnerEvent {
         summary: Option<String>,
         /// Wall time.
         duration_ms: u64,
-        /// What this iteration used.
+        /// The tokens that this iteration used, by model.
+        #[schema(value_type = Vec<ModelUsage>)]
         usage: Vec<PricedUsage>,
     },
     /// The iteration's changes are a commit.
@@ -287,6 +289,7 @@ pub enum RunnerEvent {
         commit: String,
         /// Where its pull request is, if the profile wanted one and there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
         pr_url: Option<PullRequestUrl>,
     },
     /// Something that the profile wants of the delivery was not done, and the run goes on.

@@ -74,6 +74,17 @@ pub struct Route {
     pub function: &'static str,
     /// True if its answers may come in pieces, and late.
     pub streams: bool,
+    /// Where what it creates is found, if it creates something.
+    pub created: Option<Created>,
+}
+
+/// Where a created resource is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Created {
+    /// The path before its id.
+    pub collection: &'static str,
+    /// A JSON pointer to its id in the answer's data.
+    pub id: &'static str,
 }
 
 const fn keyed(
@@ -90,12 +101,21 @@ const fn keyed(
         style,
         function,
         streams: false,
+        created: None,
     }
 }
 
 const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
+        ..route
+    }
+}
+
+/// A route whose 201 says in `Location` where the new resource is.
+const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
+    Route {
+        created: Some(Created { collection, id }),
         ..route
     }
 }
@@ -108,6 +128,7 @@ const fn open(path: &'static str, function: &'static str) -> Route {
         style: Style::Plain,
         function,
         streams: false,
+        created: None,
     }
 }
 
@@ -119,6 +140,7 @@ const fn control(path: &'static str) -> Route {
         style: Style::Plain,
         function: "control",
         streams: false,
+        created: None,
     }
 }
 

@@ -7,7 +7,10 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::errors::Failure;
-use super::schema::{Schemas, default, described, reference, text, whole};
+use super::schema::{Schemas, default, described, name_of, named, reference, text, whole};
+
+/// Where a response names its other media types.
+pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";
 
 /// One operation.
 #[derive(Debug)]
@@ -18,6 +21,7 @@ pub struct Operation {
     responses: Map<String, Value>,
     failures: Vec<Failure>,
     is_late: bool,
+    is_idempotent: bool,
 }
 
 /// What an operation answers when all is well.
@@ -64,14 +68,16 @@ impl Success {
     }
 }
 
-/// The body of a plain list.
+/// The body of a plain list: a component that is called as its items are, and `Page`.
 pub fn plain_list(plural: &str, item: &Value) -> Value {
     let count = json!({ "type": "integer", "minimum": 0 });
-    json!({
+    let page = format!("{}Page", name_of(item).unwrap_or(plural));
+    let body = json!({
         "type": "object",
+        "description": "A page of a list.",
         "required": [plural, "total", "limit", "offset"],
         "properties": {
-            plural: { "type": "array", "items": item },
+            plural: { "type": "array", "items": item, "description": "The items of this page." },
             "total": described(count.clone(), "How many there are in all, exactly."),
             "limit": described(count.clone(), "How many a page holds at most."),
             "offset": described(count, "How many were skipped."),
@@ -80,7 +86,8 @@ pub fn plain_list(plural: &str, item: &Value) -> Value {
                 "description": "The next page's `cursor`; absent on the last page.",
             },
         },
-    })
+    });
+    named(&page, body)
 }
 
 impl Operation {
@@ -93,8 +100,9 @@ impl Operation {
             responses: Map::new(),
             failures: Vec::new(),
             is_late: false,
+            is_idempotent: false,
         };
-        operation.say("operationId", json!(camel(route.function)));
+        operation.say("operationId", json!(operation_id(route)));
         operation.say("summary", json!(summary));
         operation.say("tags", json!([tag(route.path)]));
         match route.access {
@@ -118,8 +126,9 @@ impl Operation {
         }
         for name in names_in(route.path) {
             operation.parameters.push(json!({
-                "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-                "description": path_parameter(route.path, name),
+                "name": name, "in": "path", "required": true,
+                "schema": path_parameter(route.path, name).0,
+                "description": path_parameter(route.path, name).1,
             }));
             operation.failures.push(Failure::NotFound);
         }
@@ -181,6 +190,10 @@ impl Operation {
     }
 
     fn requires_body(&mut self, schema: Value, example: Value, required: bool) {
+        let schema = match name_of(&schema) {
+            Some(_) => schema,
+            None => named(&self.component("Request"), schema),
+        };
         let content = json!({ "application/json": { "schema": schema, "example": example } });
         self.say(
             "requestBody",
@@ -199,7 +212,15 @@ impl Operation {
              `Idempotent-Replayed: true`.",
         );
         operation.failures.push(Failure::IdempotencyMismatch);
+        operation.is_idempotent = true;
         operation
+    }
+
+    /// A name for a component of this operation alone.
+    fn component(&self, what: &str) -> String {
+        let id = operation_id(self.route);
+        let (head, rest) = id.split_at(1);
+        format!("{}{rest}{what}", head.to_ascii_uppercase())
     }
 
     /// An answer that may come after the head: see the quirks.
@@ -218,20 +239,21 @@ impl Operation {
     pub fn answers(mut self, success: Success) -> Operation {
         let mut response = json!({
             "description": success.description,
-            "headers": headers(self.route),
+            "headers": self.headers(success.status),
         });
         if let Some(schema) = success.content {
-            let schema = dressed(self.route.style, schema, self.is_late);
+            let schema = self.dressed(schema);
             response["content"] = json!({ "application/json": { "schema": schema } });
         }
         self.responses.insert(success.status.to_string(), response);
         self
     }
 
-    /// The same answer in another media type.
+    /// The same answer in another media type, for clients that ask for it by `Accept`. It is no
+    /// part of `content`: generators would give every caller the union of both types.
     pub fn answers_also(mut self, status: u16, media_type: &str, schema: Value) -> Operation {
         let response = &mut self.responses[&status.to_string()];
-        response["content"][media_type] = json!({ "schema": schema });
+        response[OTHER_REPRESENTATIONS][media_type] = json!({ "schema": schema });
         self
     }
 
@@ -263,41 +285,68 @@ impl Operation {
             .insert("responses".to_owned(), Value::Object(self.responses));
         Value::Object(self.value)
     }
-}
 
-/// The headers of a good answer.
-fn headers(route: &Route) -> Value {
-    let mut names = vec!["X-Request-Id"];
-    if matches!(route.access, Access::Key(_)) {
-        names.extend([
-            "X-RateLimit-Limit",
-            "X-RateLimit-Remaining",
-            "X-RateLimit-Reset",
-        ]);
+    /// The headers of a good answer.
+    fn headers(&self, status: u16) -> Value {
+        let mut names = vec!["X-Request-Id"];
+        if matches!(self.route.access, Access::Key(_)) {
+            names.extend([
+                "X-RateLimit-Limit",
+                "X-RateLimit-Remaining",
+                "X-RateLimit-Reset",
+            ]);
+        }
+        if self.route.created.is_some() && status == 201 {
+            names.push("Location");
+        }
+        if self.is_idempotent {
+            names.push("Idempotent-Replayed");
+        }
+        if self.route.access == Access::Anybody {
+            names.extend(["ETag", "Cache-Control"]);
+        }
+        let of = |name: &&str| {
+            (
+                name.to_string(),
+                json!({ "$ref": format!("#/components/headers/{name}") }),
+            )
+        };
+        Value::Object(names.iter().map(of).collect())
     }
-    let of = |name: &&str| {
-        (
-            name.to_string(),
-            json!({ "$ref": format!("#/components/headers/{name}") }),
-        )
-    };
-    Value::Object(names.iter().map(of).collect())
-}
 
-fn dressed(style: Style, data: Value, is_late: bool) -> Value {
-    let envelope = json!({
-        "type": "object",
-        "required": ["success", "data", "requestId"],
-        "properties": {
-            "success": { "const": true },
-            "data": data,
-            "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
-        },
-    });
-    match (style, is_late) {
-        (Style::Plain, _) => data,
-        (Style::Envelope, false) => envelope,
-        (Style::Envelope, true) => json!({ "oneOf": [envelope, reference("EnvelopeError")] }),
+    /// The body of a good answer, as the route's style has it.
+    fn dressed(&self, data: Value) -> Value {
+        if self.route.style == Style::Plain {
+            return match name_of(&data) {
+                Some(_) => data,
+                None => named(&self.component("Response"), data),
+            };
+        }
+        let name = match name_of(&data) {
+            Some(name) => format!("{name}Response"),
+            None => self.component("Response"),
+        };
+        let envelope = json!({
+            "type": "object",
+            "description": "The envelope of a good answer.",
+            "required": ["success", "data", "requestId"],
+            "properties": {
+                "success": { "type": "boolean", "enum": [true], "description": "True: it was done." },
+                "data": described(data, "What was asked for."),
+                "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
+            },
+        });
+        let envelope = named(&name, envelope);
+        match self.is_late {
+            false => envelope,
+            true => {
+                let either = json!({
+                    "description": "The envelope of an answer that may come after its head: look at `success`.",
+                    "oneOf": [envelope, reference("EnvelopeError")],
+                });
+                named(&self.component("Response"), either)
+            }
+        }
     }
 }
 
@@ -306,19 +355,21 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-fn path_parameter(path: &str, name: &str) -> &'static str {
-    match path {
-        _ if name == "deliveryId" => "The id of a delivery of this webhook.",
-        path if path.contains("/webhooks/") => "The id of a webhook.",
+/// The schema and the description of a parameter of a path.
+fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
+    let (of, description) = match path {
+        _ if name == "deliveryId" => ("DeliveryId", "The id of a delivery of this webhook."),
+        path if path.contains("/webhooks/") => ("WebhookId", "The id of a webhook."),
         path if path.contains("/work-orders/") || path.contains("/position/") => {
-            "The id of a work order."
+            ("WorkOrderId", "The id of a work order.")
         }
-        path if path.contains("/runs/") => "The id of a run.",
-        path if path.contains("/templates/") => "The id of a template.",
-        path if path.contains("/plugins/") => "The id of a verification plugin.",
-        path if path.contains("/profiles/") => "The name of a harness profile.",
-        _ => "An id.",
-    }
+        path if path.contains("/runs/") => ("RunId", "The id of a run."),
+        path if path.contains("/templates/") => ("TemplateId", "The id of a template."),
+        path if path.contains("/plugins/") => ("PluginId", "The id of a verification plugin."),
+        path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
+        _ => return (json!({ "type": "string" }), "An id."),
+    };
+    (reference(of), description)
 }
 
 /// The group of a path: the part after the version.
@@ -326,6 +377,16 @@ fn tag(path: &str) -> &str {
     let path = path.strip_prefix("/api").unwrap_or(path);
     let part = path.strip_prefix("/v1/").unwrap_or("openapi");
     part.split('/').next().unwrap_or(part)
+}
+
+/// The operation's name in generated clients: that of its function, with the noun that the function's
+/// name leaves out.
+fn operation_id(route: &Route) -> String {
+    match route.function {
+        "redeliver" => "redeliverWebhookDelivery".to_owned(),
+        "list-deliveries" => "listWebhookDeliveries".to_owned(),
+        function => camel(function),
+    }
 }
 
 fn camel(name: &str) -> String {

@@ -2,6 +2,7 @@
 
 use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentType;
+use awo_domain::profile::ProfileName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
 use awo_domain::template::{MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, TemplateId};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
 use crate::document::schema::{
-    Schemas, default, described, flag, list, map, object, text, whole, word,
+    Schemas, credits, default, described, flag, input, list, map, object, text, whole, word,
 };
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
@@ -81,11 +82,24 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 
 fn create(schemas: &mut Schemas) -> Operation {
     let limits = object([
+        ("maxCredits", credits("What a run may cost; also its hold.")),
         (
-            "maxCredits",
-            json!({ "type": "number", "exclusiveMinimum": 0, "description": "What a run may cost; also its hold." }),
+            "maxDurationMs",
+            described(
+                whole(DURATION_MS),
+                "The longest that a run may take, in milliseconds.",
+            ),
         ),
-        ("maxDurationMs", whole(DURATION_MS)),
+    ]);
+    let tenant = object([
+        (
+            "tenantId!",
+            described(text(1..=MAX_TENANT), "A customer of yours."),
+        ),
+        (
+            "tenantUserId",
+            described(text(1..=MAX_TENANT), "A user of that customer."),
+        ),
     ]);
     let metadata = map(
         &text(0..=MAX_METADATA_VALUE),
@@ -105,24 +119,32 @@ fn create(schemas: &mut Schemas) -> Operation {
         ),
         (
             "tenantContext",
-            object([
-                ("tenantId!", text(1..=MAX_TENANT)),
-                ("tenantUserId", text(1..=MAX_TENANT)),
-            ]),
+            input(
+                "TenantContextInput",
+                "The tenant that the work is for.",
+                tenant,
+            ),
         ),
         (
             "harness",
-            described(
-                default(text(1..=128), "default"),
-                "The name of a harness profile.",
+            default(
+                described(
+                    schemas.of::<ProfileName>(),
+                    "The name of a harness profile.",
+                ),
+                "default",
             ),
         ),
-        ("agent", agent()),
-        ("limits", limits),
+        ("agent", agent(schemas)),
         (
-            "metadata",
-            described(metadata, "Yours; it changes nothing."),
+            "limits",
+            input(
+                "WorkOrderLimitsInput",
+                "Limits of each run, below those of the profile.",
+                limits,
+            ),
         ),
+        ("metadata", described(metadata, "Labels of your own.")),
         (
             "parentId",
             described(
@@ -158,7 +180,7 @@ fn create(schemas: &mut Schemas) -> Operation {
 fn source(schemas: &mut Schemas) -> Value {
     let repository = "An `https://` URL without user info.";
     let git = object([
-        ("type!", word(["git"])),
+        ("type!", described(word(["git"]), "A git repository.")),
         (
             "repository!",
             described(text(1..=MAX_REPOSITORY), repository),
@@ -173,26 +195,60 @@ fn source(schemas: &mut Schemas) -> Value {
     ]);
     let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 0..=MAX_VARIABLE_NAME);
     let template = object([
-        ("type!", word(["template"])),
-        ("templateId!", schemas.of::<TemplateId>()),
+        ("type!", described(word(["template"]), "A template.")),
+        (
+            "templateId!",
+            described(schemas.of::<TemplateId>(), "The id of the template."),
+        ),
         (
             "variables",
             described(variables, "What fills the template's gaps."),
         ),
     ]);
-    json!({ "oneOf": [git, template] })
+    let git = input("GitSourceInput", "A git repository.", git);
+    let template = input(
+        "TemplateSourceInput",
+        "A template, with what fills its gaps.",
+        template,
+    );
+    let of = |name: &str| format!("#/components/schemas/{name}");
+    let either = json!({
+        "oneOf": [git, template],
+        "discriminator": { "propertyName": "type", "mapping": {
+            "git": of("GitSourceInput"), "template": of("TemplateSourceInput"),
+        } },
+    });
+    input(
+        "WorkspaceSourceInput",
+        "Where the workspace comes from.",
+        either,
+    )
 }
 
-fn agent() -> Value {
+fn agent(schemas: &mut Schemas) -> Value {
     let command = list(&text(0..=MAX_ARGUMENT), 1..=MAX_COMMAND);
-    object([
-        ("type!", word(AgentType::ALL.map(AgentType::as_str))),
-        ("model", text(1..=MAX_MODEL_NAME)),
+    let agent = object([
+        ("type!", described(schemas.of::<AgentType>(), "Its type.")),
+        (
+            "model",
+            described(
+                text(1..=MAX_MODEL_NAME),
+                "The model that it should use, for agents that use one.",
+            ),
+        ),
         (
             "command",
-            described(command, "Program and arguments, for the type `command`."),
+            described(
+                command,
+                "Program and arguments, for the type `command`; the program is not empty.",
+            ),
         ),
-    ])
+    ]);
+    input(
+        "AgentInput",
+        "The agent that does the work; the deployment's default without it.",
+        agent,
+    )
 }
 
 fn kill(schemas: &mut Schemas) -> Operation {
@@ -232,12 +288,24 @@ fn kill(schemas: &mut Schemas) -> Operation {
 fn purge(schemas: &mut Schemas) -> Operation {
     let status = schemas.of::<WorkOrderStatus>();
     let body = object([
-        ("statuses", list(&status, 1..=WorkOrderStatus::ALL.len())),
+        (
+            "statuses",
+            described(
+                list(&status, 1..=WorkOrderStatus::ALL.len()),
+                "Only work orders of these statuses; of all without it.",
+            ),
+        ),
         (
             "olderThanDays",
-            json!({ "type": "number", "minimum": 0, "maximum": 36_500 }),
+            json!({ "type": "number", "minimum": 0, "maximum": 36_500, "description": "Only work orders that were created so many days ago or earlier." }),
         ),
-        ("dryRun", default(flag(), false)),
+        (
+            "dryRun",
+            described(
+                default(flag(), false),
+                "Counts what would be deleted, and deletes nothing.",
+            ),
+        ),
     ]);
     let example = json!({ "statuses": ["succeeded"], "olderThanDays": 0, "dryRun": true });
     Operation::of(
