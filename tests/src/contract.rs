@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use awo_http::routes::{Access, ROUTES, Route};
+use awo_openapi::document::OTHER_REPRESENTATIONS;
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -80,7 +81,8 @@ pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: 
     match response.get("content") {
         None => assert_eq!(text, "", "a body that is not documented: {}", what()),
         Some(content) => {
-            let of = content.get(media_type);
+            let other = &response[OTHER_REPRESENTATIONS];
+            let of = content.get(media_type).or_else(|| other.get(media_type));
             let of = of.unwrap_or_else(|| panic!("{media_type} is not documented: {}", what()));
             if media_type == "application/json" {
                 let body: Value =
@@ -104,6 +106,17 @@ pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: 
 /// If it does not conform.
 pub fn conforms(schema: &Value, value: &Value, what: &str) {
     holds(&validator(schema), value, what);
+}
+
+/// Holds a value to a schema of the document, as a client reads it: with members that the schema
+/// does not name.
+///
+/// # Panics
+/// If it does not conform.
+pub fn conforms_openly(schema: &Value, value: &Value, what: &str) {
+    let whole = json!({ "allOf": [schema], "components": DOCUMENT["components"] });
+    let validator = jsonschema::validator_for(&whole).expect("a schema");
+    holds(&validator, value, what);
 }
 
 /// Whether a schema of the document allows a value.
@@ -139,6 +152,18 @@ fn note(function: &'static str, status: u16) {
 fn responses<'a>(document: &'a Value, route: &Route) -> &'a Value {
     let method = route.method.to_ascii_lowercase();
     &document["paths"][route.path][method]["responses"]
+}
+
+/// What a value of the document stands for, if it is a reference.
+///
+/// # Panics
+/// If the document does not have what it names.
+#[must_use]
+pub fn meant(value: &Value) -> &Value {
+    match value["$ref"].as_str().and_then(|to| to.strip_prefix('#')) {
+        Some(pointer) => DOCUMENT.pointer(pointer).expect("what a reference names"),
+        None => value,
+    }
 }
 
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {

@@ -13,6 +13,7 @@ mod schema;
 use awo_http::routes::{Access, ROUTES};
 use serde_json::{Map, Value, json};
 
+pub use self::operation::OTHER_REPRESENTATIONS;
 use self::schema::Schemas;
 
 /// A real answer of a function with a status, if there is one; `plain-error` and

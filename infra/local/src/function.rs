@@ -169,7 +169,16 @@ pub(crate) enum Outcome {
 #[derive(Clone)]
 enum Handler {
     Whole(Function),
-    Stream(StreamingFunction),
+    Stream(StreamingFunction, Abandoned),
+}
+
+/// What becomes of a streamed answer whose client is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abandoned {
+    /// It runs to its end, as on Lambda.
+    RunsOn,
+    /// It ends at once: without its reader it is of no use.
+    Ends,
 }
 
 #[derive(Clone)]
@@ -224,8 +233,14 @@ impl Registry {
     }
 
     /// As [`Self::register`], for an answer in pieces; `timeout` covers the whole of it.
-    pub fn register_streaming(&self, name: &str, function: StreamingFunction, timeout: Duration) {
-        self.insert(name, Handler::Stream(function), timeout);
+    pub fn register_streaming(
+        &self,
+        name: &str,
+        function: StreamingFunction,
+        abandoned: Abandoned,
+        timeout: Duration,
+    ) {
+        self.insert(name, Handler::Stream(function, abandoned), timeout);
     }
 
     fn insert(&self, name: &str, handler: Handler, timeout: Duration) {
@@ -322,12 +337,16 @@ async fn run(
             drop(place);
             answer.map(Outcome::Whole).map_err(InvocationError::Failed)
         }
-        Handler::Stream(function) => {
+        Handler::Stream(function, abandoned) => {
             let answer = tokio::time::timeout_at(deadline, function(event, context))
                 .await
                 .map_err(timed_out)?
                 .map_err(InvocationError::Failed)?;
-            let chunks = pump(answer.chunks, deadline, place, draining);
+            let until = match abandoned {
+                Abandoned::RunsOn => Some(draining),
+                Abandoned::Ends => None,
+            };
+            let chunks = pump(answer.chunks, deadline, place, until);
             Ok(Outcome::Stream(StreamAnswer {
                 head: answer.head,
                 chunks,
@@ -337,18 +356,21 @@ async fn run(
 }
 
 /// Carries the chunks on a task of its own: a function does not stop because its client went
-/// away, it stops at its end or its deadline.
+/// away, it stops at its end or its deadline. Without a client it ends once `draining` has begun, or
+/// at once where there is nothing to wait for.
 fn pump(
     mut chunks: BoxStream<'static, Result<Bytes, String>>,
     deadline: Instant,
     place: Held,
-    draining: Shutdown,
+    draining: Option<Shutdown>,
 ) -> BoxStream<'static, Result<Bytes, String>> {
     let (sender, receiver) = mpsc::channel(STREAM_CHUNKS);
     tokio::spawn(async move {
         loop {
             let abandoned = async {
-                draining.begun().await;
+                if let Some(draining) = &draining {
+                    draining.begun().await;
+                }
                 sender.closed().await;
             };
             let next = tokio::select! {

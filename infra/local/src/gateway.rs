@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway::answer::GatewayResponse;
-pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
+pub use crate::gateway::answer::{
+    ANSWER_BYTES, FOREIGN_HOST, ResponseBody, STREAM_IDLE, STREAM_TIMEOUT,
+};
 use crate::gateway::compression::Coding;
 pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
@@ -77,6 +79,8 @@ pub struct GatewaySettings {
     pub minimum_compression_size: Option<usize>,
     /// What refuses calls before it.
     pub edge: Edge,
+    /// The bodies of its own responses; in its own words where there is none.
+    pub responses: &'static [ResponseBody],
 }
 
 impl GatewaySettings {
@@ -90,6 +94,7 @@ impl GatewaySettings {
             binary_media_types: vec!["application/octet-stream".to_owned()],
             minimum_compression_size: None,
             edge: Edge::default(),
+            responses: &[],
         }
     }
 }
@@ -101,6 +106,7 @@ struct Gateway {
     binary_media_types: Vec<String>,
     minimum_compression_size: Option<usize>,
     edge: Edge,
+    responses: &'static [ResponseBody],
     registry: Registry,
     address: SocketAddr,
 }
@@ -137,6 +143,7 @@ pub fn start(
         binary_media_types: settings.binary_media_types,
         minimum_compression_size: settings.minimum_compression_size,
         edge: settings.edge,
+        responses: settings.responses,
         registry,
         address: listener.local_addr()?,
     });
@@ -176,7 +183,7 @@ impl Gateway {
         let mut answer = self
             .integrate(request, &call)
             .await
-            .unwrap_or_else(GatewayResponse::answer);
+            .unwrap_or_else(|refusal| refusal.answer_with(self.responses, &request_id));
         let headers = answer.headers_mut();
         for (name, value) in [
             ("x-amzn-requestid", &request_id),
@@ -278,7 +285,7 @@ impl Gateway {
         if local {
             Ok(())
         } else {
-            Err(GatewayResponse::Forbidden)
+            Err(GatewayResponse::ForeignHost)
         }
     }
 }

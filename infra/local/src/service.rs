@@ -6,6 +6,7 @@
 
 mod cluster;
 mod queues;
+pub mod refusals;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -179,6 +180,7 @@ impl Service {
         let mut servers = stand_ins.servers;
         let mut gateway_settings = GatewaySettings::new(routes());
         gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
+        gateway_settings.responses = &refusals::BODIES;
         let edge = gateway_settings.edge.clone();
         let gateway = gateway::start(
             gateway_listener,

@@ -221,7 +221,7 @@ pub enum RunnerEvent {
     ProtectedRestored {
         /// From 1.
         iteration: u32,
-        /// Their names, the first [`MAX_NAMED_FILES`] of them.
+        /// Their names, the first 50 of them.
         files: Vec<String>,
     },
     /// The plan is held against the base, before the agent begins.
@@ -249,7 +249,7 @@ pub enum RunnerEvent {
     MergeConflict {
         /// Which child.
         work_order_id: WorkOrderId,
-        /// Files in conflict, the first [`MAX_CONFLICT_FILES`] of them.
+        /// Files in conflict, the first 50 of them.
         files: Vec<String>,
     },
     /// Verification starts.
@@ -275,7 +275,7 @@ pub enum RunnerEvent {
         #[serde(default)]
         verified: bool,
         /// Test files of the base that the run changed or removed, the first
-        /// [`MAX_NAMED_FILES`] of them.
+        /// 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tests_changed: Vec<String>,
     },

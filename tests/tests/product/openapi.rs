@@ -4,6 +4,7 @@
 mod errors;
 mod examples;
 mod scene;
+mod structure;
 mod timeless;
 
 use std::path::{Path, PathBuf};

@@ -78,7 +78,7 @@ fn event(schemas: &mut Schemas, kind: TimelineEventType) -> Value {
             "sequence": { "type": "integer", "format": "int64", "minimum": 1, "description": "From 1, without gaps, in the order in which events were committed." },
             "type": described(word([kind.as_str()]), "The type of the event."),
             "timestamp": described(schemas.of::<Timestamp>(), "When it was committed."),
-            "data": named(&name, described(data, "The data of the event.")),
+            "data": named(&name, data),
         },
     });
     named(&event_name(kind), schema)
@@ -114,7 +114,7 @@ fn data(schemas: &mut Schemas, kind: TimelineEventType) -> Value {
         T::DeliveryFinished => reported(schemas, "delivered"),
         T::DeliverySkipped => reported(schemas, "deliverySkipped"),
     };
-    of_run(schemas, own)
+    of_run(schemas, kind, own)
 }
 
 /// The schema of a type, and the components that it refers to.
@@ -157,7 +157,7 @@ fn camel(name: &str) -> String {
 }
 
 /// Adds what every event of a run tells.
-fn of_run(schemas: &mut Schemas, mut data: Value) -> Value {
+fn of_run(schemas: &mut Schemas, kind: TimelineEventType, mut data: Value) -> Value {
     let sequence = json!({ "type": "integer", "format": "int64", "minimum": 1, "description": "The number of the event in its run, from 1." });
     for (name, of) in [
         ("runId", described(schemas.of::<RunId>(), "The run.")),
@@ -179,7 +179,7 @@ fn of_run(schemas: &mut Schemas, mut data: Value) -> Value {
     let mut required = data["required"].as_array().cloned().unwrap_or_default();
     required.extend(["runId", "workOrderId", "sequence"].map(Value::from));
     data["required"] = json!(required);
-    data
+    described(data, &format!("The data of `{}`.", kind.as_str()))
 }
 
 /// The type of the timeline whose data a webhook's event has.
@@ -211,6 +211,7 @@ fn webhooks(schemas: &mut Schemas) -> Value {
     }
     let data = json!({
         "type": "object",
+        "description": "The data of `webhook.test`.",
         "required": ["webhookId"],
         "properties": { "webhookId": described(schemas.of::<WebhookId>(), "The webhook that was tested.") },
     });
@@ -238,14 +239,7 @@ fn with_outcomes(schemas: &mut Schemas, mut data: Value) -> Value {
     data
 }
 
-fn payload(
-    schemas: &mut Schemas,
-    name: &str,
-    kind: &str,
-    description: &str,
-    mut data: Value,
-) -> Value {
-    data["description"] = json!("The data of the event.");
+fn payload(schemas: &mut Schemas, name: &str, kind: &str, description: &str, data: Value) -> Value {
     let schema = json!({
         "type": "object",
         "description": description,

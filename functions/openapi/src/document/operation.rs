@@ -192,7 +192,10 @@ impl Operation {
     fn requires_body(&mut self, schema: Value, example: Value, required: bool) {
         let schema = match name_of(&schema) {
             Some(_) => schema,
-            None => named(&self.component("Request"), schema),
+            None => {
+                let description = format!("The body of `{}`.", operation_id(self.route));
+                named(&self.component("Request"), described(schema, &description))
+            }
         };
         let content = json!({ "application/json": { "schema": schema, "example": example } });
         self.say(

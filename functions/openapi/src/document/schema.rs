@@ -13,7 +13,11 @@ const COMPONENT: &str = "x-component";
 
 /// The named schemas that the document needs.
 #[derive(Debug, Default)]
-pub struct Schemas(BTreeMap<String, Value>);
+pub struct Schemas {
+    all: BTreeMap<String, Value>,
+    /// What stands in the place of what types say of themselves.
+    instead: BTreeMap<String, Value>,
+}
 
 impl Schemas {
     /// A reference to the schema of a type, which is kept with all that it refers to.
@@ -37,10 +41,12 @@ impl Schemas {
     }
 
     /// Keeps a schema under a name.
-    pub fn keep(&mut self, name: &str, mut schema: Value) {
-        tidy(&mut schema);
-        let name = public_name(name);
-        let kept = self.0.insert(name.to_owned(), schema.clone());
+    pub fn keep(&mut self, name: &str, schema: Value) {
+        self.insert(public_name(name), tidied(schema));
+    }
+
+    fn insert(&mut self, name: &str, schema: Value) {
+        let kept = self.all.insert(name.to_owned(), schema.clone());
         assert!(
             kept.is_none_or(|kept| kept == schema),
             "two types are called {name}"
@@ -63,7 +69,7 @@ impl Schemas {
 
     /// Puts another schema in the place of that of a type.
     pub fn replace(&mut self, name: &str, schema: Value) {
-        self.0.insert(name.to_owned(), schema);
+        self.instead.insert(public_name(name).to_owned(), schema);
     }
 
     /// Makes components of all schemas in this part of the document that [`named`] has marked.
@@ -74,7 +80,7 @@ impl Schemas {
                 members.values_mut().for_each(|member| self.lift(member));
                 if let Some(Value::String(name)) = members.remove(COMPONENT) {
                     let schema = Value::Object(std::mem::take(members));
-                    self.keep(&name, schema);
+                    self.insert(&name, schema);
                     *part = reference(&name);
                 }
             }
@@ -84,11 +90,13 @@ impl Schemas {
 
     /// All of them.
     pub fn into_value(mut self) -> Value {
-        for (name, mut schema) in self.0.clone() {
+        let instead = std::mem::take(&mut self.instead);
+        self.all.extend(instead);
+        for (name, mut schema) in self.all.clone() {
             self.lift(&mut schema);
-            self.0.insert(name, schema);
+            self.all.insert(name, schema);
         }
-        json!(self.0)
+        json!(self.all)
     }
 }
 
@@ -152,6 +160,15 @@ fn tidy(schema: &mut Value) {
             }
             if members.get("default") == Some(&Value::Null) {
                 members.remove("default");
+            }
+            // Of a choice with null utoipa describes what is not null.
+            let choices = members.get("oneOf").and_then(Value::as_array);
+            let described = choices
+                .into_iter()
+                .flatten()
+                .find_map(|one| one.get("description"));
+            if let Some(description) = described.cloned() {
+                members.entry("description").or_insert(description);
             }
             let required = members.get("required").cloned().unwrap_or(json!([]));
             let is_required = |name: &str| {
