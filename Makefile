@@ -22,12 +22,25 @@ demo: programs ## See the whole service at work: one command, no account, no key
 run: programs ## Run the service in the foreground on http://127.0.0.1:8787
 	@exec '$(BIN_DIR)/awo-local'
 
-serve: ## Run the service as a team does: optimised, on what `make run` has kept (the first build takes some minutes)
+serve: serve-programs ## Run the service as a team does: optimised, on the data of `make run` (the first build takes some minutes)
+	@exec '$(SERVE_DIR)/awo-local'
+
+serve-programs:
 	@if [ ! -x '$(SERVE_DIR)/awo-local' ]; then \
 		echo 'Building the service, optimised. The first time takes some minutes; later it is some seconds.'; \
 	fi
 	@cargo build --locked --profile serve -p awo -p awo-local -p awo-runner
-	@exec '$(SERVE_DIR)/awo-local'
+
+PREFIX = /opt/awo
+install: serve-programs ## Install the optimised programs and the systemd unit for one server (PREFIX=/opt/awo; DESTDIR=…)
+	@$(MAKE) --no-print-directory install-programs PROGRAMS='$(SERVE_DIR)'
+
+# Without a build, so that those who install need no compiler.
+install-programs:
+	@install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share'
+	@install -m 755 '$(PROGRAMS)/awo' '$(PROGRAMS)/awo-local' '$(PROGRAMS)/runner' '$(DESTDIR)$(PREFIX)/bin'
+	@sed 's|/opt/awo|$(PREFIX)|g' infra/single-server/awo.service > '$(DESTDIR)$(PREFIX)/share/awo.service'
+	@echo 'Installed below $(DESTDIR)$(PREFIX); the unit is share/awo.service.'
 
 programs:
 	@if [ ! -x '$(BIN_DIR)/awo-local' ]; then \
@@ -61,6 +74,9 @@ $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
+
+test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
+	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
 
 test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
@@ -117,4 +133,4 @@ bench: programs ## Measure what a client waits for, what a delivery costs, and w
 
 include infra/deploy.mk
 
-.PHONY: help demo run serve programs openapi calls test test-agents test-tutorials test-crash test-model lint bench bench-machine
+.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-tutorials test-clients test-crash test-model lint bench bench-machine

@@ -10,8 +10,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use awo_http::routes::{Access, ROUTES, Route};
-use awo_openapi::document::OTHER_REPRESENTATIONS;
+use awo_http::routes::{ROUTES, Route};
+use awo_openapi::document::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -43,21 +43,18 @@ static SEEN: Mutex<BTreeSet<(&'static str, u16)>> = Mutex::new(BTreeSet::new());
 pub fn operation(method: &str, target: &str) -> Option<&'static Route> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let mut routes = ROUTES.iter();
-    routes.find(|r| r.access != Access::Runner && r.method == method && r.matches(path))
+    routes.find(|r| r.is_operation() && r.method == method && r.matches(path))
 }
 
 /// Every pair of operation and status that the document tells.
 #[must_use]
 pub fn documented() -> BTreeSet<(String, u16)> {
-    let public = ROUTES.iter().filter(|r| r.access != Access::Runner);
+    let public = ROUTES.iter().filter(|r| r.is_operation());
     let statuses = |route: &Route| {
         let responses = responses(&DOCUMENT, route);
-        let keys: Vec<String> = responses
-            .as_object()
-            .expect("responses")
-            .keys()
-            .cloned()
-            .collect();
+        let others = other_responses(&DOCUMENT, route).as_object();
+        let all = responses.as_object().into_iter().chain(others);
+        let keys: Vec<String> = all.flat_map(|of| of.keys()).cloned().collect();
         let function = route.function.to_owned();
         keys.into_iter()
             .map(move |status| (function.clone(), status.parse().expect("a status")))
@@ -74,7 +71,9 @@ pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: 
         return;
     };
     let what = || format!("{method} {target} answered {status} {text}");
-    let response = responses(&STRICT, route).get(status.to_string());
+    let status_text = status.to_string();
+    let response = responses(&STRICT, route).get(&status_text);
+    let response = response.or_else(|| other_responses(&STRICT, route).get(&status_text));
     let response = response.unwrap_or_else(|| panic!("{} is not documented: {}", status, what()));
     let response = resolved(&STRICT, response);
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
@@ -152,6 +151,11 @@ fn note(function: &'static str, status: u16) {
 fn responses<'a>(document: &'a Value, route: &Route) -> &'a Value {
     let method = route.method.to_ascii_lowercase();
     &document["paths"][route.path][method]["responses"]
+}
+
+fn other_responses<'a>(document: &'a Value, route: &Route) -> &'a Value {
+    let method = route.method.to_ascii_lowercase();
+    &document["paths"][route.path][method][OTHER_RESPONSES]
 }
 
 /// What a value of the document stands for, if it is a reference.

@@ -3,7 +3,7 @@
 //! of its own, and the answer is kept before anything that was opened in vain is taken back: a
 //! request that is repeated, after whatever crash, comes to the same end.
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_domain::control::{Children, ChildrenAnswer};
 use awo_domain::family::shares;
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -132,14 +132,14 @@ impl Asking<'_> {
             self.take_back(child).await?;
         }
         if !kept.answer.opened.is_empty() {
-            let bell = Doorbell::of(self.org());
-            self.state.queue.ring_or_leave_to_sweep(&bell).await;
+            let wake_up = WakeUp::of(self.org());
+            self.state.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
         Ok(kept.answer)
     }
 
     async fn open_all(&self) -> Result<Kept, Error> {
-        if let Some(why) = self.no_room().await? {
+        if let Some(why) = self.at_task_limit().await? {
             return Ok(Kept::refusal(vec![why], Vec::new()));
         }
         let (mut orders, mut errors) = (Vec::new(), Vec::new());
@@ -228,7 +228,7 @@ impl Asking<'_> {
     }
 
     /// Why so many children cannot be, if that is known before any is opened.
-    async fn no_room(&self) -> Result<Option<String>, Error> {
+    async fn at_task_limit(&self) -> Result<Option<String>, Error> {
         let count = self.asked.children.len();
         let most = MAX_CHILDREN as usize;
         if !(1..=most).contains(&count) {
@@ -301,7 +301,9 @@ impl Asking<'_> {
             Err(error) => return Err(error),
         }
         let store = &self.state.store;
-        store.disown(self.org(), &self.parent.id, child).await
+        store
+            .discard_child(self.org(), &self.parent.id, child)
+            .await
     }
 }
 

@@ -2,7 +2,7 @@
 //! where a client stopped it, when its compute is gone. A run with children leaves its compute
 //! until they have ended, whether its runner knows of them or not.
 
-use awo_domain::control::{Finish as Report, Outcome, Wish};
+use awo_domain::control::{Finish as Report, Outcome, StopRequest};
 use awo_domain::run::{RunEnd, RunError};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
@@ -82,8 +82,8 @@ fn finishing(
     usage: &[PricedUsage],
     charge: Charge,
 ) -> Result<Finish, Error> {
-    let (run, wish) = (stands.run, stands.wish);
-    let leaves = stands.has_children && wish.is_none();
+    let (run, stop_request) = (stands.run, stands.stop_request);
+    let leaves = stands.has_children && stop_request.is_none();
     let pr_url = match &finish.outcome {
         Outcome::Succeeded { pr_url, .. } => pr_url.clone(),
         _ => None,
@@ -95,14 +95,16 @@ fn finishing(
         Outcome::Succeeded { commit, branch, .. } if !stands.has_children => {
             (RunEnd::Succeeded, commit.clone(), branch.clone())
         }
-        Outcome::Waiting { .. } if wish.is_none() => {
+        Outcome::Waiting { .. } if stop_request.is_none() => {
             let why = "this run has no children that it could wait for";
             return Err(Error::Conflict(why.to_owned()));
         }
-        Outcome::Succeeded { commit, .. } => (end_of_stop(run, wish, false)?, commit.clone(), None),
+        Outcome::Succeeded { commit, .. } => {
+            (end_of_stop(run, stop_request, false)?, commit.clone(), None)
+        }
         Outcome::Waiting { commit, .. } => {
             let commit = Some(commit.clone());
-            (end_of_stop(run, wish, false)?, commit, None)
+            (end_of_stop(run, stop_request, false)?, commit, None)
         }
         Outcome::Failed {
             code,
@@ -112,9 +114,11 @@ fn finishing(
             let error = RunError::new(*code, message);
             (RunEnd::Failed(error), commit.clone(), None)
         }
-        Outcome::Stopped { forced, commit } => {
-            (end_of_stop(run, wish, *forced)?, commit.clone(), None)
-        }
+        Outcome::Stopped { forced, commit } => (
+            end_of_stop(run, stop_request, *forced)?,
+            commit.clone(),
+            None,
+        ),
     };
     Ok(Finish::Ends(Box::new(Ending {
         end,
@@ -159,13 +163,17 @@ fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Err
 }
 
 /// A runner may say that it was stopped only if somebody wanted it to stop.
-fn end_of_stop(run: &Run, wish: Option<Wish>, forced: bool) -> Result<RunEnd, Error> {
+fn end_of_stop(
+    run: &Run,
+    stop_request: Option<StopRequest>,
+    forced: bool,
+) -> Result<RunEnd, Error> {
     let reason = run.stop.as_ref().and_then(|stop| stop.reason.as_deref());
-    match wish {
+    match stop_request {
         None => Err(Error::Conflict(
             "nobody has asked for this run to stop".to_owned(),
         )),
-        Some(Wish::Cancel) => Ok(RunEnd::Canceled),
-        Some(Wish::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),
+        Some(StopRequest::Cancel) => Ok(RunEnd::Canceled),
+        Some(StopRequest::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),
     }
 }

@@ -8,17 +8,21 @@ mod errors;
 mod events;
 mod operation;
 mod operations;
+pub mod reference;
 mod schema;
 
-use awo_http::routes::{Access, ROUTES};
+use awo_http::routes::ROUTES;
 use serde_json::{Map, Value, json};
 
-pub use self::operation::OTHER_REPRESENTATIONS;
+pub use self::operation::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
 use self::schema::Schemas;
 
 /// A real answer of a function with a status, if there is one; `plain-error` and
 /// `envelope-error` stand for errors of every function.
 pub type Example<'a> = &'a dyn Fn(&str, u16) -> Option<Value>;
+
+/// The licence of every package, as SPDX calls it.
+const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// The whole document.
 ///
@@ -38,7 +42,7 @@ pub fn document(example: Example<'_>) -> Value {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation.into_value(example);
     }
-    for route in ROUTES.iter().filter(|route| route.access != Access::Runner) {
+    for route in ROUTES.iter().filter(|route| route.is_operation()) {
         let method = route.method.to_ascii_lowercase();
         let known = paths.get(route.path).and_then(|path| path.get(method));
         assert!(
@@ -56,7 +60,7 @@ pub fn document(example: Example<'_>) -> Value {
             "title": "Agent Work Order Service",
             "version": env!("CARGO_PKG_VERSION"),
             "description": include_str!("document/description.md"),
-            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+            "license": { "name": LICENSE, "identifier": LICENSE },
         },
         "servers": [{ "url": "/", "description": "Where this document came from." }],
         "tags": tags(),
@@ -80,10 +84,11 @@ fn tags() -> Value {
         { "name": "work-orders", "description": "Tasks for agents." },
         { "name": "runs", "description": "Attempts at them." },
         { "name": "queue", "description": "Where they wait." },
-        { "name": "audit", "description": "What configured them." },
+        { "name": "audit", "description": "The configuration that runs had." },
         { "name": "profiles", "description": "How runs iterate, verify and deliver." },
         { "name": "templates", "description": "Where workspaces come from." },
-        { "name": "webhooks", "description": "Who is told of what happens to runs." },
+        { "name": "webhooks", "description": "Receivers of the events of runs." },
+        { "name": "webhook-payloads", "description": "What the service sends to webhooks: a receiver implements it." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
         { "name": "usage", "description": "What was used." },

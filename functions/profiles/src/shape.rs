@@ -1,6 +1,6 @@
 //! Profiles as the API shows them.
 
-use awo_domain::profile::partial::{Content, Groups};
+use awo_domain::profile::partial::{Groups, PartialContent};
 use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
 };
@@ -28,7 +28,7 @@ pub struct ProfileItemShape {
 impl ProfileItemShape {
     /// A profile by its name and what it says.
     #[must_use]
-    pub fn of(name: ProfileName, content: Content, is_built_in: bool) -> ProfileItemShape {
+    pub fn of(name: ProfileName, content: PartialContent, is_built_in: bool) -> ProfileItemShape {
         ProfileItemShape {
             name,
             description: content.description,
@@ -89,7 +89,7 @@ impl ProfileShape {
 
     /// A built-in profile.
     #[must_use]
-    pub fn built_in(name: ProfileName, content: Content) -> ProfileShape {
+    pub fn built_in(name: ProfileName, content: PartialContent) -> ProfileShape {
         let groups = content.groups.clone();
         ProfileShape {
             profile: ProfileItemShape::of(name, content, true),

@@ -149,7 +149,7 @@ impl Layout {
     pub(crate) fn sweep(&self) {
         for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
             if let Err(why) = clear(&dir) {
-                tracing::warn!(dir = %dir.display(), %why, "a folder of the run stays behind");
+                tracing::warn!(event = "folder_not_deleted", dir = %dir.display(), %why, "a folder of the run could not be deleted");
             }
         }
     }
@@ -193,7 +193,7 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// What commands of a verification by hand need beside the workspace: a private home and a place for
+/// What commands of a manual verification need beside the workspace: a private home and a place for
 /// temporary files. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -239,7 +239,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         if let Err(why) = clear(&self.dir) {
-            tracing::warn!(dir = %self.dir.display(), %why, "a folder of the verification stays behind");
+            tracing::warn!(event = "folder_not_deleted", dir = %self.dir.display(), %why, "a folder of the verification could not be deleted");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The program of the ECS task: it does one run, or one verification by hand, from the claim of its
+//! The program of the ECS task: it does one run, or one manual verification, from the claim of its
 //! nonce to the last report.
 //!
 //! What it keeps, whatever the agent does:
@@ -9,24 +9,22 @@
 //! - a run that is fenced or told to stop starts nothing new.
 
 mod agent;
-mod by_hand;
-mod confined;
+mod contained_process;
 mod control_client;
 mod control_thread;
 mod delivery;
-mod desk;
+mod event_sender;
 mod git;
-mod hearing;
+mod git_guard;
 mod heartbeats;
 mod http_client;
 mod inspection;
 mod iteration_log;
-mod kept;
 mod layout;
 mod limits;
 mod live_output;
+mod manual;
 mod meter;
-mod nested;
 mod output;
 mod plan;
 mod prompt;
@@ -35,18 +33,20 @@ mod reporter;
 mod repository;
 mod resumed;
 mod run_loop;
+mod safe_files;
 mod sandbox;
 mod session;
 mod settings;
 mod snapshot;
 mod stop;
-mod supervised;
+mod stop_listener;
 mod verify;
 mod work_dir;
 mod working_copy;
 mod workspace;
+mod workspace_archive;
 
 pub use inspection::main as inspect;
-pub use kept::clean;
 pub use session::{USAGE, run};
 pub use working_copy::{PlanOutline, PlanStep, WorkingCopy, verify_working_copy};
+pub use workspace_archive::clean;

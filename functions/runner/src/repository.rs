@@ -22,8 +22,8 @@ use std::time::Duration;
 use awo_domain::source::GitSource;
 
 use crate::git::{Call, Git, GitError};
+use crate::git_guard::PutAside;
 use crate::layout::Layout;
-use crate::nested::PutAside;
 
 pub(crate) use merging::{Conflict, Merge};
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use awo_supervisor::Sandbox;
 use nix::unistd::{User, geteuid};
 
+use crate::contained_process::Job;
 use crate::settings::Settings;
-use crate::supervised::Job;
 
 /// Programs, libraries and their configuration, as distributions have them; and what the kernel
 /// says of itself.

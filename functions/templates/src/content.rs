@@ -4,20 +4,23 @@
 use awo_domain::Error;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::template::{
-    Content, Hooks, MAX_COMMAND, MAX_COMMANDS, MAX_DESCRIPTION, MAX_NAME, MAX_TAG, MAX_TAGS,
-    MAX_VALUE, MAX_VARIABLES, SourceKind, TemplateId, TemplateSource, Variable,
+    Hooks, MAX_COMMAND, MAX_COMMANDS, MAX_DESCRIPTION, MAX_NAME, MAX_TAG, MAX_TAGS, MAX_VALUE,
+    MAX_VARIABLES, SourceKind, TemplateContent, TemplateId, TemplateSource, Variable,
     check_variable_name,
 };
 use awo_http::body::{Object, Value};
 
 /// Reads the body of a create.
-pub fn read_new(mut body: Object, allow_file: bool) -> Result<(TemplateId, Content), Error> {
+pub fn read_new(
+    mut body: Object,
+    allow_file: bool,
+) -> Result<(TemplateId, TemplateContent), Error> {
     let id = body.required("id", |v| v.parsed(TemplateId::parse));
     let name = body.required("name", name);
     let source = body.required("source", source);
     let rest = rest(&mut body);
     let read = id.zip(name).zip(source).map(|((id, name), source)| {
-        let content = Content {
+        let content = TemplateContent {
             name,
             description: rest.description.unwrap_or_default(),
             source,
@@ -32,11 +35,15 @@ pub fn read_new(mut body: Object, allow_file: bool) -> Result<(TemplateId, Conte
 }
 
 /// Reads the body of an update: what it does not say stays as it is.
-pub fn read_update(mut body: Object, old: Content, allow_file: bool) -> Result<Content, Error> {
+pub fn read_update(
+    mut body: Object,
+    old: TemplateContent,
+    allow_file: bool,
+) -> Result<TemplateContent, Error> {
     let name = body.optional("name", name);
     let source = body.optional("source", source);
     let rest = rest(&mut body);
-    let content = Content {
+    let content = TemplateContent {
         name: name.unwrap_or(old.name),
         description: rest.description.unwrap_or(old.description),
         source: source.unwrap_or(old.source),
@@ -64,7 +71,7 @@ fn rest(body: &mut Object) -> Rest {
     }
 }
 
-fn checked(content: Content, allow_file: bool) -> Result<Content, Error> {
+fn checked(content: TemplateContent, allow_file: bool) -> Result<TemplateContent, Error> {
     let mut faults = content.faults(allow_file);
     faults.sort_by(|a, b| a.path.cmp(&b.path));
     if faults.is_empty() {

@@ -1,7 +1,7 @@
 //! A template as the API shows it.
 
 use awo_domain::Timestamp;
-use awo_domain::template::{Content, Template, TemplateId};
+use awo_domain::template::{Template, TemplateContent, TemplateId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -12,7 +12,7 @@ pub struct TemplateShape<'a> {
     /// Its id.
     id: &'a TemplateId,
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a TemplateContent,
     /// True if it belongs to the product and cannot be changed.
     built_in: bool,
     /// When it was created.

@@ -9,6 +9,7 @@ use awo_store::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// What one model was used for.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = UsageSummaryModel)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::Error;
 use awo_domain::profile::Profile;
@@ -92,8 +92,8 @@ impl State {
         let created = store.create_work_order(&new, self.limits, remembered);
         match created.await? {
             Created::New => {
-                let bell = Doorbell::of(call.org());
-                self.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::of(call.org());
+                self.queue.wake_or_leave_to_sweep(&wake_up).await;
                 Ok(Some(answer))
             }
             Created::Replayed(first) => Ok(Some(Answer::replayed(first.status, first.body))),

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
 use awo_domain::queue::Waiting;
@@ -150,8 +150,8 @@ impl State {
                 dispatcher.start_or_leave_to_sweep(lease, call.now).await;
             }
             (Started::New, Place::Queue) => {
-                let bell = Doorbell::of(org);
-                dispatcher.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::of(org);
+                dispatcher.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
         }
         Ok(Some(answer))

@@ -56,9 +56,10 @@ pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_ru
     let detail = event.detail;
     task_stopped(&state, &detail).await.map_err(|error| {
         tracing::error!(
+            event = "task_event_failed",
             task = detail.task_arn,
             ?error,
-            "a task event was not handled"
+            "a task event could not be handled"
         );
         lambda_runtime::Error::from("the task event was not handled")
     })

@@ -248,9 +248,13 @@ mod tests {
             "credential#* pk,sk,windowCount,windowStart",
         ];
         asks("DynamoDB_20120810.", "UpdateItem", &counted, &[wanted]);
-        let lane = pk(&format!("{ORG}#{HOOK}#lane"));
-        let reads = json!({ "RequestItems": { "t": { "Keys": [lane] } } });
-        let wanted = ["dynamodb:BatchGetItem", "table/t", "org_*#wh_*#lane"];
+        let delivery_permit = pk(&format!("{ORG}#{HOOK}#delivery_permit"));
+        let reads = json!({ "RequestItems": { "t": { "Keys": [delivery_permit] } } });
+        let wanted = [
+            "dynamodb:BatchGetItem",
+            "table/t",
+            "org_*#wh_*#delivery_permit",
+        ];
         asks("DynamoDB_20120810.", "BatchGetItem", &reads, &[wanted]);
         let puts = json!({ "RequestItems": { "t": [
             { "PutRequest": { "Item": pk("key#abc") } }, { "DeleteRequest": { "Key": pk("due#3") } },

@@ -110,7 +110,7 @@ struct Inner {
     shutdown: Shutdown,
     state: Mutex<State>,
     conduct: Mutex<Conduct>,
-    /// Rings when a task has stopped.
+    /// Notified when a task has stopped.
     stopped: Notify,
     /// Tasks since the start.
     started: AtomicUsize,
@@ -302,7 +302,7 @@ impl Ecs {
         }
     }
 
-    /// A cause that was already there, the wish of a caller, stands.
+    /// A cause that was already there, the stop request of a caller, stands.
     async fn end(&self, id: &str, exit_code: Option<i32>, cause: StopCause) {
         let conduct = self.conduct();
         wait(conduct.notices_end_after).await;

@@ -97,6 +97,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ),
     ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
+    ("get-docs", awo_openapi::get_docs::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
         "register-plugin",

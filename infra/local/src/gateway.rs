@@ -24,6 +24,7 @@ pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
 pub use crate::gateway::routes::GatewayRoute;
 use crate::gateway::routes::Routes;
+use crate::health::Health;
 use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
@@ -77,6 +78,8 @@ pub struct GatewaySettings {
     pub binary_media_types: Vec<String>,
     /// Bytes from which answers are compressed; none where they never are.
     pub minimum_compression_size: Option<usize>,
+    /// Answers `GET /health`, which is not of the real one; without it that is a path like any other.
+    pub health: Option<Health>,
     /// What refuses calls before it.
     pub edge: Edge,
     /// The bodies of its own responses; in its own words where there is none.
@@ -93,6 +96,7 @@ impl GatewaySettings {
             integration_timeout: INTEGRATION_TIMEOUT,
             binary_media_types: vec!["application/octet-stream".to_owned()],
             minimum_compression_size: None,
+            health: None,
             edge: Edge::default(),
             responses: &[],
         }
@@ -105,6 +109,7 @@ struct Gateway {
     integration_timeout: Duration,
     binary_media_types: Vec<String>,
     minimum_compression_size: Option<usize>,
+    health: Option<Health>,
     edge: Edge,
     responses: &'static [ResponseBody],
     registry: Registry,
@@ -142,6 +147,7 @@ pub fn start(
         integration_timeout: settings.integration_timeout,
         binary_media_types: settings.binary_media_types,
         minimum_compression_size: settings.minimum_compression_size,
+        health: settings.health,
         edge: settings.edge,
         responses: settings.responses,
         registry,
@@ -160,6 +166,13 @@ pub fn start(
 
 impl Gateway {
     async fn answer(&self, request: Request<RequestBody>, peer: SocketAddr) -> Answer {
+        if let Some(answer) = self
+            .health
+            .as_ref()
+            .and_then(|health| health.answer(&request))
+        {
+            return answer;
+        }
         let request_id = uuid::Uuid::new_v4();
         let bytes = request_id.as_bytes();
         // The real one is 15 characters and a padding sign; the shape is all that matters.

@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 24] = [
+const SETTINGS: [Setting; 26] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -61,8 +61,20 @@ const SETTINGS: [Setting; 24] = [
     setting(
         "AWO_LOG",
         "least level of the log: error, warn, info, debug",
-        "info",
+        "info; warn on a terminal",
         "warn",
+    ),
+    setting(
+        "AWO_LOG_FORMAT",
+        "form of the log: text or json",
+        "text on a terminal, else json",
+        "json",
+    ),
+    setting(
+        "AWO_METRICS_PORT",
+        "port on loopback for GET /metrics (Prometheus)",
+        "none",
+        "9187",
     ),
     setting(
         "AWO_MAX_CONCURRENT",

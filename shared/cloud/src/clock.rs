@@ -74,7 +74,7 @@ impl Mint {
 fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = getrandom::fill(&mut bytes) {
-        tracing::error!(%error, "the operating system gives no randomness");
+        tracing::error!(event = "no_randomness", %error, "the operating system gives no randomness");
         std::process::abort();
     }
     bytes

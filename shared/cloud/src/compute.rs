@@ -1,4 +1,4 @@
-//! Compute: one ECS task for a run, or for a verification by hand. Overrides of a task can be read by whoever may describe it,
+//! Compute: one ECS task for a run, or for a manual verification. Overrides of a task can be read by whoever may describe it,
 //! so they carry a single-use nonce and nothing else.
 
 mod finding;
@@ -82,7 +82,7 @@ fn started_as(org: &OrgId, client_token: &str) -> String {
     format!("{org}/{client_token}")
 }
 
-/// Which verification by hand a task belongs to, as its `startedBy` says.
+/// Which manual verification a task belongs to, as its `startedBy` says.
 fn started_for(org: &OrgId, id: &VerificationId) -> String {
     format!("{org}/{id}")
 }
@@ -95,7 +95,7 @@ struct Wanted<'a> {
     started_by: String,
 }
 
-/// The run of what [`started_by`] wrote; none for the task of a verification by hand.
+/// The run of what [`started_by`] wrote; none for the task of a manual verification.
 #[must_use]
 pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
     let (org, token) = started_by.split_once('/')?;
@@ -141,7 +141,7 @@ impl Compute {
         self.ask(launch, wanted).await
     }
 
-    /// Asks for the task of a verification by hand. Asking again asks for the same task.
+    /// Asks for the task of a manual verification. Asking again asks for the same task.
     ///
     /// # Errors
     /// Internal, when ECS fails.

@@ -2,8 +2,8 @@
 //! what the programs of drivers and the models that they talk to say of themselves.
 
 pub mod answer;
+pub mod output;
 mod shape;
-pub mod told;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -140,7 +140,7 @@ pub enum Scope {
     ProfilesWrite,
     /// Read verification plugins.
     VerificationRead,
-    /// Change plugins and verify by hand.
+    /// Change plugins and verify manually.
     VerificationWrite,
     /// Everything.
     All,

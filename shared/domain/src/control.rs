@@ -13,7 +13,7 @@ mod diff;
 mod log;
 mod models;
 mod outcome;
-mod wish;
+mod stop_request;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -23,7 +23,7 @@ pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
-pub use wish::Wish;
+pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
 use crate::plugin::Plugin;
@@ -338,7 +338,7 @@ pub struct ReportAnswer {
     /// What a client wants, if it wants the run to stop. From then on events are no longer kept;
     /// the last report is, once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wish: Option<Wish>,
+    pub stop_request: Option<StopRequest>,
     /// What the iteration goes by whose start was reported, as it is audited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<Box<Configuration>>,

@@ -130,7 +130,7 @@ id!(
     "txn_"
 );
 id!(
-    /// A verification that a client asked for by hand.
+    /// A verification that a client asked for.
     VerificationId,
     "ver_"
 );

@@ -1,4 +1,4 @@
-//! A verification that a client asked for by hand: what is asked, and what the runner and the
+//! A verification that a client asked for: what is asked, and what the runner and the
 //! control function say to each other about it.
 //!
 //! As with a run, a single-use nonce (`<orgId>.<verificationId>.<secret>`) is traded for the right

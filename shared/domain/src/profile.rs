@@ -265,7 +265,7 @@ impl Profile {
     /// The profile of a work order that names none.
     pub const DEFAULT_NAME: &'static str = "default";
 
-    /// The iterations a run may have, bonus ones included: the work order's wish instead of the
+    /// The iterations a run may have, bonus ones included: the work order's stop request instead of the
     /// strategy's own count, and never more than the execution limit.
     #[must_use]
     pub fn max_iterations(&self, asked: Option<u32>) -> u32 {

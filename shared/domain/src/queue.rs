@@ -40,20 +40,20 @@ pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<
     let (served, unserved): (Vec<&str>, Vec<&str>) = by_tenant
         .keys()
         .partition(|tenant| last_served.is_some_and(|last| **tenant <= last));
-    let mut lanes: VecDeque<VecDeque<&Waiting>> = unserved
+    let mut delivery_permits: VecDeque<VecDeque<&Waiting>> = unserved
         .into_iter()
         .chain(served)
         .filter_map(|tenant| by_tenant.remove(tenant))
-        .map(|mut lane| {
-            lane.sort_by_key(|entry| (entry.enqueued_at, &entry.work_order_id));
-            lane.into()
+        .map(|mut delivery_permit| {
+            delivery_permit.sort_by_key(|entry| (entry.enqueued_at, &entry.work_order_id));
+            delivery_permit.into()
         })
         .collect();
     let mut order = Vec::with_capacity(entries.len());
-    while let Some(mut lane) = lanes.pop_front() {
-        order.extend(lane.pop_front());
-        if !lane.is_empty() {
-            lanes.push_back(lane);
+    while let Some(mut delivery_permit) = delivery_permits.pop_front() {
+        order.extend(delivery_permit.pop_front());
+        if !delivery_permit.is_empty() {
+            delivery_permits.push_back(delivery_permit);
         }
     }
     order

@@ -146,7 +146,7 @@ impl Hooks {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = TemplateContent)]
-pub struct Content {
+pub struct TemplateContent {
     /// For people.
     pub name: String,
     /// For people.
@@ -167,7 +167,7 @@ pub struct Template {
     /// Its id, unique in its organization.
     pub id: TemplateId,
     /// What it says.
-    pub content: Content,
+    pub content: TemplateContent,
     /// True if it belongs to the product: nobody can change it.
     pub built_in: bool,
     /// When it was made.
@@ -206,7 +206,7 @@ fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
     }
 }
 
-impl Content {
+impl TemplateContent {
     /// What is wrong with it as a whole, with JSON pointers; lengths and counts are its reader's.
     #[must_use]
     pub fn faults(&self, allow_file: bool) -> Vec<Fault> {

@@ -93,7 +93,7 @@ impl Launcher {
         files: &Files,
     ) -> Result<bool, Error> {
         let Some(access_point) = files.access_point(org).await? else {
-            tracing::error!(%org, "the file system has no access point left: its workspaces are not kept");
+            tracing::error!(event = "no_access_point", %org, "the file system has no access point left: workspaces of the organization are not archived");
             return Ok(false);
         };
         let like = self.compute.task_definition(&base.arn).await?;
@@ -103,7 +103,7 @@ impl Launcher {
             .compute
             .register_like(like, &family, file_system, &access_point)
             .await?;
-        tracing::info!(%org, definition, "made a task definition");
+        tracing::info!(event = "task_definition_made", %org, definition, "made a task definition");
         let made = OwnDefinition {
             base: base.arn.clone(),
             file_system: file_system.to_owned(),

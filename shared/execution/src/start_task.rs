@@ -27,10 +27,10 @@ pub async fn start_task(
         Asked::NoCapacity { reason } => {
             let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;
             if has_waited && store.wait_for_capacity(lease, now).await? {
-                tracing::warn!(run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");
+                tracing::warn!(event = "no_capacity_requeued", run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");
                 return Ok(());
             }
-            tracing::warn!(run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
+            tracing::warn!(event = "no_capacity", run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
             store.look_again(lease, now.plus_ms(UNASKED_MS)).await
         }
     }

@@ -106,7 +106,11 @@ where
             let batch = match (self.source)(self.after).await {
                 Ok(batch) => batch,
                 Err(error) => {
-                    tracing::error!(?error, "a live stream ends early");
+                    tracing::error!(
+                        event = "stream_ended_early",
+                        ?error,
+                        "a live stream ends early"
+                    );
                     return (comment("interrupted: connect again"), Step::End);
                 }
             };

@@ -5,9 +5,9 @@
 //! order on every route: 401, 404/405, 403, 429, and then what is wrong with the request itself.
 
 pub mod answer;
+pub mod authentication;
 pub mod body;
 pub mod call;
-pub mod door;
 pub mod events;
 pub mod function;
 pub mod opening;
@@ -17,10 +17,11 @@ pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod shapes;
+pub mod site;
 
+mod access_log;
 mod cors;
 mod failure;
-mod line;
 
 pub use answer::Answer;
 pub use call::Call;

@@ -8,7 +8,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
 use awo_domain::template::{
-    Content, Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateId,
+    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateContent, TemplateId,
 };
 use awo_domain::usage::MAX_MODEL_NAME;
 use awo_domain::work_order::{
@@ -53,7 +53,7 @@ pub fn named_profile(mut body: Object) -> Option<ProfileName> {
 /// What there is of what a body names.
 pub struct Named<'a> {
     /// The template.
-    pub template: Option<&'a Content>,
+    pub template: Option<&'a TemplateContent>,
     /// What the profile comes to.
     pub profile: Option<Profile>,
     /// The parent.
@@ -173,7 +173,7 @@ pub fn read_order(
     body.finish(order).map(|order| (order, profile))
 }
 
-fn source(value: Value, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
+fn source(value: Value, template: Option<&TemplateContent>, allow_file: bool) -> Option<Resolved> {
     value.object(|o| {
         let is_git = o.required("type", |v| {
             v.parsed(|name| match name {
@@ -201,7 +201,11 @@ fn git(o: &mut Object, allow_file: bool) -> Option<Resolved> {
     })
 }
 
-fn from_template(o: &mut Object, template: Option<&Content>, allow_file: bool) -> Option<Resolved> {
+fn from_template(
+    o: &mut Object,
+    template: Option<&TemplateContent>,
+    allow_file: bool,
+) -> Option<Resolved> {
     let id = o.required("templateId", |v| v.parsed(TemplateId::parse));
     // What was given and is no object of texts must not count as nothing given.
     let given = o.optional("variables", |v| {

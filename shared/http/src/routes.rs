@@ -57,6 +57,8 @@ pub enum Access {
     Key(Scope),
     /// The runner of a run, by its nonce or its token.
     Runner,
+    /// Everybody: it is a file of a page, and no operation of the API.
+    Page,
 }
 
 /// One operation.
@@ -132,6 +134,14 @@ const fn open(path: &'static str, function: &'static str) -> Route {
     }
 }
 
+/// A page, or what it loads.
+const fn page(path: &'static str, function: &'static str) -> Route {
+    Route {
+        access: Access::Page,
+        ..open(path, function)
+    }
+}
+
 const fn control(path: &'static str) -> Route {
     Route {
         method: "POST",
@@ -180,6 +190,8 @@ pub const ROUTES: &[Route] = &[
     TEST_WEBHOOK,
     REDELIVER,
     GET_OPENAPI,
+    GET_DOCS,
+    GET_DOCS_FILE,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,
@@ -222,6 +234,12 @@ impl Route {
             "PATCH" => &["PATCH"],
             _ => &["DELETE"],
         }
+    }
+
+    /// True if it is an operation of the public API.
+    #[must_use]
+    pub fn is_operation(&self) -> bool {
+        matches!(self.access, Access::Key(_) | Access::Anybody)
     }
 
     /// True if a concrete path is this route's.

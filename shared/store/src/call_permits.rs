@@ -328,9 +328,10 @@ async fn give_back(store: &Store, table: &str, key: &Key, holder: &str) {
     };
     if let Err(error) = given_back.await {
         tracing::warn!(
+            event = "call_permit_not_returned",
             ?error,
             permit = key.sk,
-            "a call's permit was not given back"
+            "a call's permit could not be returned"
         );
     }
 }

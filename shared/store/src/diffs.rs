@@ -81,7 +81,7 @@ impl Store {
             let change = Change::new()
                 .set("diffIteration", diff.iteration)
                 .when("tokenHash", &by.token_hash)
-                .when_missing_unless("closedAt", "wish")
+                .when_missing_unless("closedAt", "stopRequest")
                 .at_most_or_missing("diffIteration", i64::from(diff.iteration) - 1);
             let mut transaction =
                 Transaction::new().update(Guard::Lease, work, &lease_key, change)?;

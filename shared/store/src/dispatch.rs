@@ -13,12 +13,12 @@ use crate::change::Change;
 use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
 use crate::list::Slice;
-use crate::moves::{after_order, after_run};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::runs::CREATED_SEQUENCE;
-use crate::tally::{DOORBELL_MS, QueueLimits, Tally};
+use crate::tally::{QueueLimits, Tally, WAKE_UP_MS};
 use crate::timeline::Subject;
 use crate::transaction::{Committed, Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 
 /// A waiting entry as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -155,7 +155,7 @@ impl Store {
         &self,
         state: &QueueState,
         entry: &EntryItem,
-        (lease, place): (&Lease, &FreePlace),
+        (lease, place): (&Lease, &FreePermit),
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<Dispatched, Error> {
@@ -215,7 +215,7 @@ impl Store {
         match committed {
             Committed::Yes => Ok(Dispatched::Yes),
             Committed::No(refusals) => {
-                tracing::info!(run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "dispatch lost");
+                tracing::info!(event = "dispatch_lost", run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "a rival dispatched first");
                 Ok(Dispatched::Lost)
             }
         }
@@ -225,10 +225,10 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn postpone_doorbell(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+    pub async fn postpone_wake_up(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
         let key = Key::tally(org);
         let later = Change::new()
-            .set("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set("dueAt", now.plus_ms(WAKE_UP_MS).epoch_ms())
             .compare("waiting", ">", 0);
         if let crate::table::Updated::Refused(_) =
             self.update(&self.tables.work, &key, later).await?

@@ -197,16 +197,19 @@ impl Key {
         Key::new(outbox(org), format!("{run}#{sequence:010}"))
     }
 
-    /// A lane to a webhook's receiver, by its number.
-    pub fn lane(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
-        Key::new(format!("{org}#{webhook}#lane"), format!("{number:02}"))
+    /// A delivery permit to a webhook's receiver, by its number.
+    pub fn delivery_permit(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
+        Key::new(
+            format!("{org}#{webhook}#delivery_permit"),
+            format!("{number:02}"),
+        )
     }
 
     pub fn delivery(org: &OrgId, webhook: &WebhookId, id: &DeliveryId) -> Key {
         Key::new(deliveries(org, webhook), id.as_str())
     }
 
-    /// A place for a verification by hand, by its number.
+    /// A place for a manual verification, by its number.
     pub fn verification(org: &OrgId, place: u32) -> Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
     }

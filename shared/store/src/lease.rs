@@ -3,7 +3,7 @@
 //! nothing.
 
 use awo_domain::audit::Snapshot;
-use awo_domain::control::{ReportAnswer, Wish};
+use awo_domain::control::{ReportAnswer, StopRequest};
 use awo_domain::profile::Profile;
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp, WorkOrderId};
@@ -14,7 +14,7 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::table::{Updated, read};
 use crate::tally::Tally;
 use crate::transaction::{Committed, Guard, Transaction};
@@ -60,10 +60,10 @@ pub struct Lease {
     pub place: Option<u32>,
     /// How a client wants the run to stop, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wish: Option<Wish>,
-    /// When the first such wish came.
+    pub stop_request: Option<StopRequest>,
+    /// When the first such stop request came.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wished_at: Option<Timestamp>,
+    pub stop_requested_at: Option<Timestamp>,
     /// When the sweep found its runner silent for the first time since it last reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected_at: Option<Timestamp>,
@@ -135,8 +135,8 @@ impl Lease {
             token_hash: None,
             task_arn: None,
             place: None,
-            wish: None,
-            wished_at: None,
+            stop_request: None,
+            stop_requested_at: None,
             suspected_at: None,
             last_report_at: None,
             dead_at: None,
@@ -153,7 +153,7 @@ impl Lease {
     }
 
     /// As it is once it has this place, in an organization with this tally.
-    pub(crate) fn at(&self, place: &FreePlace, tally: &Tally) -> Lease {
+    pub(crate) fn at(&self, place: &FreePermit, tally: &Tally) -> Lease {
         Lease {
             place: Some(place.shard),
             no_webhooks: tally.no_webhooks,
@@ -197,11 +197,11 @@ impl Lease {
     #[must_use]
     pub fn kill_given_up_at(&self) -> Option<Timestamp> {
         let (
-            Some(Wish::Kill {
+            Some(StopRequest::Kill {
                 grace_period_ms, ..
             }),
             Some(at),
-        ) = (self.wish, self.wished_at)
+        ) = (self.stop_request, self.stop_requested_at)
         else {
             return None;
         };
@@ -213,7 +213,7 @@ impl Lease {
     pub(crate) fn answer(&self) -> ReportAnswer {
         ReportAnswer {
             acknowledged: self.reported,
-            wish: self.wish,
+            stop_request: self.stop_request,
             configuration: None,
         }
     }
@@ -350,7 +350,7 @@ impl Store {
         let change = held(token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
             .remove("suspectedAt")
-            .when_missing("wish");
+            .when_missing("stopRequest");
         let lease: Lease = match self
             .update(&self.tables.work, &Key::lease(org, run), change)
             .await?
@@ -360,7 +360,7 @@ impl Store {
             Updated::Refused(None) => return Err(lease_lost()),
         };
         let known = lease.is_held_by(token_hash);
-        if known && (lease.closed_at.is_none() || lease.wish.is_some()) {
+        if known && (lease.closed_at.is_none() || lease.stop_request.is_some()) {
             Ok(lease.answer())
         } else {
             Err(lease_lost())

@@ -24,7 +24,7 @@
 //! | work | `<org>#stream` | number | permit of a live stream |
 //! | work | `<org>#purging` | number | permit of a purge that is under way |
 //! | work | `<org>#killing` | work order id and number | permit of a call that waits for a death |
-//! | work | `<org>#verification` | number | place of a verification by hand, with all there is of it |
+//! | work | `<org>#verification` | number | place of a manual verification, with all there is of it |
 //! | work | `deployment#tasks` | `shard#` and number | taken places for tasks of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | organization that found no place |
 //! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
@@ -60,7 +60,7 @@
 //! | deliveries | `<org>#outbox` | run id and sequence | event that webhooks are still to be told of |
 //! | deliveries | `<org>#sending` | number | permit of a function that sends to receivers |
 //! | deliveries | `<org>#<webhook>#delivery` | delivery id | delivery of an event to a webhook |
-//! | deliveries | `<org>#<webhook>#lane` | number | place of who sends to a webhook |
+//! | deliveries | `<org>#<webhook>#delivery permit` | number | place of who sends to a webhook |
 
 pub mod attempts;
 pub mod audit;
@@ -74,22 +74,22 @@ pub mod cost_report;
 pub mod costs;
 pub mod credits;
 pub mod deliveries;
+pub mod delivery_permits;
 pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
 pub mod erasure;
-pub mod errands;
 pub mod family;
 pub mod finishes;
 pub mod holds;
 pub mod idempotency;
 pub mod keys;
-pub mod lanes;
 pub mod lease;
 pub mod list;
 pub mod logs;
 pub mod no_capacity;
+pub mod notifications;
 pub mod organizations;
 pub mod outbox;
 pub mod parents;
@@ -119,12 +119,12 @@ pub mod webhooks;
 pub mod work_orders;
 
 mod change;
-mod grouped;
 mod item;
-mod moves;
 mod subscribers;
 mod table;
 mod transaction;
+mod transitions;
 mod turns;
+mod write_batch;
 
 pub use table::{Store, Tables};

@@ -11,9 +11,9 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::item::{Key, runs_with};
 use crate::lease::Lease;
-use crate::moves::{after_order, after_run};
 use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::work_orders::{WorkOrder, queue_entry};
 
 impl Store {
@@ -57,7 +57,7 @@ impl Store {
             .when("clientToken", &lease.client_token)
             .when_present("nonce")
             .when_missing("taskArn")
-            .when_missing("wish")
+            .when_missing("stopRequest")
             .when_missing("closedAt");
         let tally = Change::new()
             .add("slots", -1)

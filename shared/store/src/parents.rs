@@ -76,7 +76,7 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn disown(
+    pub async fn discard_child(
         &self,
         org: &OrgId,
         parent: &WorkOrderId,

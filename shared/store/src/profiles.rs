@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use awo_domain::profile::partial::{Content, MAX_PROFILES};
+use awo_domain::profile::partial::{MAX_PROFILES, PartialContent};
 use awo_domain::profile::{Contents, Profile, ProfileName, built_in, resolve, resolve_built_in};
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct StoredProfile {
     /// Its name, unique in its organization.
     pub name: ProfileName,
     /// What it says.
-    pub content: Content,
+    pub content: PartialContent,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last replaced.

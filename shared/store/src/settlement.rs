@@ -122,7 +122,7 @@ pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, end
     let began = run.started_at.unwrap_or(ended);
     let minutes = (ended.epoch_ms() - began.epoch_ms()) as f64 / 60_000.0;
     let credits = settled.deduction.to_decimal();
-    tracing::info!(run = %run.run_id, succeeded, minutes, credits, "run settled");
+    tracing::info!(event = "run_settled", run = %run.run_id, succeeded, minutes, credits, "run settled");
 }
 
 impl Charge {

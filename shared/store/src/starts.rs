@@ -16,12 +16,12 @@ use crate::dispatch::QueueState;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::Key;
 use crate::lease::Lease;
-use crate::moves::{after_order, after_run};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::settlement::released;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::usage::Earlier;
 use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
 
@@ -52,7 +52,7 @@ pub enum Place<'a> {
         /// Its lease.
         lease: &'a Lease,
         /// The place of its task.
-        place: &'a FreePlace,
+        place: &'a FreePermit,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
     },

@@ -16,9 +16,9 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::endings::Ender;
 use crate::item::{Key, SCHEMA_VERSION, due_shard};
-use crate::moves::after_order;
 use crate::runs::{Run, Suspension};
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::after_order;
 use crate::work_orders::{WorkOrder, queue_entry};
 
 /// How often the sweep looks whether children have ended: whoever ends one looks at once.

@@ -54,7 +54,9 @@ impl Store {
         let key = Key::task_definition(org);
         match self.update(&self.tables.settings, &key, change).await? {
             Updated::New(_) => {}
-            Updated::Refused(_) => tracing::info!(%org, "a rival made the task definition"),
+            Updated::Refused(_) => {
+                tracing::info!(event = "task_definition_exists", %org, "a rival made the task definition")
+            }
         }
         Ok(())
     }

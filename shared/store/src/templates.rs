@@ -5,7 +5,7 @@
 //! from.
 
 use awo_domain::template::{
-    Content, MAX_TEMPLATES, Template, TemplateId, built_in, built_in_template,
+    MAX_TEMPLATES, Template, TemplateContent, TemplateId, built_in, built_in_template,
 };
 use awo_domain::{Error, OrgId, Resource, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use crate::transaction::{Committed, Guard, Refusal, Transaction};
 #[serde(rename_all = "camelCase")]
 struct TemplateItem {
     id: TemplateId,
-    content: Content,
+    content: TemplateContent,
     created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,

@@ -13,10 +13,10 @@ use aws_sdk_dynamodb::types::{
 use serde::Serialize;
 
 use crate::change::Change;
-use crate::errands::Errand;
 use crate::item::Item;
 use crate::item::Key;
 use crate::lease::Lease;
+use crate::notifications::Notification;
 use crate::outbox::OutboxEvent;
 use crate::subscribers;
 use crate::table::{Store, failed, log};
@@ -99,7 +99,7 @@ impl Committed {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transaction {
     writes: Vec<(Guard, TransactWriteItem)>,
-    errands: Vec<Errand>,
+    notifications: Vec<Notification>,
     /// Events for webhooks, which are written if the organization has any.
     outbox: Vec<OutboxEvent>,
     /// Whether it has, where a condition of these writes is on that already.
@@ -121,9 +121,9 @@ impl Transaction {
         }
     }
 
-    /// Notes an errand once this is committed.
-    pub fn errand(mut self, errand: Errand) -> Transaction {
-        self.errands.push(errand);
+    /// Notes a notification once this is committed.
+    pub fn notification(mut self, notification: Notification) -> Transaction {
+        self.notifications.push(notification);
         self
     }
 
@@ -254,12 +254,9 @@ impl Transaction {
         if has_webhooks {
             for event in events {
                 let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
-                self = self.errand(Errand::Outbox(event.org_id.clone())).put(
-                    Guard::Outbox,
-                    &store.tables.deliveries,
-                    &key,
-                    &event,
-                )?;
+                self = self
+                    .notification(Notification::Outbox(event.org_id.clone()))
+                    .put(Guard::Outbox, &store.tables.deliveries, &key, &event)?;
             }
         }
         Ok(self)
@@ -290,7 +287,7 @@ impl Transaction {
         let error = match answer {
             Ok(done) => {
                 log("TransactWriteItems", began, done.consumed_capacity());
-                store.errands.note(self.errands);
+                store.notifications.note(self.notifications);
                 store.turns.note_commit(began.elapsed());
                 return Ok(Some(Committed::Yes));
             }

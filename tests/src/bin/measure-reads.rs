@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::measure::print;
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
@@ -24,7 +24,7 @@ const WAITING: usize = 20;
 async fn main() {
     let settings = [("AWO_MAX_CONCURRENT", "0")];
     let service = TestService::start(1_000_000_000, &settings).await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let client = door.for_client(&service.client);
     let cloud = &service.service.cloud;
     let seed = Seed::of(cloud, &service.org);

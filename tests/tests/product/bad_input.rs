@@ -302,7 +302,9 @@ async fn when_the_tables_are_gone_every_route_answers_500_and_says_nothing_of_th
         "AWO_LEDGER_TABLE",
         "AWO_DELIVERIES_TABLE",
     ] {
-        doors.push(awo_tests::door::CountedDoor::with(&service, &[(table, "gone")]).await);
+        doors.push(
+            awo_tests::counted_requests::CountedRequests::with(&service, &[(table, "gone")]).await,
+        );
     }
     for sample in samples::keyed().iter().filter(|sample| !sample.is_live()) {
         let mut failed = 0;

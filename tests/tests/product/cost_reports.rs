@@ -347,7 +347,7 @@ async fn whatever_call_of_an_addition_goes_wrong_records_are_added_once() {
     let mut points = 0;
     for fault in Fault::ALL {
         for nth in crash_part::calls(fault, MAX_CALLS) {
-            while world.deliver_errands(&world.sound).await {}
+            while world.deliver_notifications(&world.sound).await {}
             let mut story = Story::new(&world).await;
             let declared = world.store.declare_cost_labels(&story.org.id, &labels);
             declared.await.unwrap();
@@ -361,7 +361,7 @@ async fn whatever_call_of_an_addition_goes_wrong_records_are_added_once() {
             let fired = world.faults.disarm();
             world.cloud.clock.advance(61_000);
             world.sound.sweep().await.unwrap();
-            world.lose_bells().await;
+            world.lose_wake_ups().await;
             let dump = world.dump(&story.org.id).await;
             assert!(dump.partition("#costnew").is_empty(), "{fault:?} {nth}");
             assert!(!dump.partition("#cost").is_empty());

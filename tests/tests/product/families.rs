@@ -161,8 +161,8 @@ impl<'a> Family<'a> {
                 by.create(&self.org, &order, Some("the-key")).await.status == 201
             }
             Dispatch => {
-                let bell = json!({ "orgId": self.org.id }).to_string();
-                let answer = by.bell(&bell).await;
+                let wake_up = json!({ "orgId": self.org.id }).to_string();
+                let answer = by.wake_up(&wake_up).await;
                 answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
             }
             Claim(task) => by.claim(&self.nonces[task], TOKENS[task]).await.status == 200,
@@ -277,7 +277,7 @@ async fn go(world: &World, plot: &[Step], at: usize, nth: u32, fault: Fault, bac
             family.holds(&format!("{when}, then {next:?}")).await;
         }
     } else {
-        world.lose_bells().await;
+        world.lose_wake_ups().await;
     }
     let dump = family.rests(&when).await;
     let ends: Vec<&str> = dump

@@ -28,7 +28,7 @@ async fn lease(story: &Story<'_>, run: &RunId) -> Option<Lease> {
 async fn came_back(world: &World) -> Story<'_> {
     let mut story = Story::new(world).await;
     story.insist(Create).await;
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     story.insist(Dispatch).await;
     let run = story.run().await;
     assert_eq!(run.status.as_str(), "building");

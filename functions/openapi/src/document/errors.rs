@@ -165,7 +165,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         "message": { "type": "string", "description": "What is wrong there." },
     });
     let envelope = json!({
-        "success": { "type": "boolean", "enum": [false], "description": "False: it was not done." },
+        "success": { "const": false, "description": "False: it was not done." },
         "error": described(reference("EnvelopeErrorContent"), "What went wrong."),
         "requestId": { "type": "string", "description": "As the header `X-Request-Id`." },
     });

@@ -266,7 +266,8 @@ fn hook(name: &str, kind: &str, description: &str) -> Value {
         "operationId": format!("on{}", name.trim_end_matches("Webhook")),
         "summary": kind,
         "description": format!("{description} The service sends this to webhooks that subscribe to `{kind}`; verify its signature before you parse it."),
-        "tags": ["webhooks"],
+        // A tag of their own: generators make a file of each, and one called `webhooks` is there.
+        "tags": ["webhook-payloads"],
         "security": [],
         "parameters": [
             header("webhook-id", true, "The event's id: keep it for a day, and answer 204 to what you have had."),

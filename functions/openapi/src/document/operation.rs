@@ -12,6 +12,9 @@ use super::schema::{Schemas, default, described, name_of, named, reference, text
 /// Where a response names its other media types.
 pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";
 
+/// Where an operation names its answers to requests for other media types.
+pub const OTHER_RESPONSES: &str = "x-other-responses";
+
 /// One operation.
 #[derive(Debug)]
 pub struct Operation {
@@ -102,15 +105,15 @@ impl Operation {
             is_late: false,
             is_idempotent: false,
         };
-        operation.say("operationId", json!(operation_id(route)));
-        operation.say("summary", json!(summary));
-        operation.say("tags", json!([tag(route.path)]));
+        operation.set("operationId", json!(operation_id(route)));
+        operation.set("summary", json!(summary));
+        operation.set("tags", json!([tag(route.path)]));
         match route.access {
             Access::Key(scope) => {
                 let needs = format!("Needs the scope `{}`.", scope.as_str());
-                operation.say("description", json!(format!("{description}\n\n{needs}")));
-                operation.say("security", json!([{ "organizationKey": [scope.as_str()] }]));
-                operation.say("x-required-scope", json!(scope.as_str()));
+                operation.set("description", json!(format!("{description}\n\n{needs}")));
+                operation.set("security", json!([{ "organizationKey": [scope.as_str()] }]));
+                operation.set("x-required-scope", json!(scope.as_str()));
                 operation.failures.extend([
                     Failure::InternalError,
                     Failure::BadRequest,
@@ -119,9 +122,9 @@ impl Operation {
                     Failure::RateLimited,
                 ]);
             }
-            Access::Anybody | Access::Runner => {
-                operation.say("description", json!(description));
-                operation.say("security", json!([]));
+            Access::Anybody | Access::Runner | Access::Page => {
+                operation.set("description", json!(description));
+                operation.set("security", json!([]));
             }
         }
         for name in names_in(route.path) {
@@ -135,7 +138,7 @@ impl Operation {
         operation
     }
 
-    fn say(&mut self, name: &str, value: Value) {
+    fn set(&mut self, name: &str, value: Value) {
         self.value.insert(name.to_owned(), value);
     }
 
@@ -198,7 +201,7 @@ impl Operation {
             }
         };
         let content = json!({ "application/json": { "schema": schema, "example": example } });
-        self.say(
+        self.set(
             "requestBody",
             json!({ "required": required, "content": content }),
         );
@@ -257,6 +260,14 @@ impl Operation {
     pub fn answers_also(mut self, status: u16, media_type: &str, schema: Value) -> Operation {
         let response = &mut self.responses[&status.to_string()];
         response[OTHER_REPRESENTATIONS][media_type] = json!({ "schema": schema });
+        self
+    }
+
+    /// An answer without a body to a request for another media type. It stands beside `responses` for
+    /// the same reason: with it, generators would let every caller expect no body.
+    pub fn answers_nothing_also(mut self, status: u16, description: &str) -> Operation {
+        let response = json!({ status.to_string(): { "description": description } });
+        self.set(OTHER_RESPONSES, response);
         self
     }
 
@@ -334,7 +345,7 @@ impl Operation {
             "description": "The envelope of a good answer.",
             "required": ["success", "data", "requestId"],
             "properties": {
-                "success": { "type": "boolean", "enum": [true], "description": "True: it was done." },
+                "success": { "const": true, "description": "True: it was done." },
                 "data": described(data, "What was asked for."),
                 "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
             },

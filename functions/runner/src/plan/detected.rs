@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::types::{Command, Plan};
 use super::{FrozenPlan, MAX_PLAN_BYTES};
 use super::{makefile, python};
-use crate::confined;
+use crate::safe_files;
 
 /// Scripts of `package.json` that decide what testing means.
 const SCRIPTS: [&str; 6] = ["pretest", "test", "posttest", "prelint", "lint", "postlint"];
@@ -68,7 +68,7 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
 }
 
 fn text(dir: &Path, name: &str) -> Option<String> {
-    let bytes = confined::read(&dir.join(name), MAX_PLAN_BYTES).ok()?;
+    let bytes = safe_files::read(&dir.join(name), MAX_PLAN_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 

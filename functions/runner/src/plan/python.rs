@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::detected::is_test_file;
-use crate::confined;
+use crate::safe_files;
 use crate::verify::every_file;
 
 /// What makes a folder a Python project. Many have no `pyproject.toml` yet.
@@ -62,7 +62,7 @@ pub(super) fn command(dir: &Path) -> &'static str {
 
 fn is_for_pytest(dir: &Path) -> bool {
     let text = |path: &Path| {
-        let bytes = confined::read_within(dir, path, MAX_FILE_BYTES).ok()?;
+        let bytes = safe_files::read_within(dir, path, MAX_FILE_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let demands = |name: &&str| text(Path::new(name)).is_some_and(|text| text.contains("pytest"));

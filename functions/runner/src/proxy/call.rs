@@ -172,8 +172,9 @@ impl Drop for UnderWay {
         let counts = self.counter.take().and_then(Counter::end);
         if was_answered && counts.is_none() {
             tracing::warn!(
+                event = "usage_missing",
                 model = self.call.usage.model,
-                "an answer did not say what it used"
+                "a model's response did not state its usage"
             );
         }
         self.shared.meter().done(&self.call, counts, now());

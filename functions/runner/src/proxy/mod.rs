@@ -1,4 +1,4 @@
-//! The door to the models: a server on loopback that agents speak to with a key that is good for
+//! The proxy to the models: a server on loopback that agents speak to with a key that is good for
 //! nothing else, and that speaks to the providers with the organization's.
 //!
 //! What it keeps:
@@ -42,9 +42,9 @@ const MAX_HEAD_BYTES: usize = 65_536;
 /// How long calls may take that were told to end.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
-/// What agents are told of the door.
+/// What agents are told of the proxy.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct ProxyAddress {
     /// `http://127.0.0.1:…`, without a slash at its end.
     pub(crate) url: String,
     /// Stands where the key of a provider would.
@@ -53,10 +53,10 @@ pub(crate) struct Door {
     pub(crate) providers: Vec<Provider>,
 }
 
-/// The door, open or shut.
+/// The proxy, open or shut.
 pub(crate) struct Proxy {
     shared: Arc<Shared>,
-    door: Door,
+    proxy_address: ProxyAddress,
     accepting: AbortHandle,
 }
 
@@ -96,7 +96,7 @@ impl Proxy {
         let address = listener.local_addr().map_err(|why| why.to_string())?;
         let key = new_key()?;
         let all = Provider::ALL.into_iter();
-        let door = Door {
+        let proxy_address = ProxyAddress {
             url: format!("http://{address}"),
             key: key.clone(),
             providers: all.filter(|one| upstream.has_key(*one)).collect(),
@@ -113,13 +113,13 @@ impl Proxy {
         let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
         Ok(Proxy {
             shared,
-            door,
+            proxy_address,
             accepting,
         })
     }
 
-    pub(crate) fn door(&self) -> &Door {
-        &self.door
+    pub(crate) fn proxy_address(&self) -> &ProxyAddress {
+        &self.proxy_address
     }
 
     /// Lets an attempt through that the meter knows of.
@@ -141,7 +141,11 @@ impl Proxy {
         let late = timeout(limit, under_way.wait_for(|calls| *calls == 0));
         let late = late.await.is_err();
         if late {
-            tracing::warn!(attempt, "calls of models were cut off uncounted");
+            tracing::warn!(
+                event = "calls_cut_off",
+                attempt,
+                "calls of models were cut off uncounted"
+            );
             self.shared.cut.send_modify(|cuts| *cuts += 1);
             let _ = timeout(CUT_LIMIT, under_way.wait_for(|calls| *calls == 0)).await;
         }

@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::{Commit, Repository, blocking};
-use crate::confined;
 use crate::git::{Call, GitError};
-use crate::nested::PutAside;
+use crate::git_guard::PutAside;
+use crate::safe_files;
 
 /// What is merged into, as conflict markers name it.
 const OURS: &str = "awo/parent";
@@ -139,7 +139,7 @@ impl Repository {
 /// The lines are those that git wrote: no other text begins so by chance.
 fn has_markers(workspace: &Path, file: &Path, label: &str) -> bool {
     // What is gone or no plain file any more is the agent's decision.
-    let Ok(bytes) = confined::read_within(workspace, file, MAX_MARKED_BYTES) else {
+    let Ok(bytes) = safe_files::read_within(workspace, file, MAX_MARKED_BYTES) else {
         return false;
     };
     let (ours, theirs) = (format!("<<<<<<< {OURS}"), format!(">>>>>>> {label}"));

@@ -91,7 +91,7 @@ impl Work<'_> {
         }
         Ok(match self.post(&asked).await? {
             Ok(answer) if answer.errors.is_empty() && !answer.opened.is_empty() => {
-                tracing::info!(children = ?answer.opened, "the run waits for its children");
+                tracing::info!(event = "waiting_for_children", children = ?answer.opened, "the run waits for its children");
                 Ok(Outcome::Waiting {
                     base: self.base.commit.clone(),
                     commit: asked.commit,
@@ -111,7 +111,7 @@ impl Work<'_> {
         loop {
             let sent = tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(self.left()) => return Err(self.out_of_time()),
                 sent = self.reporter.ask_for_children(asked) => sent,
             };
@@ -120,14 +120,14 @@ impl Work<'_> {
                 Err(refused @ CallError::Refused { .. }) => return Ok(Err(refused.to_string())),
                 Err(why) => {
                     tracing::warn!(
-                        %why,
-                        "the request for children was not answered; trying again"
+                        event = "children_unanswered", %why,
+                        "the request for children was not answered; retrying"
                     );
                 }
             }
             tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(backoff.pause()) => {}
             }
         }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use awo_domain::run::RunErrorCode;
 
 use super::{Abort, Tally, Work, fail};
+use crate::contained_process::{AtTimeout, End, Job};
 use crate::limits::limits;
 use crate::output::last_bytes;
-use crate::supervised::{AtTimeout, End, Job};
 
 /// Longest time that one command may take.
 const HOOK_LIMIT: Duration = Duration::from_secs(600);
@@ -52,12 +52,17 @@ impl Work<'_> {
             keep_bytes: TOLD_OUTPUT_BYTES,
             heard: None,
         };
-        let finished = (self.supervised.run(job).await)
+        let finished = (self.processes.run(job).await)
             .map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;
         let what = match finished.end {
             End::Exited(0) => {
                 let took_ms = super::millis(finished.took);
-                tracing::info!(which, took_ms, "a postCreate hook is done");
+                tracing::info!(
+                    event = "hook_done",
+                    which,
+                    took_ms,
+                    "a postCreate hook is done"
+                );
                 return Ok(());
             }
             End::TimedOut if self.left().is_zero() => return Err(self.out_of_time()),

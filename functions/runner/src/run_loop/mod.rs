@@ -23,7 +23,8 @@ use awo_pricing::Prices;
 use tokio::time::Instant;
 
 use crate::agent;
-use crate::delivery::place::Hosts;
+use crate::contained_process::ContainedProcesses;
+use crate::delivery::forge_repository::Hosts;
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
@@ -34,7 +35,6 @@ use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopSignal, Stopped};
-use crate::supervised::Supervised;
 use crate::workspace::{self, NoWorkspace};
 use integration::Integration;
 
@@ -112,10 +112,9 @@ pub(crate) async fn run(
     let Progress { layout, tally } = progress;
     *tally = Tally::of(spec);
     let began = Instant::now();
-    let supervised = Supervised::new(settings, stop.clone());
+    let processes = ContainedProcesses::new(settings, stop.clone());
     let result = async {
-        let made = begin(settings, spec, &supervised)?;
-        let made = layout.insert(made);
+        let made = layout.insert(begin(settings, spec, &processes)?);
         let git = Git::new(
             settings.path.clone(),
             stop.clone(),
@@ -126,7 +125,7 @@ pub(crate) async fn run(
         );
         let repository = Repository::new(git, made);
         let left = left_of(spec, began);
-        let (base, frozen) = workspace::prepare(&repository, &supervised, made, spec, left)
+        let (base, frozen) = workspace::prepare(&repository, &processes, made, spec, left)
             .await
             .map_err(|why| match why {
                 NoWorkspace::Failed(why) => fail(RunErrorCode::WorkspaceFailed, &why),
@@ -134,14 +133,14 @@ pub(crate) async fn run(
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
         let meter = meter(spec, began)?;
-        let proxy = door(settings, spec, &meter).await?;
+        let proxy = start_proxy(settings, spec, &meter).await?;
         let mut work = Work {
             spec: spec.clone(),
             proxy: proxy.as_ref(),
             meter: &meter,
             reporter,
             live: LiveOutput::new(reporter.clone()),
-            supervised: &supervised,
+            processes: &processes,
             layout: made,
             repository: &repository,
             frozen: &frozen,
@@ -168,24 +167,25 @@ pub(crate) async fn run(
 }
 
 /// What can be known before anything is cloned, and the folders.
-fn begin(settings: &Settings, spec: &RunSpec, supervised: &Supervised) -> Result<Layout, Abort> {
+fn begin(
+    settings: &Settings,
+    spec: &RunSpec,
+    processes: &ContainedProcesses,
+) -> Result<Layout, Abort> {
     let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
-    agent::check_type(&spec.agent, supervised.path(), &keys)
+    agent::check_type(&spec.agent, processes.path(), &keys)
         .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
     let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
     workspace::check_source(spec).map_err(|why| broken(&why))?;
     let root = &settings.workspace_root;
-    let cleared = match &spec.resumption {
-        None => Ok(()),
-        Some(_) => Layout::set_aside(root, &spec.org_id, &spec.run_id),
+    let made = || {
+        if spec.resumption.is_some() {
+            Layout::set_aside(root, &spec.org_id, &spec.run_id)?;
+        }
+        let layout = Layout::create(root, &spec.org_id, &spec.run_id, processes.user())?;
+        workspace::write_git_config(&layout, spec.allow_file_repositories).map(|()| layout)
     };
-    cleared
-        .and_then(|()| Layout::create(root, &spec.org_id, &spec.run_id, supervised.user()))
-        .and_then(|layout| {
-            workspace::write_git_config(&layout, spec.allow_file_repositories)?;
-            Ok(layout)
-        })
-        .map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
+    made().map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
 }
 
 /// What the run may cost, compute included, and what it has cost.
@@ -205,8 +205,8 @@ fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort> {
     })
 }
 
-/// The door to the models that the organization has keys for, if it has any.
-async fn door(
+/// The proxy to the models that the organization has keys for, if it has any.
+async fn start_proxy(
     settings: &Settings,
     spec: &RunSpec,
     meter: &SharedMeter,
@@ -277,7 +277,7 @@ struct Work<'a> {
     spec: RunSpec,
     reporter: &'a Reporter,
     live: LiveOutput,
-    supervised: &'a Supervised,
+    processes: &'a ContainedProcesses,
     proxy: Option<&'a Proxy>,
     meter: &'a SharedMeter,
     layout: &'a Layout,

@@ -22,7 +22,7 @@ impl Work<'_> {
     pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
         Guard {
             frozen: self.frozen,
-            supervised: self.supervised,
+            processes: self.processes,
             layout: self.layout,
             protect_tests: self.spec.profile.verification.protect_tests,
             limit,

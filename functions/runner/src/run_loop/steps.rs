@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use awo_domain::agent::told::said;
+use awo_domain::agent::output::said;
 use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
 use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
@@ -45,7 +45,7 @@ impl Work<'_> {
     pub(super) async fn begin(&mut self, iteration: u32) -> Result<(), Abort> {
         let configuration = tokio::select! {
             biased;
-            () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+            () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
             configuration = self.reporter.begin(iteration, BEGIN_LIMIT) => configuration,
         };
         if let Some(configuration) = configuration {
@@ -118,7 +118,7 @@ impl Work<'_> {
         };
         let agents = Agents {
             agent: &self.spec.agent,
-            supervised: self.supervised,
+            processes: self.processes,
             layout: self.layout,
             proxy: self.proxy,
             live: &self.live,
@@ -136,7 +136,9 @@ impl Work<'_> {
     pub(super) async fn report_output(&self, iteration: u32, output: &Tail) {
         match iteration_log(iteration, output) {
             Ok(log) => self.reporter.log(log).await,
-            Err(why) => tracing::warn!(%why, "the agent's output could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "output_not_compressed", %why, "the agent's output could not be compressed")
+            }
         }
     }
 
@@ -195,7 +197,7 @@ impl Work<'_> {
         let (head, bytes) = match diff.await {
             Ok(diff) => diff,
             Err(why) => {
-                tracing::warn!(%why, "the diff could not be made");
+                tracing::warn!(event = "diff_failed", %why, "the diff could not be made");
                 return;
             }
         };
@@ -208,7 +210,9 @@ impl Work<'_> {
         };
         match packed(snapshot, &head, bytes) {
             Ok(diff) => self.reporter.diff(diff).await,
-            Err(why) => tracing::warn!(%why, "the diff could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "diff_not_compressed", %why, "the diff could not be compressed")
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ impl Work<'_> {
             repository: self.repository,
             index: subject::index(self.layout, number),
         };
-        let verification = Verification::new(self.supervised, plan, &subject, limit)
+        let verification = Verification::new(self.processes, plan, &subject, limit)
             .of_commit(tree)
             .within(&profile.execution_limits)
             .retrying(profile.verification.retry_flaky);

@@ -6,10 +6,10 @@ use awo_domain::verification::{Check, Status};
 use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
 use super::{Kind, MissingTool, Verification, check, no_answer, took};
+use crate::contained_process::{End, Finished};
 use crate::inspection::{Answer, Task};
 use crate::plan::Command;
 use crate::stop::Stopped;
-use crate::supervised::{End, Finished};
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;

@@ -42,7 +42,7 @@ impl<'a> Verification<'a> {
     fn inspector(&self) -> Inspector<'a> {
         let granted = self.limits.memory_mb.unwrap_or(inspection::MEMORY_MB);
         Inspector {
-            supervised: self.supervised,
+            processes: self.processes,
             dir: &self.subject.dir,
             home: &self.subject.home,
             tmp: &self.subject.tmp,

@@ -38,12 +38,12 @@ use awo_domain::verification::{Check, CombinedResult, PluginResult, Status};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
 use crate::repository::Change;
 use crate::stop::Stopped;
-use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
 use clean_tree::Differing;
 use findings::Stamp;
@@ -102,7 +102,7 @@ struct Words<'a> {
 
 /// One verification.
 pub(crate) struct Verification<'a> {
-    pub(crate) supervised: &'a Supervised,
+    pub(crate) processes: &'a ContainedProcesses,
     pub(crate) plan: &'a Plan,
     pub(crate) subject: &'a Subject,
     /// The end of the whole verification's time.
@@ -151,13 +151,13 @@ impl From<CombinedResult> for Judgement {
 impl<'a> Verification<'a> {
     /// A verification whose clock starts now.
     pub(crate) fn new(
-        supervised: &'a Supervised,
+        processes: &'a ContainedProcesses,
         plan: &'a Plan,
         subject: &'a Subject,
         limit: Duration,
     ) -> Verification<'a> {
         Verification {
-            supervised,
+            processes,
             plan,
             subject,
             deadline: Instant::now() + limit,
@@ -279,7 +279,7 @@ impl<'a> Verification<'a> {
             keep_bytes: KEEP_OUTPUT_BYTES,
             heard: None,
         };
-        match self.supervised.run(job).await {
+        match self.processes.run(job).await {
             Ok(finished) => Ok(Ok(finished)),
             Err(interrupted) => Err(interrupted.stopped),
         }

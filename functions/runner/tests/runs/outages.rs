@@ -49,6 +49,6 @@ fn heartbeats_go_on_behind_a_report_that_nobody_answers() {
         "{:?}",
         began.elapsed()
     );
-    running.wish(awo_domain::control::Wish::Cancel);
+    running.stop_request(awo_domain::control::StopRequest::Cancel);
     running.end(scene.dir.path());
 }

@@ -17,7 +17,7 @@ pub(super) async fn take(state: &State, org: &OrgId) -> Option<CallPermit> {
         Ok(permit) => Some(permit),
         Err(Error::TooManyAtOnce { .. }) => None,
         Err(error) => {
-            tracing::error!(%org, ?error, "no permit to send was taken");
+            tracing::error!(event = "call_permit_not_taken", %org, ?error, "no permit to send could be taken");
             None
         }
     }

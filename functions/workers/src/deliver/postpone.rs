@@ -47,7 +47,12 @@ pub(super) async fn settle(state: &State, told: Vec<(Message, Verdict)>) -> Vec<
     }
     if let Err(error) = state.queue.hide(&hidden).await {
         let messages = hidden.len();
-        tracing::warn!(messages, ?error, "messages were not hidden; they come back");
+        tracing::warn!(
+            event = "visibility_not_extended",
+            messages,
+            ?error,
+            "the visibility of messages could not be extended; they come back"
+        );
     }
     stay
 }
@@ -64,7 +69,11 @@ async fn are_many_hidden(state: &State) -> bool {
     let count = match state.queue.hidden().await {
         Ok(count) => count,
         Err(error) => {
-            tracing::warn!(?error, "hidden messages were not counted");
+            tracing::warn!(
+                event = "visibility_not_counted",
+                ?error,
+                "messages in flight could not be counted"
+            );
             return false;
         }
     };

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::told::tokens;
+use super::output::tokens;
 use crate::usage::ModelUsage;
 
 /// Longest answer, and longest event of one, that is read for its usage, in bytes: the last event

@@ -75,7 +75,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialLoopStrategy)]
-pub struct LoopStrategy {
+pub struct PartialLoopStrategy {
     /// Its kind.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
@@ -102,7 +102,7 @@ pub struct LoopStrategy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialVerification)]
-pub struct Verification {
+pub struct PartialVerification {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<Level>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub struct Verification {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialGitOps)]
-pub struct GitOps {
+pub struct PartialGitOps {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<GitMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +147,7 @@ pub struct GitOps {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialExecutionLimits)]
-pub struct ExecutionLimits {
+pub struct PartialExecutionLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -175,22 +175,22 @@ pub struct ExecutionLimits {
 pub struct Groups {
     /// How often the agent may try.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loop_strategy: Option<LoopStrategy>,
+    pub loop_strategy: Option<PartialLoopStrategy>,
     /// What is verified.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
+    pub verification: Option<PartialVerification>,
     /// What happens to the result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub git_ops: Option<GitOps>,
+    pub git_ops: Option<PartialGitOps>,
     /// Ends of patience.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub execution_limits: Option<ExecutionLimits>,
+    pub execution_limits: Option<PartialExecutionLimits>,
 }
 
 /// What a client may say of a profile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Content {
+pub struct PartialContent {
     /// For people.
     pub description: String,
     /// The profile that fills its gaps; `default` where it is absent.
@@ -201,7 +201,7 @@ pub struct Content {
     pub groups: Groups,
 }
 
-impl Content {
+impl PartialContent {
     /// What is wrong with it as a whole, with JSON pointers; single values are their readers'.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {

@@ -38,6 +38,7 @@ impl<'a> QueuePositionShape<'a> {
     }
 }
 
+/// The numbers of a queue.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QueueStatsShape {
@@ -53,6 +54,7 @@ struct QueueStatsShape {
     accepting: bool,
 }
 
+/// The numbers of a queue, as a monitor asks for them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QueueIndicatorsShape {

@@ -77,6 +77,7 @@ impl<'a> RunUsageShape<'a> {
     }
 }
 
+/// What a run cost.
 #[derive(Debug, Serialize, ToSchema)]
 struct RunCostShape {
     /// What was charged, in credits.

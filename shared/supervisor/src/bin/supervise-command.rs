@@ -1,5 +1,5 @@
 //! `supervise-command`: what `runner supervise` does, as a program of its own, so that the
-//! supervisor can be tested and tried by hand without a runner around it.
+//! supervisor can be tested and tried without a runner around it.
 
 use std::process::ExitCode;
 

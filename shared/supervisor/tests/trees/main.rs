@@ -12,4 +12,4 @@ mod escapes;
 mod limits;
 mod sandbox;
 mod scene;
-mod wishes;
+mod stop_requests;

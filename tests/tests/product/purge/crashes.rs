@@ -91,7 +91,7 @@ async fn try_all(faults: &[Fault], in_sweep: bool) {
                 world.faults.until_crash(purge).await;
             }
             let fired = world.faults.disarm();
-            world.lose_bells().await;
+            world.lose_wake_ups().await;
             holds(&world, &org, &when).await;
             all_gone(&world, &org, &runs, &when).await;
             points += 1;

@@ -1,4 +1,4 @@
-//! How verifications by hand end: by their time, by the death of their task, by the sweep; and that
+//! How manual verifications end: by their time, by the death of their task, by the sweep; and that
 //! there are never more than two at once.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Verifying by hand where tasks share nothing but a file system, as in the cloud: the workspace
+//! Manual verification where tasks share nothing but a file system, as in the cloud: the workspace
 //! of a run is on no disk that the verification's task has.
 
 use std::os::unix::fs::PermissionsExt;

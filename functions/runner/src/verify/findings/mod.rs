@@ -17,9 +17,9 @@ use awo_domain::verification::{Check, Status};
 use serde::{Deserialize, Serialize};
 
 use super::check;
-use crate::confined;
 use crate::output::{last_bytes, printable};
 use crate::plan::{TestReport, TestReportFormat};
+use crate::safe_files;
 
 pub(super) use stamp::Stamp;
 pub(super) use xml::{Element, Node, Xml, attribute};
@@ -65,7 +65,7 @@ impl Findings {
     pub(crate) fn read(dir: &Path, report: &TestReport) -> Result<Findings, String> {
         let path = report.path.as_str();
         let bytes =
-            confined::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
+            safe_files::read_within(dir, path, MAX_REPORT_BYTES).map_err(|why| why.to_string())?;
         if bytes.trim_ascii().is_empty() {
             return Err("is empty".to_owned());
         }

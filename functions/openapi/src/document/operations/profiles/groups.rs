@@ -48,7 +48,7 @@ pub fn loop_strategy(schemas: &mut Schemas) -> Value {
         ("completionSignals", lines(MAX_SIGNALS, MAX_SIGNAL)),
         ("name", text(1..=MAX_STRATEGY_NAME)),
     ];
-    group::<partial::LoopStrategy, LoopStrategy>(schemas, "LoopStrategyInput", limits)
+    group::<partial::PartialLoopStrategy, LoopStrategy>(schemas, "LoopStrategyInput", limits)
 }
 
 pub fn verification(schemas: &mut Schemas) -> Value {
@@ -61,7 +61,7 @@ pub fn verification(schemas: &mut Schemas) -> Value {
         ("timeoutMs", whole(VERIFICATION_MS)),
         ("retryFlaky", whole(RETRIES)),
     ];
-    group::<partial::Verification, Verification>(schemas, "VerificationPolicyInput", limits)
+    group::<partial::PartialVerification, Verification>(schemas, "VerificationPolicyInput", limits)
 }
 
 pub fn git_ops(schemas: &mut Schemas) -> Value {
@@ -72,7 +72,7 @@ pub fn git_ops(schemas: &mut Schemas) -> Value {
         ("reviewers", lines(MAX_REVIEWERS, MAX_REVIEWER)),
         ("labels", lines(MAX_LABELS, MAX_LABEL)),
     ];
-    group::<partial::GitOps, GitOps>(schemas, "GitOpsInput", limits)
+    group::<partial::PartialGitOps, GitOps>(schemas, "GitOpsInput", limits)
 }
 
 pub fn execution_limits(schemas: &mut Schemas) -> Value {
@@ -90,5 +90,9 @@ pub fn execution_limits(schemas: &mut Schemas) -> Value {
         ("maxProcesses", whole(PROCESSES)),
         ("maxChildDepth", whole(CHILD_DEPTH)),
     ];
-    group::<partial::ExecutionLimits, ExecutionLimits>(schemas, "ExecutionLimitsInput", limits)
+    group::<partial::PartialExecutionLimits, ExecutionLimits>(
+        schemas,
+        "ExecutionLimitsInput",
+        limits,
+    )
 }

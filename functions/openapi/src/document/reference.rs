@@ -1,0 +1,230 @@
+//! `docs/reference.md`: what the document has of scopes, errors, events and payloads, in tables for
+//! people. It is generated with the document.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::errors::codes::CODES;
+
+/// Codes of failed runs: when each comes, and what to do.
+const RUN_CODES: [(&str, &str, &str); 12] = [
+    (
+        "MAX_ITERATIONS_REACHED",
+        "The verification passed in no iteration.",
+        "Read the failed checks (`awo checks RUN`) and the diff; make the task smaller or clearer, or allow more iterations.",
+    ),
+    (
+        "BUDGET_EXCEEDED",
+        "The run used up its credits or its tokens.",
+        "Raise `limits.maxCredits` or the profile's `maxTotalTokens`, or make the task smaller.",
+    ),
+    (
+        "TIMEOUT",
+        "The run, or its last iteration, took longer than it may.",
+        "Raise `limits.maxDurationMs` or the profile's limits; look in the logs for what was slow.",
+    ),
+    (
+        "WORKSPACE_FAILED",
+        "The repository could not be cloned, its plan is not valid, a hook failed, or a command of the plan does not exist.",
+        "Correct what the message names: the URL, the credential of the host, `verify.yaml`, the missing command.",
+    ),
+    (
+        "AGENT_FAILED",
+        "The agent failed in the last iteration: its exit code, its result file, or its memory.",
+        "Read the logs (`awo logs RUN`).",
+    ),
+    (
+        "AGENT_NOT_CONFIGURED",
+        "There is no agent to run: no command and no committed `.awo/agent.sh`, or no key for its model.",
+        "Name a command, commit `.awo/agent.sh`, or have an operator set the key of the provider.",
+    ),
+    (
+        "DELIVERY_FAILED",
+        "The push or the pull request was rejected though a credential allows it.",
+        "Correct what the message quotes; the diff is kept (`awo diff RUN`).",
+    ),
+    (
+        "COMPUTE_LOST",
+        "The platform lost the run's compute. It costs nothing.",
+        "Start a new run of the work order.",
+    ),
+    (
+        "RUNNER_FAILED",
+        "The runner ended without a last report, or stopped sending heartbeats.",
+        "Start a new run. If it repeats, give the run's id to the operator.",
+    ),
+    (
+        "CHILDREN_FAILED",
+        "A child did not succeed, or the results of the children could not be merged.",
+        "Look at the children (`awo list --parent ID`); start the parent again with or without them.",
+    ),
+    (
+        "NOT_VERIFIED",
+        "No check of the plan ran and passed, and the profile requires one.",
+        "Give the repository a plan that runs its tests; `awo verify --plan` shows what would be found.",
+    ),
+    (
+        "KILLED",
+        "A client killed the run by force.",
+        "Nothing. A new run can be started.",
+    ),
+];
+
+/// What the data of every event of a run has.
+const OF_EVERY_EVENT: [&str; 4] = ["runId", "workOrderId", "sequence", "tenantContext"];
+
+/// The page of a document.
+///
+/// # Panics
+/// If a code of a failed run is not described.
+#[must_use]
+pub fn reference(document: &Value) -> String {
+    let mut page = String::from(
+        "# Reference: scopes, errors, events\n\n\
+         Generated from the code by `make openapi`. The same is in [`openapi.json`](openapi.json), which the\n\
+         service serves at `GET /openapi.json` and shows at `GET /docs`.\n",
+    );
+    scopes(&mut page, document);
+    errors(&mut page);
+    run_errors(&mut page, document);
+    events(&mut page, document);
+    payloads(&mut page, document);
+    page
+}
+
+/// Writing to a string does not fail.
+macro_rules! line {
+    ($page:expr, $($argument:tt)*) => {
+        let _ = writeln!($page, $($argument)*);
+    };
+}
+
+fn scopes(page: &mut String, document: &Value) {
+    line!(page, "\n## Scopes\n");
+    line!(
+        page,
+        "A key has scopes; `*` is all of them. A request that needs another one is 403 and names it.\n"
+    );
+    line!(page, "| scope | operations |\n|---|---|");
+    let mut by_scope: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (path, methods) in document["paths"].as_object().into_iter().flatten() {
+        for (method, operation) in methods.as_object().into_iter().flatten() {
+            if let Some(scope) = operation["x-required-scope"].as_str() {
+                let call = format!("`{} {path}`", method.to_uppercase());
+                by_scope.entry(scope).or_default().push(call);
+            }
+        }
+    }
+    for (scope, calls) in by_scope {
+        line!(page, "| `{scope}` | {} |", calls.join(", "));
+    }
+}
+
+fn errors(page: &mut String) {
+    line!(page, "\n## Error codes\n");
+    line!(
+        page,
+        "An error has a `code` for programs and a `message` for people. Codes may be added: treat one that\n\
+         you do not know by its status.\n"
+    );
+    line!(
+        page,
+        "| code | status | when | what to do |\n|---|---|---|---|"
+    );
+    for of in CODES {
+        let statuses: Vec<String> = of.statuses.iter().map(u16::to_string).collect();
+        let statuses = statuses.join(", ");
+        line!(
+            page,
+            "| `{}` | {statuses} | {} | {} |",
+            of.code,
+            of.cause,
+            of.remedy
+        );
+    }
+}
+
+fn run_errors(page: &mut String, document: &Value) {
+    let codes = &document["components"]["schemas"]["RunErrorCode"]["enum"];
+    line!(page, "\n## Error codes of runs\n");
+    line!(
+        page,
+        "A failed run has `error {{code, message}}`; the message says what happened in this run.\n"
+    );
+    line!(page, "| code | when | what to do |\n|---|---|---|");
+    for code in codes
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+    {
+        let row = RUN_CODES.iter().find(|(known, ..)| *known == code);
+        let Some((_, when, remedy)) = row else {
+            panic!("the code {code} of runs is not described in reference.rs");
+        };
+        line!(page, "| `{code}` | {when} | {remedy} |");
+    }
+}
+
+fn events(page: &mut String, document: &Value) {
+    let union = &document["components"]["schemas"]["TimelineEvent"];
+    line!(page, "\n## Events of a run\n");
+    line!(
+        page,
+        "`GET /v1/runs/{{id}}/events` has `{{sequence, type, timestamp, data}}` of each event. `data` always has `runId`,\n\
+         `workOrderId`, `sequence`, and `tenantContext` if the work order has one; the table has the rest. Types\n\
+         and members may be added: ignore what you do not know.\n"
+    );
+    line!(page, "| type | meaning | data |\n|---|---|---|");
+    for (kind, name, schema) in members(document, union) {
+        let meaning = schema["description"].as_str().unwrap_or_default();
+        let data = data(document, &format!("{name}Data"));
+        line!(page, "| `{kind}` | {meaning} | {data} |");
+    }
+}
+
+fn payloads(page: &mut String, document: &Value) {
+    let union = &document["components"]["schemas"]["WebhookPayload"];
+    line!(page, "\n## Payloads of webhooks\n");
+    line!(
+        page,
+        "A delivery is `{{id, type, timestamp, data}}`, signed as [webhooks.md](webhooks.md#verifying-a-signature) says. `data` is that of the event of\n\
+         the same type, but of `results` it has `pluginId`, `level`, `status` and `summary` alone. `webhook.test`\n\
+         has `{{webhookId}}`.\n"
+    );
+    line!(page, "| type | schema |\n|---|---|");
+    for (kind, name, _) in members(document, union) {
+        line!(page, "| `{kind}` | `{name}` |");
+    }
+}
+
+/// The types of a union, in the order of the document's `oneOf`.
+fn members<'a>(document: &'a Value, union: &'a Value) -> Vec<(&'a str, &'a str, &'a Value)> {
+    let all = union["oneOf"].as_array().into_iter().flatten();
+    all.filter_map(|of| {
+        let name = of["$ref"].as_str()?.rsplit('/').next()?;
+        let schema = &document["components"]["schemas"][name];
+        let kind = schema["properties"]["type"]["enum"][0].as_str()?;
+        Some((kind, name, schema))
+    })
+    .collect()
+}
+
+fn data(document: &Value, name: &str) -> String {
+    let schema = &document["components"]["schemas"][name];
+    let required = schema["required"].as_array();
+    let mut members = Vec::new();
+    for (member, of) in schema["properties"].as_object().into_iter().flatten() {
+        if OF_EVERY_EVENT.contains(&member.as_str()) {
+            continue;
+        }
+        let is_required = required.is_some_and(|all| all.contains(&member.as_str().into()));
+        let mark = if is_required { "" } else { "?" };
+        let description = of["description"].as_str().unwrap_or_default();
+        let description = description.trim_end_matches('.').replace('|', "\\|");
+        members.push(format!("`{member}{mark}` {description}"));
+    }
+    members.join("; ")
+}
