@@ -10,6 +10,7 @@ mod operation;
 mod operations;
 pub mod reference;
 mod schema;
+mod success;
 
 use awo_http::routes::ROUTES;
 use serde_json::{Map, Value, json};

@@ -4,10 +4,10 @@
 use awo_http::page::{MAX_LIMIT, MAX_OFFSET};
 use awo_http::routes::{Access, Route, Style};
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 
 use super::errors::Failure;
-use super::schema::{Schemas, default, described, name_of, named, reference, text, whole};
+use super::schema::{default, described, name_of, named, reference, text, whole};
+pub use super::success::{Success, plain_list};
 
 /// Where a response names its other media types.
 pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";
@@ -25,72 +25,6 @@ pub struct Operation {
     failures: Vec<Failure>,
     is_late: bool,
     is_idempotent: bool,
-}
-
-/// What an operation answers when all is well.
-pub struct Success {
-    status: u16,
-    description: &'static str,
-    content: Option<Value>,
-}
-
-impl Success {
-    /// A body of a type.
-    pub fn of<T: ToSchema>(
-        schemas: &mut Schemas,
-        status: u16,
-        description: &'static str,
-    ) -> Success {
-        Success::with(status, description, schemas.of::<T>())
-    }
-
-    /// A body of a schema.
-    pub fn with(status: u16, description: &'static str, schema: Value) -> Success {
-        Success {
-            status,
-            description,
-            content: Some(schema),
-        }
-    }
-
-    /// No body.
-    pub fn nothing(description: &'static str) -> Success {
-        Success {
-            status: 204,
-            description,
-            content: None,
-        }
-    }
-
-    /// No body, since the client has it.
-    pub fn not_modified(description: &'static str) -> Success {
-        Success {
-            status: 304,
-            ..Success::nothing(description)
-        }
-    }
-}
-
-/// The body of a plain list: a component that is called as its items are, and `Page`.
-pub fn plain_list(plural: &str, item: &Value) -> Value {
-    let count = json!({ "type": "integer", "minimum": 0 });
-    let page = format!("{}Page", name_of(item).unwrap_or(plural));
-    let body = json!({
-        "type": "object",
-        "description": "A page of a list.",
-        "required": [plural, "total", "limit", "offset"],
-        "properties": {
-            plural: { "type": "array", "items": item, "description": "The items of this page." },
-            "total": described(count.clone(), "How many there are in all, exactly."),
-            "limit": described(count.clone(), "How many a page holds at most."),
-            "offset": described(count, "How many were skipped."),
-            "nextCursor": {
-                "type": "string",
-                "description": "The next page's `cursor`; absent on the last page.",
-            },
-        },
-    });
-    named(&page, body)
 }
 
 impl Operation {

@@ -95,19 +95,19 @@ pub fn reference(document: &Value) -> String {
 }
 
 /// Writing to a string does not fail.
-macro_rules! line {
+macro_rules! put {
     ($page:expr, $($argument:tt)*) => {
         let _ = writeln!($page, $($argument)*);
     };
 }
 
 fn scopes(page: &mut String, document: &Value) {
-    line!(page, "\n## Scopes\n");
-    line!(
+    put!(page, "\n## Scopes\n");
+    put!(
         page,
         "A key has scopes; `*` is all of them. A request that needs another one is 403 and names it.\n"
     );
-    line!(page, "| scope | operations |\n|---|---|");
+    put!(page, "| scope | operations |\n|---|---|");
     let mut by_scope: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in methods.as_object().into_iter().flatten() {
@@ -118,25 +118,25 @@ fn scopes(page: &mut String, document: &Value) {
         }
     }
     for (scope, calls) in by_scope {
-        line!(page, "| `{scope}` | {} |", calls.join(", "));
+        put!(page, "| `{scope}` | {} |", calls.join(", "));
     }
 }
 
 fn errors(page: &mut String) {
-    line!(page, "\n## Error codes\n");
-    line!(
+    put!(page, "\n## Error codes\n");
+    put!(
         page,
         "An error has a `code` for programs and a `message` for people. Codes may be added: treat one that\n\
          you do not know by its status.\n"
     );
-    line!(
+    put!(
         page,
         "| code | status | when | what to do |\n|---|---|---|---|"
     );
     for of in CODES {
         let statuses: Vec<String> = of.statuses.iter().map(u16::to_string).collect();
         let statuses = statuses.join(", ");
-        line!(
+        put!(
             page,
             "| `{}` | {statuses} | {} | {} |",
             of.code,
@@ -148,12 +148,12 @@ fn errors(page: &mut String) {
 
 fn run_errors(page: &mut String, document: &Value) {
     let codes = &document["components"]["schemas"]["RunErrorCode"]["enum"];
-    line!(page, "\n## Error codes of runs\n");
-    line!(
+    put!(page, "\n## Error codes of runs\n");
+    put!(
         page,
         "A failed run has `error {{code, message}}`; the message says what happened in this run.\n"
     );
-    line!(page, "| code | when | what to do |\n|---|---|---|");
+    put!(page, "| code | when | what to do |\n|---|---|---|");
     for code in codes
         .as_array()
         .into_iter()
@@ -164,39 +164,39 @@ fn run_errors(page: &mut String, document: &Value) {
         let Some((_, when, remedy)) = row else {
             panic!("the code {code} of runs is not described in reference.rs");
         };
-        line!(page, "| `{code}` | {when} | {remedy} |");
+        put!(page, "| `{code}` | {when} | {remedy} |");
     }
 }
 
 fn events(page: &mut String, document: &Value) {
     let union = &document["components"]["schemas"]["TimelineEvent"];
-    line!(page, "\n## Events of a run\n");
-    line!(
+    put!(page, "\n## Events of a run\n");
+    put!(
         page,
         "`GET /v1/runs/{{id}}/events` has `{{sequence, type, timestamp, data}}` of each event. `data` always has `runId`,\n\
          `workOrderId`, `sequence`, and `tenantContext` if the work order has one; the table has the rest. Types\n\
          and members may be added: ignore what you do not know.\n"
     );
-    line!(page, "| type | meaning | data |\n|---|---|---|");
+    put!(page, "| type | meaning | data |\n|---|---|---|");
     for (kind, name, schema) in members(document, union) {
         let meaning = schema["description"].as_str().unwrap_or_default();
         let data = data(document, &format!("{name}Data"));
-        line!(page, "| `{kind}` | {meaning} | {data} |");
+        put!(page, "| `{kind}` | {meaning} | {data} |");
     }
 }
 
 fn payloads(page: &mut String, document: &Value) {
     let union = &document["components"]["schemas"]["WebhookPayload"];
-    line!(page, "\n## Payloads of webhooks\n");
-    line!(
+    put!(page, "\n## Payloads of webhooks\n");
+    put!(
         page,
         "A delivery is `{{id, type, timestamp, data}}`, signed as [webhooks.md](webhooks.md#verifying-a-signature) says. `data` is that of the event of\n\
          the same type, but of `results` it has `pluginId`, `level`, `status` and `summary` alone. `webhook.test`\n\
          has `{{webhookId}}`.\n"
     );
-    line!(page, "| type | schema |\n|---|---|");
+    put!(page, "| type | schema |\n|---|---|");
     for (kind, name, _) in members(document, union) {
-        line!(page, "| `{kind}` | `{name}` |");
+        put!(page, "| `{kind}` | `{name}` |");
     }
 }
 

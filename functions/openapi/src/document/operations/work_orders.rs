@@ -81,78 +81,6 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn create(schemas: &mut Schemas) -> Operation {
-    let limits = object([
-        ("maxCredits", credits("What a run may cost; also its hold.")),
-        (
-            "maxDurationMs",
-            described(
-                whole(DURATION_MS),
-                "The longest that a run may take, in milliseconds.",
-            ),
-        ),
-    ]);
-    let tenant = object([
-        (
-            "tenantId!",
-            described(text(1..=MAX_TENANT), "A customer of yours."),
-        ),
-        (
-            "tenantUserId",
-            described(text(1..=MAX_TENANT), "A user of that customer."),
-        ),
-    ]);
-    let metadata = map(
-        &text(0..=MAX_METADATA_VALUE),
-        MAX_METADATA,
-        1..=MAX_METADATA_KEY,
-    );
-    let iterations = whole(1..=u64::from(MAX_ITERATIONS));
-    let body = object([
-        (
-            "taskPrompt!",
-            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
-        ),
-        ("workspaceSource!", source(schemas)),
-        (
-            "maxIterations",
-            described(iterations, "Instead of the profile's own count."),
-        ),
-        (
-            "tenantContext",
-            input(
-                "TenantContextInput",
-                "The tenant that the work is for.",
-                tenant,
-            ),
-        ),
-        (
-            "harness",
-            default(
-                described(
-                    schemas.of::<ProfileName>(),
-                    "The name of a harness profile.",
-                ),
-                "default",
-            ),
-        ),
-        ("agent", agent(schemas)),
-        (
-            "limits",
-            input(
-                "WorkOrderLimitsInput",
-                "Limits of each run, below those of the profile.",
-                limits,
-            ),
-        ),
-        ("metadata", described(metadata, "Labels of your own.")),
-        (
-            "parentId",
-            described(
-                schemas.of::<WorkOrderId>(),
-                "A work order that is not terminal, of which this is a child.",
-            ),
-        ),
-    ]);
     let example = json!({
         "taskPrompt": "Make the failing test pass.",
         "workspaceSource": { "type": "git", "repository": "https://git.example.com/service.git", "branch": "main" },
@@ -162,6 +90,32 @@ fn create(schemas: &mut Schemas) -> Operation {
         "limits": { "maxCredits": 50 },
         "metadata": { "ticket": "A-1" },
     });
+    let body = object([
+        (
+            "taskPrompt!",
+            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
+        ),
+        ("workspaceSource!", source(schemas)),
+        (
+            "maxIterations",
+            described(
+                whole(1..=u64::from(MAX_ITERATIONS)),
+                "Instead of the profile's own count.",
+            ),
+        ),
+        ("tenantContext", tenant()),
+        ("harness", harness(schemas)),
+        ("agent", agent(schemas)),
+        ("limits", limits()),
+        ("metadata", metadata()),
+        (
+            "parentId",
+            described(
+                schemas.of::<WorkOrderId>(),
+                "A work order that is not terminal, of which this is a child.",
+            ),
+        ),
+    ]);
     Operation::of(
         &routes::CREATE_WORK_ORDER,
         "Create a work order",
@@ -175,6 +129,47 @@ fn create(schemas: &mut Schemas) -> Operation {
         201,
         "The work order.",
     ))
+}
+
+fn limits() -> Value {
+    let limits = object([
+        ("maxCredits", credits("What a run may cost; also its hold.")),
+        (
+            "maxDurationMs",
+            described(
+                whole(DURATION_MS),
+                "The longest that a run may take, in milliseconds.",
+            ),
+        ),
+    ]);
+    let description = "Limits of each run, below those of the profile.";
+    input("WorkOrderLimitsInput", description, limits)
+}
+
+fn tenant() -> Value {
+    let tenant = object([
+        (
+            "tenantId!",
+            described(text(1..=MAX_TENANT), "A customer of yours."),
+        ),
+        (
+            "tenantUserId",
+            described(text(1..=MAX_TENANT), "A user of that customer."),
+        ),
+    ]);
+    let description = "The tenant that the work is for.";
+    input("TenantContextInput", description, tenant)
+}
+
+fn harness(schemas: &mut Schemas) -> Value {
+    let name = schemas.of::<ProfileName>();
+    default(described(name, "The name of a harness profile."), "default")
+}
+
+fn metadata() -> Value {
+    let value = text(0..=MAX_METADATA_VALUE);
+    let metadata = map(&value, MAX_METADATA, 1..=MAX_METADATA_KEY);
+    described(metadata, "Labels of your own.")
 }
 
 fn source(schemas: &mut Schemas) -> Value {
