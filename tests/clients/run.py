@@ -72,7 +72,7 @@ def generate(tool_dir, language, into, *options):
     generator = tool_dir / "venv/bin/openapi-generator-cli"
     run([str(generator), "generate", "-i", str(DOCUMENT), "-g", language, "-o", str(into),
          "--global-property", "apiDocs=false,modelDocs=false,apiTests=false,modelTests=false", *options],
-        env={**os.environ, "JAVA_OPTS": "-Xmx512m -XX:TieredStopAtLevel=1"})
+        env={**os.environ, "JAVA_OPTS": "-Xmx512m"})
 
 
 def python_client(tool_dir, work, call):

@@ -1,4 +1,4 @@
-//! Real git repositories to work on.
+//! Real git repositories for work orders.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

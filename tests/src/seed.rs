@@ -1,4 +1,4 @@
-//! Work orders that are made by the store itself, many or long ago, and deliveries.
+//! Work orders that the store itself creates, many or in the past, and deliveries.
 
 use awo_cloud::Cloud;
 use awo_domain::agent::{Agent, AgentType};

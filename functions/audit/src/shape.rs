@@ -1,5 +1,5 @@
-//! Audits as the API shows them. A run that nobody has claimed has no configuration yet: the
-//! fields that would tell of it are left out.
+//! Audits as the API shows them. An unclaimed run has no configuration yet, so its fields are
+//! omitted.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! `POST /control/{orgId}/runs/{runId}/children`: what an agent wants done by others. All children
-//! are opened or none. They are more than one transaction can hold, so each is opened under a key
-//! of its own, and the answer is kept before anything that was opened in vain is taken back: a
-//! request that is repeated, after whatever crash, comes to the same end.
+//! `POST /control/{orgId}/runs/{runId}/children`: an agent's request for children. All children are
+//! created or none. They exceed one transaction, so each is created under its own key, and the
+//! response is stored before children of a failed request are discarded. A repeated request has the
+//! same result after any crash.
 
 use awo_cloud::queue::WakeUp;
 use awo_domain::control::{Children, ChildrenAnswer};

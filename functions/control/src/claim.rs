@@ -1,4 +1,4 @@
-//! `POST /control/claim`: the nonce for the right to a token, and all that the run needs.
+//! `POST /control/claim`: exchanges the nonce for a token, and returns the run's data.
 
 use awo_domain::agent::Agent;
 use awo_domain::control::{Claim, GitCredential, ModelKey, Provider, Resumption, RunSpec, Tariff};

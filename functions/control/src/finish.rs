@@ -1,6 +1,6 @@
-//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run; settled at once, or,
-//! where a client stopped it, when its compute is gone. A run with children leaves its compute
-//! until they have ended, whether its runner knows of them or not.
+//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run. It is settled at once, or, after
+//! a client's stop, when its compute is gone. A run with children leaves its compute until they
+//! have ended, even if its runner does not know them.
 
 use awo_domain::control::{Finish as Report, Outcome, StopRequest};
 use awo_domain::run::{RunEnd, RunError};

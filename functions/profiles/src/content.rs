@@ -1,5 +1,5 @@
-//! What a client writes of a profile, read and checked key by key. What a profile comes to with
-//! those that it extends is for others to judge.
+//! A client's profile, read and checked key by key. The effective profile, with those it extends,
+//! is validated elsewhere.
 
 use awo_domain::Error;
 use awo_domain::money::MicroCredits;

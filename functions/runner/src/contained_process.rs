@@ -1,5 +1,5 @@
-//! Hostile processes: each runs under the supervisor with a clean environment, its output is
-//! bounded, and when [`ContainedProcesses::run`] returns nothing of it is alive.
+//! Contained processes: each hostile process runs under the supervisor with a clean environment and
+//! bounded output. When [`ContainedProcesses::run`] returns, no process of its tree is alive.
 
 mod job;
 mod pipes;

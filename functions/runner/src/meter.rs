@@ -1,6 +1,6 @@
-//! What models were used for, and whether the budget covers another call. Of what is under way only
-//! an estimate of its input is known: a call may end above the budget, none begins above it. And how
-//! long the run may go on: compute is part of the budget, also where no model is called.
+//! Model usage, and whether the budget covers another call. For calls in flight only an estimate of
+//! the input is known: a call may end above the budget, but none begins above it. Also the
+//! remaining time: compute is part of the budget, even without model calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

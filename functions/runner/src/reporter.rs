@@ -1,5 +1,5 @@
-//! What is told to the control API: one task, the event sender, sends all of it; everybody else only
-//! hands over what happened.
+//! Reports to the control API: the event sender, a single task, sends everything; other code only
+//! queues events.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! A runner's life: claim, run, report, and on every way out nothing left behind.
+//! A runner's life: claim, run, report, and clean-up on every exit.
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -1,12 +1,12 @@
-//! Workspaces of ended runs, kept where other tasks of the same organization find them.
+//! Workspace archives of ended runs, for other tasks of the same organization.
 //!
 //! A run works on its task's own disk: a network file system is too slow for git and package
-//! managers, and there an agent would reach the workspaces of the runs beside it. At its end the
-//! workspace is written to the shared place as one archive, which only the runner can read, and
-//! a manual verification unpacks it to the same path on its own disk.
+//! managers, and would give an agent access to the workspaces of parallel runs. At its end the
+//! workspace is written to the shared file system as one archive, which only the runner can read,
+//! and a manual verification unpacks it to the same path on its own disk.
 //!
-//! A tree that an agent has made is hostile: it is packed and unpacked as the agent's user, by
-//! `tar`, and an archive has a limit.
+//! An agent's files are hostile: `tar` packs and unpacks them as the agent's user, and an archive
+//! has a limit.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What a client says of a template, read and checked: a whole one, or a change of one, of which
-//! the result is checked as a whole.
+//! A client's template, read and checked: a complete one, or a change of one, whose result is
+//! checked completely.
 
 use awo_domain::Error;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};

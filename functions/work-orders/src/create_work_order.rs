@@ -1,4 +1,4 @@
-//! `POST /v1/work-orders`: a work order, its first run and its place in the queue, or nothing.
+//! `POST /v1/work-orders`: creates a work order, its first run and its queue entry, or nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

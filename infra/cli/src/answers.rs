@@ -1,5 +1,5 @@
-//! The API's answers, as far as they are shown. Unknown fields are passed over and statuses are
-//! text, so that an older `awo` goes on reading a newer service.
+//! The API's responses, as far as they are shown. Unknown fields are ignored and statuses are text,
+//! so that an older `awo` can read a newer service.
 
 use std::collections::BTreeMap;
 

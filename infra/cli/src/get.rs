@@ -1,4 +1,4 @@
-//! `awo get`: what became of a work order or a run, in one view.
+//! `awo get`: the state of a work order or a run, in one view.
 
 use awo_domain::work_order::MAX_CHILDREN;
 use awo_domain::{RunId, WorkOrderId};

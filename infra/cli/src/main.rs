@@ -1,7 +1,7 @@
-//! `awo`: the command line of clients and operators.
+//! `awo`: the command line for clients and operators.
 //!
-//! Standard output holds what was asked for and nothing else; with `--json` that is the API's own
-//! JSON. Progress, advice and errors go to standard error.
+//! Standard output has only the result; with `--json` that is the API's own JSON. Progress, advice
+//! and errors go to standard error.
 
 mod address;
 mod admin;

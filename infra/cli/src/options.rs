@@ -1,5 +1,4 @@
-//! Fields of the API's requests in the words of the command line: a person who gave an option is
-//! told of the option.
+//! Fields of the API's requests as command-line options, so that errors name the option.
 
 /// A field of a body or a header, and the option that it comes from.
 const OPTIONS: [(&str, &str); 23] = [

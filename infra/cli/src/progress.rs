@@ -1,4 +1,4 @@
-//! A run's timeline in words, one event at a time.
+//! A run's timeline as text, one event at a time.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A run as people see it, and how its end is told.
+//! A run as users see it, and the presentation of its end.
 
 use std::fmt::Display;
 

@@ -1,6 +1,6 @@
 //! ECS: tasks that are real processes. Invariants: one client token starts one set of tasks,
-//! however often it is sent; never more tasks run than the limit; every task ends in STOPPED,
-//! with an event, and no process of it is left.
+//! however often it is sent; the number of tasks never exceeds the limit; every task ends in
+//! STOPPED, with an event, and no process of it is left.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

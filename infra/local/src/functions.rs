@@ -1,5 +1,5 @@
-//! The product's functions under their names, and the gateway's way to them: what the cloud's
-//! template says of functions and routes.
+//! The product's functions under their names, and the gateway's routes to them: the local
+//! equivalent of the template's functions and routes.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Compute: one ECS task for a run, or for a manual verification. Overrides of a task can be read by whoever may describe it,
-//! so they carry a single-use nonce and nothing else.
+//! Compute: one ECS task for a run, or for a manual verification. Every principal that may describe
+//! a task can read its overrides, so they contain a single-use nonce and nothing else.
 
 mod finding;
 

@@ -1,4 +1,4 @@
-//! What a deployment may set, and what holds where it does not.
+//! A deployment's settings and their defaults.
 
 use awo_domain::agent::AgentType;
 use awo_domain::ledger::Rates;

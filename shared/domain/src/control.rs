@@ -1,12 +1,12 @@
-//! What the runner and the control function say to each other, and nothing else knows.
+//! The protocol between the runner and the control function.
 //!
-//! The runner holds a single-use nonce (`<orgId>.<runId>.<secret>`) from its environment. It
-//! draws a token of its own and trades the nonce for the right to use that token: a claim that
-//! is repeated with the same token is answered again, so that a lost reply does no harm, and a
-//! claim with another token is refused, so that a nonce seen by somebody else is worthless.
+//! The runner has a single-use nonce (`<orgId>.<runId>.<secret>`) in its environment. It generates
+//! a token and exchanges the nonce for the right to use that token. A repeated claim with the same
+//! token succeeds again, so a lost response does no harm; a claim with another token is refused, so
+//! a leaked nonce is worthless.
 //!
-//! Events carry the runner's own numbers, from 1 and without gaps: the store takes each number
-//! once, in order, so that a repeated report changes nothing.
+//! Events carry the runner's own numbers, from 1 and without gaps: the store accepts each number
+//! once, in order, so a repeated report changes nothing.
 
 mod children;
 mod diff;

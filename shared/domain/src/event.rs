@@ -1,4 +1,4 @@
-//! The timeline of a run: what clients are shown, in the order in which it was committed.
+//! The timeline of a run, as clients see it, in the order of commits.
 
 mod data;
 mod kind;

@@ -1,4 +1,4 @@
-//! The credit ledger's sums: a hold is made when a run is created and resolved exactly once,
+//! The credit ledger's arithmetic: a hold is made when a run is created and resolved exactly once,
 //! hold = deduction + release, and a run never costs more than its hold.
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Harness profiles: named configurations of how a run iterates, verifies and delivers.
 //!
-//! What a client writes has gaps ([`partial`]); a [`Profile`] has none: what nobody in the chain
-//! of its parents says comes from the built-in `default`. Runs only ever see the latter.
+//! A client's profile has gaps ([`partial`]); a [`Profile`] has none: keys that no profile in the
+//! chain of its parents sets come from the built-in `default`. Runs only use the latter.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

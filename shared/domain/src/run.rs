@@ -1,4 +1,4 @@
-//! Runs: one execution attempt of a work order each, and the only moves that a run can make.
+//! Runs: each is one execution attempt of a work order, with its only possible transitions.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! How the types that are not plain structs look in the OpenAPI document: as JSON has them.
+//! The OpenAPI schemas of types that are not plain structs: their JSON form.
 
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};

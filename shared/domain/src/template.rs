@@ -1,7 +1,7 @@
-//! Templates: workspace sources with gaps, and what is done after the clone.
+//! Templates: workspace sources with gaps, and hooks after the clone.
 //!
-//! `{{name}}` is a gap that a variable fills: as it is in the source, where the result must be a
-//! source like any other, and as exactly one shell word in hooks, whatever the value.
+//! `{{name}}` is a gap that a variable fills: literally in the source, where the result must be a
+//! valid source, and as exactly one shell word in hooks, whatever the value.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Work orders: what a client wants done, and the only moves that a work order can make.
+//! Work orders: a client's tasks, with their only possible transitions.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

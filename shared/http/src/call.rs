@@ -1,4 +1,4 @@
-//! A request whose caller is known and allowed.
+//! A request whose caller is authenticated and authorized.
 
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;

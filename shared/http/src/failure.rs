@@ -1,4 +1,4 @@
-//! The one place that gives an error its status, its code and its dress.
+//! Maps every error to its status, its code and its style.
 
 use awo_domain::{Error, Resource};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Making a new work order of what was asked, for clients and for agents alike: its ids, and what
-//! the deployment and the profile say where it does not.
+//! Creates a new work order from a request, for clients and for agents alike: its ids, and the
+//! deployment's and the profile's defaults.
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::money::MicroCredits;

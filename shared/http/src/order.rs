@@ -1,5 +1,5 @@
-//! What is asked of a work order, read and checked: the body of a create, and what an agent asks
-//! of a child, which has the same fields but for those that children inherit.
+//! A request for a work order, read and checked: the body of a create, and an agent's request for a
+//! child, which has the same fields except those that children inherit.
 
 use std::collections::BTreeMap;
 

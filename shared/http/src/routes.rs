@@ -1,5 +1,5 @@
-//! The route table: the one place that says which operations there are. The local gateway
-//! serves it; the deployment's template is tested against it.
+//! The route table: the only definition of the operations. The local gateway serves it; the
+//! deployment's template is tested against it.
 
 use awo_domain::api_key::Scope;
 

@@ -1,4 +1,4 @@
-//! An update with its condition, as data: its expressions are made when it is sent. Every name and
+//! An update with its condition, as data: its expressions are built when it is sent. Every name and
 //! value in them is a placeholder, so that no attribute can collide with a reserved word.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
-//! The queue's other end: waiting entries in fair order, and the transaction that gives one of
-//! them a slot.
+//! The queue's output: waiting entries in fair order, and the transaction that assigns a slot to
+//! one of them.
 
 use awo_domain::event::Lifecycle;
 use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};

@@ -1,4 +1,4 @@
-//! Items as DynamoDB has them, and the keys of the tables.
+//! Items in DynamoDB's form, and the keys of the tables.
 
 mod costs;
 

@@ -1,6 +1,5 @@
 //! Slot leases. A lease exists exactly as long as its slot is taken: from the dispatch of a run
-//! until its compute is known to be gone. Its token fences: whoever does not hold it changes
-//! nothing.
+//! until its compute is known to be gone. Its token fences: without it a runner changes nothing.
 
 use awo_domain::audit::Snapshot;
 use awo_domain::control::{ReportAnswer, StopRequest};

@@ -1,9 +1,9 @@
 //! Profiles of organizations; the built-in ones are code, and every organization has them.
 //!
-//! Whether a profile may be as its client wants it depends on others: on those that it extends
-//! and on those that extend it. So all changes of an organization's profiles go through one
-//! item, which counts them: a change is written only if nothing has changed since the profiles
-//! were read on which it was decided. All of them fit into one query.
+//! A profile's validity depends on others: on those that it extends and on those that extend it. So
+//! all changes of an organization's profiles go through one item, which counts them: a change is
+//! written only if nothing has changed since the profiles were read on which it was decided. All of
+//! them fit into one query.
 
 use std::collections::BTreeMap;
 

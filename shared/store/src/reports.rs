@@ -1,5 +1,5 @@
-//! What runners report: events under their own numbers, each taken once and in order. Every write
-//! is conditional on the lease's token, so that a runner that lost its lease changes nothing.
+//! Runners' reports: events under their own numbers, each accepted once and in order. Every write
+//! is conditional on the lease's token, so a runner that lost its lease changes nothing.
 
 use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, meaning};

@@ -1,9 +1,10 @@
-//! Runs that leave their compute until the children of their work order have ended. The run goes
-//! on being the same run, with the same hold: it is suspended in the transaction that closes its
-//! lease, and once its children have ended it enters the queue again and gets another lease.
+//! Runs that leave their compute until the children of their work order have ended. It stays the
+//! same run, with the same hold: it is suspended in the transaction that closes its lease, and once
+//! its children have ended it enters the queue again and gets another lease.
 //!
 //! A work order that waits for its children has exactly one of two items: one that the sweep
-//! looks at, until its children have ended, and then an entry of the queue (`sealedAt` says which).
+//! examines, until its children have ended, and then an entry of the queue (`sealedAt`
+//! distinguishes them).
 
 use awo_domain::event::Lifecycle;
 use awo_domain::usage::PricedUsage;

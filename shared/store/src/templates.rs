@@ -1,8 +1,8 @@
 //! Templates of organizations; the built-in ones are code, and every organization has them.
 //!
 //! A template and the count of its organization's templates change in one transaction, so that
-//! there are never more than [`MAX_TEMPLATES`]. A change is written over exactly what it was made
-//! from.
+//! there are never more than [`MAX_TEMPLATES`]. A change is conditional on exactly the state it was
+//! made from.
 
 use awo_domain::template::{
     MAX_TEMPLATES, Template, TemplateContent, TemplateId, built_in, built_in_template,

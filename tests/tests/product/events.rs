@@ -1,5 +1,5 @@
-//! Events of runs as receivers of webhooks hear them: real TLS, over the whole way from the
-//! transaction that tells an event to the list of deliveries.
+//! Events of runs at receivers of webhooks: real TLS, over the whole way from an event's
+//! transaction to the list of deliveries.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The cloud's template and the product's own tables of routes and programs say the same.
+//! The cloud's template agrees with the product's own tables of routes and programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What can go wrong, in both styles.
+//! Errors, in both styles.
 
 pub mod codes;
 

@@ -1,9 +1,9 @@
-//! Agents: from a request to an attempt that is over.
+//! Agents: from a request to a finished attempt.
 //!
-//! An agent is a command in the workspace. Nothing that it says is believed beyond its exit code
-//! and its result file, or, of a driver, its records; and nothing of it is alive when its attempt
-//! is judged. What it used is what went through the proxy to the models, if anything did: what it
-//! says itself counts only where nothing did, so that nothing counts twice.
+//! An agent is a command in the workspace. Only its exit code and its result file are trusted, or,
+//! for a driver, its records. No process of it is alive when its attempt is evaluated. Its usage is
+//! the model proxy's count, if there was any traffic; its own report counts only otherwise, so
+//! nothing counts twice.
 
 mod budget;
 mod driver;

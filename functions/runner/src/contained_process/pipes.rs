@@ -1,5 +1,4 @@
-//! What comes from a contained command: its output, never more of it than is kept, and its
-//! supervisor's report.
+//! The output of a contained command, up to its limit, and its supervisor's report.
 
 use awo_supervisor::Report;
 use tokio::io::AsyncReadExt;

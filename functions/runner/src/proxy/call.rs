@@ -1,5 +1,5 @@
-//! One call: who calls, may it, what does it cost, and its answer as it comes. The part that talks
-//! to the provider is a task of its own: an agent that hangs up does not keep it from counting.
+//! One call: authentication, budget, cost, and its streamed response. A separate task talks to the
+//! provider, so an agent that disconnects does not prevent the count.
 
 use std::pin::Pin;
 use std::sync::Arc;

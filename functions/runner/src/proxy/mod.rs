@@ -1,10 +1,10 @@
-//! The proxy to the models: a server on loopback that agents speak to with a key that is good for
-//! nothing else, and that speaks to the providers with the organization's.
+//! The model proxy: a server on loopback that agents call with a key that only this proxy accepts.
+//! It calls the providers with the organization's key.
 //!
-//! What it keeps:
-//! - no key of the organization's reaches an agent or a log, not even in a provider's words;
-//! - whatever costs is counted by the provider's own figures, also if the agent hangs up;
-//! - no call begins that the budget does not cover, and none while no agent is at work.
+//! Invariants:
+//! - no key of the organization's reaches an agent or a log, not even in a provider's message;
+//! - all billed usage is counted by the provider's own figures, even if the agent disconnects;
+//! - no call begins beyond the budget, and none while no agent is running.
 
 mod call;
 mod extras;

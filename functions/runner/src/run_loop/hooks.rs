@@ -1,4 +1,4 @@
-//! What the source's template wants done after the clone.
+//! The hooks of the source's template, after the clone.
 
 use std::ffi::OsString;
 use std::time::Duration;

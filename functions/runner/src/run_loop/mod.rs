@@ -1,6 +1,6 @@
 //! The run: workspace, then agent → commit → verification until one passes or none is left, then
-//! delivery. A run that asks for children ends for now, and goes on in another runner by merging what
-//! they did. Each step reports what it did; every way out is an ending with a code and a sentence.
+//! delivery. A run that asks for children ends for now, and continues in another runner by merging
+//! their results. Each step reports its result; every exit is an ending with a code and a message.
 
 mod children;
 mod delivered;

@@ -1,5 +1,5 @@
-//! What an iteration consists of before it is judged: the agent's attempt and the commit of what
-//! it changed.
+//! The steps of an iteration before its verification: the agent's attempt and the commit of its
+//! changes.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What becomes of an iteration's commit: it is judged, and the one that passes is delivered.
+//! The result of an iteration's commit: it is verified, and delivered if it passes.
 
 use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};

@@ -1,15 +1,15 @@
-//! The engine of verification: a plan, plugins, a folder, an answer. It knows nothing of runs and
-//! loops, nor of who asked.
+//! The engine of verification: from a plan, plugins and a folder to results. It knows neither runs
+//! and loops, nor its caller.
 //!
 //! Levels gate each other: a plugin that does not pass makes those of higher levels `skipped`. A
-//! check that cannot be judged (it ran out of time, its tool broke, it is not supported) is an
-//! `error`; nothing passes because nobody looked.
+//! check that cannot be evaluated (a timeout, a broken tool, an unsupported format) is an `error`;
+//! nothing passes without an evaluation.
 //!
-//! A test command that fails may be run again, if the profile says so; what passes then is a
-//! warning, and so is what the commands leave behind in the checkout.
+//! A failing test command may be retried, if the profile allows it; a pass on retry is a warning,
+//! and so are files that the commands leave in the checkout.
 //!
-//! Set-up commands run once, before the first level that runs any command, and count as checks
-//! of that level.
+//! Set-up commands run once, before the first level that runs any command, and count as checks of
+//! that level.
 
 mod blackbox;
 mod clean_tree;

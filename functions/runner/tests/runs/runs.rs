@@ -1,4 +1,4 @@
-//! Whole runs that go well.
+//! Whole runs that succeed.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A run on a stage: a real origin, the real runner, a double of the control API.
+//! A complete run: a real origin, the real runner, a double of the control API.
 
 use std::ffi::OsString;
 use std::fs;

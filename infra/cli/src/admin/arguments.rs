@@ -1,4 +1,4 @@
-//! What an operator can type.
+//! Arguments of `awo admin`.
 
 use awo_domain::OrgId;
 use awo_domain::RunId;

@@ -1,5 +1,5 @@
-//! Secrets of organizations. A value is never on a command line: it comes from standard input, or is
-//! typed without echo.
+//! Secrets of organizations. A value is never on a command line: it comes from standard input, or
+//! is typed without echo.
 
 use awo_domain::OrgId;
 use serde_json::{Value, json};

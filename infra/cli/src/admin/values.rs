@@ -1,4 +1,4 @@
-//! Readers of what an operator types.
+//! Parsers of an operator's arguments.
 
 use awo_domain::api_key::{KeyId, Scope};
 use awo_domain::control::Provider;

@@ -1,4 +1,4 @@
-//! What can be typed to submit a work order.
+//! Arguments for submitting a work order.
 
 use awo_domain::agent::AgentType;
 use awo_domain::work_order::MAX_ITERATIONS;

@@ -1,4 +1,4 @@
-//! Every public operation has a command, and the command asks for just that operation.
+//! Every public operation has a command that calls exactly that operation.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! `RunTask`. Invariant: a client token starts its tasks once; the state is looked at and
-//! changed under one lock, so two calls at the same time cannot both find the token new.
+//! `RunTask`. Invariant: a client token starts its tasks once; the state is read and changed under
+//! one lock, so two concurrent calls cannot both find the token new.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! One task and what the ECS API and its events say of it. Invariants: the version grows with
-//! every change; a stopped task changes no more.
+//! One task, with its ECS descriptions and events. Invariants: the version grows with every change;
+//! a stopped task does not change any more.
 
 use std::borrow::Cow;
 use std::sync::Arc;

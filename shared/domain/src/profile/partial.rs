@@ -1,6 +1,6 @@
-//! A profile as its client wrote it: every key may be left to the profile that it extends.
+//! A profile as its client wrote it: every key may be inherited from the profile that it extends.
 //!
-//! The limits here bound what a resolved profile can become: a chain adds up only in `params`.
+//! The limits here bound a resolved profile: only `params` grows along a chain.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! What a good call of each route looks like. A route that is not here fails the tests of
-//! [`super`]: say here how it is called, and they cover it.
+//! A valid call of each route. A route that is not here fails the tests of [`super`]; a sample here
+//! is enough to cover it.
 
 mod ways;
 

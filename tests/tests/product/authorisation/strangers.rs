@@ -1,5 +1,5 @@
-//! Another organization's things: nobody can tell them from what is not there, by the answers or
-//! by what these cost, and nobody can change them.
+//! Another organization's resources: they are indistinguishable from absent ones, by the responses
+//! and by their cost, and cannot be changed.
 
 use awo_domain::Timestamp;
 use awo_http::routes::Style;

@@ -1,5 +1,5 @@
-//! Every operation is called as the document shows it, and answers as the document shows it. What
-//! is new in each answer (ids, times, how long it took) is replaced; all else is kept as it came.
+//! Every operation is called as documented, and responds as documented. Values that differ in each
+//! response (ids, times, durations) are replaced; everything else is compared unchanged.
 
 use std::collections::BTreeSet;
 

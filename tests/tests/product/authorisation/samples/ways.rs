@@ -1,4 +1,4 @@
-//! The ways in which each route is called, by its function.
+//! The variants of each route's calls, by its function.
 
 use awo_http::routes::Route;
 use serde_json::json;
