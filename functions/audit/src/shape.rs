@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use awo_domain::audit::{ConfigChange, Snapshot, canonical_hash, changed_paths};
+use awo_domain::environment::EnvironmentRecord;
 use awo_domain::profile::Profile;
 use awo_domain::stop::StopKind;
 use awo_domain::{Error, RunId, Timestamp, WorkOrderId};
@@ -119,6 +120,9 @@ pub struct RunAuditShape<'a> {
     changes: &'a [ConfigChange],
     /// How many snapshots there are.
     snapshots_count: usize,
+    /// Its environment as it was when the run was claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentRecord>,
     /// A client's request to stop it, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<StopShape<'a>>,
@@ -147,6 +151,7 @@ impl<'a> RunAuditShape<'a> {
             iterations: run.iteration,
             changes,
             snapshots_count: snapshots.len(),
+            environment: run.environment.as_ref(),
             stop: StopShape::of(run),
         })
     }

@@ -1,5 +1,6 @@
 //! Profiles as the API shows them.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::partial::{Groups, PartialContent};
 use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
@@ -108,6 +109,7 @@ impl ProfileShape {
             verification: whole.verification,
             git_ops: whole.git_ops,
             execution_limits: whole.execution_limits,
+            environment: whole.environment,
             config_hash,
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -129,6 +131,9 @@ pub struct ResolvedProfileShape {
     git_ops: GitOps,
     /// Limits of each run.
     execution_limits: ExecutionLimits,
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<EnvironmentName>,
     /// The hash of this configuration, as a run's audit has it.
     config_hash: String,
     /// When it was created; absent for a built-in one.

@@ -17,7 +17,7 @@ use crate::Timestamp;
 use crate::control::RunnerEvent;
 use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
-use crate::run::{Phase, RunError, RunStatus};
+use crate::run::{Phase, RunError, RunFailure, RunStatus};
 
 /// One event of a run's timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -102,7 +102,7 @@ impl RunEnding {
                     iterations,
                     timing,
                     cost,
-                    error: self.error.as_ref(),
+                    error: self.error.as_ref().map(RunFailure::from),
                     reason,
                     pr_url,
                 };
@@ -216,10 +216,19 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
     use TimelineEventType as T;
     let (kind, phase, iteration) = match event {
         RunnerEvent::WorkspaceReady { .. } => (T::WorkspaceReady, None, None),
+        RunnerEvent::EnvironmentReady { .. } => (T::EnvironmentReady, None, None),
         RunnerEvent::IterationStarted { iteration } => {
             (T::IterationStarted, Some(Phase::Agent), Some(*iteration))
         }
         RunnerEvent::AgentOutput { iteration, .. } => (T::AgentOutput, None, Some(*iteration)),
+        RunnerEvent::ProviderWaiting { iteration, .. } => (
+            T::ProviderWaiting,
+            Some(Phase::WaitingForProvider),
+            Some(*iteration),
+        ),
+        RunnerEvent::ProviderResumed { iteration } => {
+            (T::ProviderResumed, Some(Phase::Agent), Some(*iteration))
+        }
         RunnerEvent::AgentFinished { iteration, .. } => (T::AgentFinished, None, Some(*iteration)),
         RunnerEvent::Committed { iteration, .. } => (T::IterationCommitted, None, Some(*iteration)),
         RunnerEvent::ChildrenRefused { iteration, .. } => {

@@ -314,6 +314,9 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
         path if path.contains("/runs/") => ("RunId", "The id of a run."),
         path if path.contains("/templates/") => ("TemplateId", "The id of a template."),
         path if path.contains("/plugins/") => ("PluginId", "The id of a verification plugin."),
+        path if path.contains("/environments/") => {
+            ("EnvironmentName", "The name of an environment.")
+        }
         path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
         _ => return (json!({ "type": "string" }), "An id."),
     };

@@ -4,72 +4,62 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use awo_domain::run::RunErrorCode;
 use serde_json::Value;
 
 use super::errors::codes::CODES;
 
-/// Codes of failed runs: when each comes, and what to do.
-const RUN_CODES: [(&str, &str, &str); 12] = [
+/// When each code of a failed run comes; what to do says the code itself.
+const RUN_CODES: [(&str, &str); 13] = [
     (
         "MAX_ITERATIONS_REACHED",
         "The verification passed in no iteration.",
-        "Read the failed checks (`awo checks RUN`) and the diff; make the task smaller or clearer, or allow more iterations.",
     ),
     (
         "BUDGET_EXCEEDED",
         "The run used up its credits or its tokens.",
-        "Raise `limits.maxCredits` or the profile's `maxTotalTokens`, or make the task smaller.",
     ),
     (
         "TIMEOUT",
         "The run, or its last iteration, took longer than it may.",
-        "Raise `limits.maxDurationMs` or the profile's limits; look in the logs for what was slow.",
     ),
     (
         "WORKSPACE_FAILED",
-        "The repository could not be cloned, its plan is not valid, a hook failed, or a command of the plan does not exist.",
-        "Correct what the message names: the URL, the credential of the host, `verify.yaml`, the missing command.",
+        "The repository could not be cloned, its plan is not valid, a hook or a step of the setup failed, or a command of the plan does not exist.",
     ),
     (
         "AGENT_FAILED",
         "The agent failed in the last iteration: its exit code, its result file, or its memory.",
-        "Read the logs (`awo logs RUN`).",
     ),
     (
         "AGENT_NOT_CONFIGURED",
         "There is no agent to run: no command and no committed `.awo/agent.sh`, or no key for its model.",
-        "Name a command, commit `.awo/agent.sh`, or have an operator set the key of the provider.",
     ),
     (
         "DELIVERY_FAILED",
         "The push or the pull request was rejected though a credential allows it.",
-        "Correct what the message quotes; the diff is kept (`awo diff RUN`).",
     ),
     (
         "COMPUTE_LOST",
         "The platform lost the run's compute. It costs nothing.",
-        "Start a new run of the work order.",
     ),
     (
         "RUNNER_FAILED",
         "The runner ended without a last report, or stopped sending heartbeats.",
-        "Start a new run. If it repeats, give the run's id to the operator.",
+    ),
+    (
+        "PROVIDER_UNAVAILABLE",
+        "The provider of the agent's models did not answer for too long.",
     ),
     (
         "CHILDREN_FAILED",
         "A child did not succeed, or the results of the children could not be merged.",
-        "Look at the children (`awo list --parent ID`); start the parent again with or without them.",
     ),
     (
         "NOT_VERIFIED",
         "No check of the plan ran and passed, and the profile requires one.",
-        "Give the repository a plan that runs its tests; `awo verify --plan` shows what would be found.",
     ),
-    (
-        "KILLED",
-        "A client killed the run by force.",
-        "Nothing. A new run can be started.",
-    ),
+    ("KILLED", "A client killed the run by force."),
 ];
 
 /// What the data of every event of a run has.
@@ -151,20 +141,28 @@ fn run_errors(page: &mut String, document: &Value) {
     put!(page, "\n## Error codes of runs\n");
     put!(
         page,
-        "A failed run has `error {{code, message}}`; the message says what happened in this run.\n"
+        "A failed run has `error {{code, message, category, retryable, remedy}}`; the message says what happened in\n\
+         this run. `retryable` is true if a new run with nothing changed can be expected to succeed.\n"
     );
-    put!(page, "| code | when | what to do |\n|---|---|---|");
-    for code in codes
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
-        let row = RUN_CODES.iter().find(|(known, ..)| *known == code);
-        let Some((_, when, remedy)) = row else {
-            panic!("the code {code} of runs is not described in reference.rs");
+    put!(
+        page,
+        "| code | category | retryable | when | what to do |\n|---|---|---|---|---|"
+    );
+    for code in codes.as_array().into_iter().flatten() {
+        let name = code.as_str().unwrap_or_default();
+        let row = RUN_CODES.iter().find(|(known, _)| *known == name);
+        let known: Result<RunErrorCode, _> = serde_json::from_value(code.clone());
+        let (Some((_, when)), Ok(known)) = (row, known) else {
+            panic!("the code {name} of runs is not described in reference.rs");
         };
-        put!(page, "| `{code}` | {when} | {remedy} |");
+        let (category, retryable, remedy) = known.explanation();
+        let category = serde_json::json!(category);
+        let category = category.as_str().unwrap_or_default();
+        put!(
+            page,
+            "| `{name}` | `{category}` | {} | {when} | {remedy} |",
+            if retryable { "yes" } else { "no" }
+        );
     }
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::Timestamp;
 use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
-use crate::run::{RunError, RunStatus};
+use crate::run::{RunFailure, RunStatus};
 
 /// Data of an event that tells nothing but the run's status.
 #[derive(Debug, Serialize, ToSchema)]
@@ -111,7 +111,7 @@ pub struct FailedData<'a> {
     pub cost: RunCharge,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<&'a RunError>,
+    pub error: Option<RunFailure<'a>>,
     /// The client's words, if a client's kill ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,

@@ -26,6 +26,8 @@ pub enum TimelineEventType {
     RunCancelled,
     /// `workspace.ready`
     WorkspaceReady,
+    /// `environment.ready`
+    EnvironmentReady,
     /// `iteration.started`
     IterationStarted,
     /// `iteration.committed`
@@ -34,6 +36,10 @@ pub enum TimelineEventType {
     AgentOutput,
     /// `agent.finished`
     AgentFinished,
+    /// `provider.waiting`
+    ProviderWaiting,
+    /// `provider.resumed`
+    ProviderResumed,
     /// `children.refused`
     ChildrenRefused,
     /// `protected.restored`
@@ -63,7 +69,7 @@ pub enum TimelineEventType {
 use TimelineEventType as T;
 
 /// Each type, its name, and what an event of it means.
-const CATALOGUE: [(TimelineEventType, &str, &str); 27] = [
+const CATALOGUE: [(TimelineEventType, &str, &str); 30] = [
     (
         T::RunCreated,
         "run.created",
@@ -120,6 +126,11 @@ const CATALOGUE: [(TimelineEventType, &str, &str); 27] = [
         "The repository is cloned and the verification plan is frozen.",
     ),
     (
+        T::EnvironmentReady,
+        "environment.ready",
+        "The setup of the environment is done.",
+    ),
+    (
         T::IterationStarted,
         "iteration.started",
         "An iteration begins: its agent starts.",
@@ -138,6 +149,16 @@ const CATALOGUE: [(TimelineEventType, &str, &str); 27] = [
         T::AgentFinished,
         "agent.finished",
         "The agent of an iteration ended.",
+    ),
+    (
+        T::ProviderWaiting,
+        "provider.waiting",
+        "The provider of the agent's models does not answer; the run waits for it, without a charge for compute.",
+    ),
+    (
+        T::ProviderResumed,
+        "provider.resumed",
+        "The wait for the provider is over, and the agent continues.",
     ),
     (
         T::ChildrenRefused,

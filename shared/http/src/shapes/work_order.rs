@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::agent::Agent;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
@@ -44,6 +45,9 @@ pub struct WorkOrderShape<'a> {
     tenant_context: Option<&'a TenantContext>,
     /// The name of its profile.
     harness: &'a str,
+    /// The environment of its runs, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentName>,
     /// The agent that does the work.
     agent: &'a Agent,
     /// Its own limits; absent if it has none.
@@ -80,6 +84,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
             max_iterations: order.max_iterations,
             tenant_context: order.tenant_context.as_ref(),
             harness: &order.harness,
+            environment: order.environment.as_ref(),
             agent: &order.agent,
             limits: order.limits,
             metadata: &order.metadata,

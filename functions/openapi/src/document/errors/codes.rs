@@ -30,7 +30,7 @@ const fn code(
 }
 
 /// Every code.
-pub const CODES: [ErrorCode; 16] = [
+pub const CODES: [ErrorCode; 17] = [
     code(
         "BAD_REQUEST",
         &[400],
@@ -72,6 +72,12 @@ pub const CODES: [ErrorCode; 16] = [
         &[404],
         "The organization has no template of this id (paths under `/v1`).",
         "Check the id, or list the templates.",
+    ),
+    code(
+        "ENVIRONMENT_NOT_FOUND",
+        &[404],
+        "The organization has no environment of this name.",
+        "Check the name, or list the environments.",
     ),
     code(
         "WEBHOOK_NOT_FOUND",

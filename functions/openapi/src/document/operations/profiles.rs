@@ -2,6 +2,7 @@
 
 mod groups;
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
 use awo_domain::profile::partial::MAX_DESCRIPTION;
 use awo_http::routes;
@@ -127,6 +128,13 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ("verification", verification(schemas)),
         ("gitOps", git_ops(schemas)),
         ("executionLimits", execution_limits(schemas)),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "The environment of work orders that name none.",
+            ),
+        ),
     ])
 }
 

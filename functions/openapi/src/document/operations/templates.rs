@@ -106,6 +106,11 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
         "After the clone, each by `sh -c` in the workspace, one after the other.",
     );
     let hooks = object([("postCreate", commands)]);
+    let environment = json!({
+        "type": ["string", "null"],
+        "pattern": "^[A-Za-z0-9-]{1,128}$",
+        "description": "The environment of work orders that name none; null takes it away.",
+    });
     vec![
         (name, described(text(1..=MAX_NAME), "For people.")),
         ("description", description),
@@ -126,6 +131,7 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
             "tags",
             described(list(&text(1..=MAX_TAG), 0..=MAX_TAGS), "For finding it."),
         ),
+        ("environment", environment),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentType;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
@@ -105,6 +106,13 @@ fn create(schemas: &mut Schemas) -> Operation {
         ),
         ("tenantContext", tenant()),
         ("harness", harness(schemas)),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "Where its commands happen; else the template's, else the profile's.",
+            ),
+        ),
         ("agent", agent(schemas)),
         ("limits", limits()),
         ("metadata", metadata()),
