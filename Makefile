@@ -75,6 +75,9 @@ $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
 
+test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
+	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
+
 test-model: ## Compare N random sequences of all operations with the model (N=10000; SEED=… repeats them)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
@@ -130,4 +133,4 @@ bench: programs ## Measure request latency, kill latency, delivery cost and idle
 
 include infra/deploy.mk
 
-.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-tutorials test-crash test-model lint bench bench-machine
+.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-tutorials test-clients test-crash test-model lint bench bench-machine

@@ -9,10 +9,13 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnvironmentShape<'a> {
+    /// Its name.
     name: &'a EnvironmentName,
     #[serde(flatten)]
     content: &'a EnvironmentContent,
+    /// When it was created.
     created_at: Timestamp,
+    /// When it was replaced last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Method, Response, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -169,8 +169,8 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
-    /// Opens a stream of events after the one with this id.
-    pub async fn stream(&self, path: &str, after: u64) -> Result<Response, Failure> {
+    /// Opens a stream of events after the one with this id; none if there will be no more.
+    pub async fn stream(&self, path: &str, after: u64) -> Result<Option<Response>, Failure> {
         let request = Request {
             accept: "text/event-stream",
             extra: (after > 0).then(|| ("last-event-id", HeaderValue::from(after))),
@@ -179,6 +179,9 @@ impl Client {
         };
         let head = tokio::time::timeout(STREAM_HEAD, self.send(&request)).await;
         let answer = head.map_err(|_| self.silent(STREAM_HEAD))??;
+        if answer.status() == StatusCode::NO_CONTENT {
+            return Ok(None);
+        }
         let kind = header(answer.headers(), "content-type").unwrap_or_default();
         if answer.status().is_success() && !kind.starts_with("text/event-stream") {
             return Err(Failure::Broken(
@@ -187,7 +190,7 @@ impl Client {
             ));
         }
         if answer.status().is_success() {
-            return Ok(answer);
+            return Ok(Some(answer));
         }
         // What is no stream ends soon, or never; the time to the head is enough for either.
         let text = tokio::time::timeout(STREAM_HEAD, self.text_of(&request, answer)).await;

@@ -129,7 +129,8 @@ impl<'a> Live<'a> {
         }
         let path = format!("/v1/runs/{}/events", self.run);
         let answer = self.client.stream(&path, self.after).await?;
-        self.open = Some(Open {
+        self.ended = answer.is_none();
+        self.open = answer.map(|answer| Open {
             answer,
             reader: Reader::default(),
             since: Instant::now(),

@@ -8,7 +8,9 @@ use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_http::{HttpFunction, StreamingFunction};
 use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 
-use crate::function::{Function, Registry, event_function, http_function, streaming_http_function};
+use crate::function::{
+    Abandoned, Function, Registry, event_function, http_function, streaming_http_function,
+};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
 /// Time of a function behind the gateway; the gateway itself gives up after 29 s.
@@ -115,6 +117,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ),
     ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
+    ("get-docs", awo_openapi::get_docs::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
         "register-plugin",
@@ -195,6 +198,10 @@ enum Kind {
     Worker(Make<Function>),
 }
 
+/// The function whose answer is of use only while somebody reads it. On Lambda it does not learn
+/// that its client is gone; here it does, and its permit comes back at once.
+const READ_LIVE: &str = "list-run-events";
+
 /// A function of the product, not made yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
@@ -215,7 +222,11 @@ impl Program {
             }
             Kind::Streaming(make) => {
                 let function = streaming_http_function(make(cloud)?);
-                registry.register_streaming(self.name, function, STREAM_TIMEOUT);
+                let abandoned = match self.name == READ_LIVE {
+                    true => Abandoned::Ends,
+                    false => Abandoned::RunsOn,
+                };
+                registry.register_streaming(self.name, function, abandoned, STREAM_TIMEOUT);
             }
             Kind::Worker(make) => registry.register(self.name, make(cloud)?, WORKER_TIMEOUT),
         }

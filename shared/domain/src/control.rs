@@ -17,6 +17,7 @@ mod outcome;
 mod stop_request;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
@@ -33,7 +34,7 @@ use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
 use crate::source::GitSource;
 use crate::template::Hooks;
-use crate::usage::PricedUsage;
+use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{Level, PluginResult, Status};
 use crate::{OrgId, RunId, Timestamp, WorkOrderId};
 
@@ -169,7 +170,7 @@ pub struct RunSpec {
 }
 
 /// What happened in the run, in the runner's words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -241,7 +242,8 @@ pub enum RunnerEvent {
         summary: Option<String>,
         /// Wall time.
         duration_ms: u64,
-        /// What this iteration used.
+        /// The tokens that this iteration used, by model.
+        #[schema(value_type = Vec<ModelUsage>)]
         usage: Vec<PricedUsage>,
     },
     /// The iteration's changes are a commit.
@@ -264,7 +266,7 @@ pub enum RunnerEvent {
     ProtectedRestored {
         /// From 1.
         iteration: u32,
-        /// Their names, the first [`MAX_NAMED_FILES`] of them.
+        /// Their names, the first 50 of them.
         files: Vec<String>,
     },
     /// The plan is held against the base, before the agent begins.
@@ -292,7 +294,7 @@ pub enum RunnerEvent {
     MergeConflict {
         /// Which child.
         work_order_id: WorkOrderId,
-        /// Files in conflict, the first [`MAX_CONFLICT_FILES`] of them.
+        /// Files in conflict, the first 50 of them.
         files: Vec<String>,
     },
     /// Verification starts.
@@ -318,7 +320,7 @@ pub enum RunnerEvent {
         #[serde(default)]
         verified: bool,
         /// Test files of the base that the run changed or removed, the first
-        /// [`MAX_NAMED_FILES`] of them.
+        /// 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tests_changed: Vec<String>,
     },
@@ -332,6 +334,7 @@ pub enum RunnerEvent {
         commit: String,
         /// Where its pull request is, if the profile wanted one and there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
         pr_url: Option<PullRequestUrl>,
     },
     /// Something that the profile wants of the delivery was not done, and the run goes on.

@@ -10,6 +10,7 @@ use crate::money::{MicroCredits, NanoUsd};
 /// The kind of an entry; it also says the direction, amounts are always positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = CreditTransactionType)]
 pub enum TransactionType {
     /// Takes credits: the cost of a run.
     Deduction,
@@ -100,6 +101,7 @@ impl CostParts {
 /// What a deduction is made of: model + compute − capped = amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CostBreakdown)]
 pub struct Breakdown {
     /// For models.
     pub model_credits: MicroCredits,

@@ -27,6 +27,7 @@ mod warnings;
 /// How often the agent may try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = LoopStrategyType)]
 pub enum StrategyType {
     /// Up to `base_iterations`.
     Fixed,
@@ -90,6 +91,7 @@ pub struct LoopStrategy {
 /// What is verified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPolicy)]
 pub struct Verification {
     /// The levels that count.
     pub levels: Vec<Level>,
@@ -117,6 +119,7 @@ pub struct Verification {
 /// When the plan is held against the base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = VerificationBaseline)]
 pub enum Baseline {
     /// Never.
     #[default]
@@ -142,6 +145,7 @@ impl Baseline {
 /// What happens to the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = GitDeliveryMode)]
 pub enum GitMode {
     /// Stays in the run's workspace.
     Local,

@@ -85,6 +85,7 @@ pub fn estimated_start(
 /// Where a work order stands that the queue still knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = QueueEntryState)]
 pub enum EntryState {
     /// It waits for a slot.
     Waiting,
@@ -97,6 +98,7 @@ pub enum EntryState {
 /// How a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = QueueHealthStatus)]
 pub enum Health {
     /// There is room.
     Healthy,

@@ -126,6 +126,7 @@ impl RunEvent {
 /// What a run is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = RunPhase)]
 pub enum Phase {
     /// Clone and plan.
     Building,

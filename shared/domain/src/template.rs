@@ -88,6 +88,7 @@ impl From<TemplateId> for String {
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = TemplateSourceType)]
 pub enum SourceKind {
     /// A git repository.
     Git,
@@ -110,6 +111,7 @@ pub struct TemplateSource {
 /// What a gap is filled with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateVariable)]
 pub struct Variable {
     /// Its name, as in `{{name}}`.
     pub name: String,
@@ -126,6 +128,7 @@ pub struct Variable {
 /// Commands at certain moments of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateHooks)]
 pub struct Hooks {
     /// After the clone, each by `sh -c` in the workspace, one after the other.
     #[serde(default)]

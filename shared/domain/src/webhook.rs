@@ -23,6 +23,7 @@ pub const TEST_EVENT: &str = "webhook.test";
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
+#[schema(as = WebhookEventType)]
 pub enum EventType {
     /// A run was created from a work order.
     #[serde(rename = "run.created")]
@@ -90,6 +91,7 @@ impl EventType {
 /// The status of a delivery: of one event to one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = WebhookDeliveryStatus)]
 pub enum DeliveryStatus {
     /// It is tried, or waits for its next attempt.
     Pending,
@@ -136,7 +138,7 @@ impl DeliveryStatus {
 mod tests {
     use super::*;
     use crate::Timestamp;
-    use crate::event::Lifecycle;
+    use crate::event::{Lifecycle, RunEnding};
     use crate::money::MicroCredits;
     use crate::run::RunStatus;
     use serde_json::json;
@@ -170,16 +172,18 @@ mod tests {
     fn every_end_of_a_run_and_its_start_are_events_to_subscribe_to() {
         let at = Timestamp::from_epoch_ms(0);
         let ends = RunStatus::ALL.into_iter().filter(|s| s.is_terminal());
-        let ends = ends.map(|status| Lifecycle::Ended {
-            status,
-            iterations: 1,
-            pr_url: None,
-            verified: true,
-            error: None,
-            started_at: at,
-            completed_at: at,
-            credits: MicroCredits::ZERO,
-            reason: None,
+        let ends = ends.map(|status| {
+            Lifecycle::Ended(RunEnding {
+                status,
+                iterations: 1,
+                pr_url: None,
+                verified: true,
+                error: None,
+                started_at: at,
+                completed_at: at,
+                credits: MicroCredits::ZERO,
+                reason: None,
+            })
         });
         let begins = [Lifecycle::Created, Lifecycle::Started { started_at: at }];
         for told in ends.chain(begins) {

@@ -184,6 +184,7 @@ pub struct TenantContext {
 /// What a client allows a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WorkOrderLimits)]
 pub struct Limits {
     /// The most credits that a run may cost; also the hold.
     #[serde(skip_serializing_if = "Option::is_none")]

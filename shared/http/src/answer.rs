@@ -22,6 +22,8 @@ pub(crate) enum Body {
     Raw(String),
     /// A table, sent as it is.
     Csv(String),
+    /// A file of the program, with its media type.
+    File(&'static str, &'static str),
 }
 
 impl Answer {
@@ -119,11 +121,22 @@ impl Answer {
         }
     }
 
+    /// 200 and a file that is built into the program.
+    #[must_use]
+    pub fn file(media_type: &'static str, text: &'static str) -> Answer {
+        Answer {
+            status: 200,
+            body: Body::File(media_type, text),
+            headers: Vec::new(),
+        }
+    }
+
     /// What the body is.
     pub(crate) fn content_type(&self) -> &'static str {
         match self.body {
             Body::Data(_) | Body::Raw(_) => "application/json",
             Body::Csv(_) => "text/csv; charset=utf-8; header=present",
+            Body::File(media_type, _) => media_type,
         }
     }
 
@@ -132,6 +145,7 @@ impl Answer {
     pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
         let body = match (&self.body, style) {
             (Body::Raw(body) | Body::Csv(body), _) => body.clone(),
+            (Body::File(_, text), _) => (*text).to_owned(),
             (Body::Data(data), Style::Plain) => data.to_string(),
             (Body::Data(data), Style::Envelope) => {
                 json!({ "success": true, "data": data, "requestId": request_id }).to_string()

@@ -171,10 +171,17 @@ impl Call {
         Query::of(&self.request)
     }
 
-    /// True if there is a body, whatever it is.
+    /// True if there is a body. `null` declared as JSON is none: generated clients send it where an
+    /// optional body is left out.
     #[must_use]
     pub fn has_body(&self) -> bool {
-        !body_bytes(&self.request).is_empty()
+        !body_bytes(&self.request).is_empty() && !self.has_null_body()
+    }
+
+    /// True if the body is `null`, declared as JSON.
+    #[must_use]
+    pub fn has_null_body(&self) -> bool {
+        is_json(&self.request) && body_bytes(&self.request).trim_ascii() == b"null"
     }
 
     /// The body, which must be a JSON object.
@@ -194,7 +201,7 @@ impl Call {
         Object::parse(bytes)
     }
 
-    /// The body of a route that can do without one: an empty body is an empty object.
+    /// The body of a route that can do without one: no body is an empty object.
     ///
     /// # Errors
     /// What is wrong with it as a whole.

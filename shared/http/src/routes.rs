@@ -59,6 +59,8 @@ pub enum Access {
     Key(Scope),
     /// The runner of a run, by its nonce or its token.
     Runner,
+    /// Everybody: it is a file of a page, and no operation of the API.
+    Page,
 }
 
 /// One operation.
@@ -76,6 +78,17 @@ pub struct Route {
     pub function: &'static str,
     /// True if its answers may come in pieces, and late.
     pub streams: bool,
+    /// Where what it creates is found, if it creates something.
+    pub created: Option<Created>,
+}
+
+/// Where a created resource is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Created {
+    /// The path before its id.
+    pub collection: &'static str,
+    /// A JSON pointer to its id in the answer's data.
+    pub id: &'static str,
 }
 
 const fn keyed(
@@ -92,12 +105,21 @@ const fn keyed(
         style,
         function,
         streams: false,
+        created: None,
     }
 }
 
 const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
+        ..route
+    }
+}
+
+/// A route whose 201 says in `Location` where the new resource is.
+const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
+    Route {
+        created: Some(Created { collection, id }),
         ..route
     }
 }
@@ -110,6 +132,15 @@ const fn open(path: &'static str, function: &'static str) -> Route {
         style: Style::Plain,
         function,
         streams: false,
+        created: None,
+    }
+}
+
+/// A page, or what it loads.
+const fn page(path: &'static str, function: &'static str) -> Route {
+    Route {
+        access: Access::Page,
+        ..open(path, function)
     }
 }
 
@@ -121,6 +152,7 @@ const fn control(path: &'static str) -> Route {
         style: Style::Plain,
         function: "control",
         streams: false,
+        created: None,
     }
 }
 
@@ -165,6 +197,8 @@ pub const ROUTES: &[Route] = &[
     TEST_WEBHOOK,
     REDELIVER,
     GET_OPENAPI,
+    GET_DOCS,
+    GET_DOCS_FILE,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,
@@ -207,6 +241,12 @@ impl Route {
             "PATCH" => &["PATCH"],
             _ => &["DELETE"],
         }
+    }
+
+    /// True if it is an operation of the public API.
+    #[must_use]
+    pub fn is_operation(&self) -> bool {
+        matches!(self.access, Access::Key(_) | Access::Anybody)
     }
 
     /// True if a concrete path is this route's.

@@ -4,7 +4,7 @@
 //! way, with or without its old lease.
 
 use awo_domain::control::StopRequest;
-use awo_domain::event::Lifecycle;
+use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
@@ -266,7 +266,7 @@ impl End<'_> {
     }
 
     fn told(&self, status: RunStatus, credits: awo_domain::money::MicroCredits) -> Lifecycle {
-        Lifecycle::Ended {
+        Lifecycle::Ended(RunEnding {
             status,
             iterations: self.ending.iterations,
             pr_url: self.ending.pr_url.clone(),
@@ -276,7 +276,7 @@ impl End<'_> {
             completed_at: self.now,
             credits,
             reason: self.stop().and_then(|stop| stop.reason.clone()),
-        }
+        })
     }
 
     /// The request that this end fulfils, if it does one.

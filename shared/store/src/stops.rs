@@ -3,7 +3,7 @@
 //! is on the lease, and its runner reads it in the response to its next report.
 
 use awo_domain::control::StopRequest;
-use awo_domain::event::Lifecycle;
+use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::stop::Stop;
@@ -227,7 +227,7 @@ impl Transaction {
             .settled(released(run), &run.usage, now)
             .when("status", RunStatus::Queued)
             .when("lastSequence", run.last_sequence);
-        let ended = Lifecycle::Ended {
+        let ended = Lifecycle::Ended(RunEnding {
             status,
             iterations: 0,
             pr_url: None,
@@ -237,7 +237,7 @@ impl Transaction {
             completed_at: now,
             credits: MicroCredits::ZERO,
             reason: stop.reason.clone(),
-        };
+        });
         self.update(
             Guard::Run,
             &store.tables.work,

@@ -128,6 +128,25 @@ async fn a_stream_is_resumed_after_the_last_event_and_none_comes_twice() {
 }
 
 #[tokio::test]
+async fn a_service_that_has_no_more_events_to_come_answers_204_and_following_ends() {
+    let double = Double::start(|seen, _| match seen.stream_after() {
+        // The connection is lost after what was the last event but one.
+        Some(0) => Reply::stream((1..=6).map(|n| sse(&event(n))).chain([Part::Cut])),
+        Some(_) => Reply::of(204, ""),
+        None => Reply::of(200, run("succeeded")),
+    })
+    .await;
+    let called = at(&double.url, &["events", RUN, "--follow"]).await;
+    assert_eq!(called.code, 0, "{called:?}");
+    assert_eq!(sequences(&called.out), [1, 2, 3, 4, 5, 6]);
+    let streams = double
+        .seen()
+        .into_iter()
+        .filter(|seen| seen.stream_after().is_some());
+    assert_eq!(streams.count(), 2, "{called:?}");
+}
+
+#[tokio::test]
 async fn following_what_is_over_ends_at_once() {
     let double = Double::start(|seen, _| match seen.stream_after() {
         Some(0) => Reply::stream((1..=7).map(|n| sse(&event(n)))),

@@ -102,8 +102,11 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("deleteWebhook", &["webhooks", "delete", WH]),
     ("testWebhook", &["webhooks", "test", WH]),
     ("rotateWebhookSecret", &["webhooks", "rotate", WH]),
-    ("listDeliveries", &["webhooks", "deliveries", WH]),
-    ("redeliver", &["webhooks", "redeliver", WH, DLV]),
+    ("listWebhookDeliveries", &["webhooks", "deliveries", WH]),
+    (
+        "redeliverWebhookDelivery",
+        &["webhooks", "redeliver", WH, DLV],
+    ),
     ("getOpenapi", &["openapi"]),
 ];
 

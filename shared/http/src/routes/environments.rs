@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, creating, keyed};
 
 /// `GET /v1/environments`
 pub const LIST_ENVIRONMENTS: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_ENVIRONMENTS: Route = keyed(
     "list-environments",
 );
 /// `POST /v1/environments`
-pub const CREATE_ENVIRONMENT: Route = keyed(
-    "POST",
+pub const CREATE_ENVIRONMENT: Route = creating(
+    keyed(
+        "POST",
+        "/v1/environments",
+        Scope::EnvironmentsWrite,
+        Style::Plain,
+        "create-environment",
+    ),
     "/v1/environments",
-    Scope::EnvironmentsWrite,
-    Style::Plain,
-    "create-environment",
+    "/name",
 );
 /// `GET /v1/environments/{name}`
 pub const GET_ENVIRONMENT: Route = keyed(

@@ -109,6 +109,7 @@ impl Things {
             "webhooks" => &self.webhook,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
+            "docs" => "page.js",
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
     }

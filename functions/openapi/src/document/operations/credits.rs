@@ -8,7 +8,7 @@ use awo_usage::shape::UsageSummaryShape;
 use serde_json::{Value, json};
 
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::Schemas;
+use crate::document::schema::{Schemas, input, word};
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;
@@ -78,7 +78,11 @@ fn report(schemas: &mut Schemas) -> Operation {
     .query("groupBy", text(), groups)
     .query(
         "bucket",
-        json!({ "type": "string", "enum": ["none", "day", "month"] }),
+        input(
+            "UsageReportBucket",
+            "A period into which the rows of a report are divided.",
+            word(["none", "day", "month"]),
+        ),
         "Into what periods rows are divided; `none` without it.",
     )
     .query("model", text(), "Only of this model.");

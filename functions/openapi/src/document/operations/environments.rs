@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, list, map, object, text, whole};
+use crate::document::schema::{Schemas, described, input, list, map, object, text, whole};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("environments", &schemas.of::<EnvironmentShape>());
@@ -84,53 +84,143 @@ fn update(schemas: &mut Schemas) -> Operation {
 }
 
 fn body(schemas: &mut Schemas, name: &'static str) -> Value {
+    let hosts = list(&text(1..=253), 0..=MAX_HOSTS);
+    let caches = list(&text(1..=MAX_PATH), 0..=MAX_CACHES);
+    let registries = list(&registry(schemas), 0..=MAX_REGISTRIES);
+    object([
+        (
+            name,
+            described(schemas.of::<EnvironmentName>(), "Its name."),
+        ),
+        (
+            "description",
+            described(text(0..=MAX_DESCRIPTION), "What it is for."),
+        ),
+        ("variables", variables()),
+        (
+            "secrets",
+            described(
+                list(&secret(schemas), 0..=MAX_SECRETS),
+                "Secrets by their names, and the phases that get them.",
+            ),
+        ),
+        (
+            "setup",
+            described(
+                list(&step(), 0..=MAX_STEPS),
+                "Commands before the agent and before each verification, in this order.",
+            ),
+        ),
+        (
+            "caches",
+            described(caches, "Folders that are kept between runs, by lock files."),
+        ),
+        (
+            "registries",
+            described(registries, "Registries that want a credential."),
+        ),
+        (
+            "image",
+            described(text(1..=MAX_IMAGE), "Pinned by its digest."),
+        ),
+        (
+            "size",
+            described(schemas.of::<Size>(), "The size of the task."),
+        ),
+        (
+            "services",
+            described(
+                list(&service(), 0..=MAX_SERVICES),
+                "Containers beside the runner's.",
+            ),
+        ),
+        (
+            "egress",
+            described(hosts, "The hosts that commands may connect to."),
+        ),
+    ])
+}
+
+fn variables() -> Value {
     let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 1..=MAX_NAME);
-    let variable = json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$" });
+    described(variables, "Environment variables by their names.")
+}
+
+fn variable(description: &str) -> Value {
+    json!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,127}$", "description": description })
+}
+
+fn secret(schemas: &mut Schemas) -> Value {
     let phases = list(&schemas.of::<SecretPhase>(), 1..=SecretPhase::ALL.len());
-    let secret = object([("name!", variable.clone()), ("phases!", phases)]);
+    let secret = object([
+        ("name!", variable("Its name, and that of its variable.")),
+        ("phases!", described(phases, "When it exists.")),
+    ]);
+    input("EnvironmentSecretInput", "A secret by its name.", secret)
+}
+
+fn step() -> Value {
     let step = object([
-        ("name!", text(1..=MAX_STEP_NAME)),
+        ("name!", described(text(1..=MAX_STEP_NAME), "Its name.")),
         (
             "run!",
             described(text(1..=MAX_COMMAND), "Goes to `sh -c` in the checkout."),
         ),
-        ("timeoutMs", whole(STEP_MS)),
+        (
+            "timeoutMs",
+            described(
+                whole(STEP_MS),
+                "The longest that it may take, in milliseconds.",
+            ),
+        ),
     ]);
+    input("SetupStepInput", "A command of the setup.", step)
+}
+
+fn registry(schemas: &mut Schemas) -> Value {
     let registry = object([
-        ("kind!", schemas.of::<RegistryKind>()),
+        (
+            "kind!",
+            described(schemas.of::<RegistryKind>(), "What packages it has."),
+        ),
         (
             "url!",
             described(text(1..=MAX_URL), "https, without user, query or fragment."),
         ),
         (
             "secret!",
+            variable("The secret with its credential: a token, or `user:password`."),
+        ),
+    ]);
+    let description = "A registry that wants a credential.";
+    input("EnvironmentRegistryInput", description, registry)
+}
+
+fn service() -> Value {
+    let service = object([
+        ("name!", described(text(1..=MAX_STEP_NAME), "Its name.")),
+        (
+            "image!",
+            described(text(1..=MAX_IMAGE), "Pinned by its digest."),
+        ),
+        (
+            "port!",
+            described(whole(1..=65_535), "The port that it listens on."),
+        ),
+        ("variables", variables()),
+        (
+            "ready",
             described(
-                variable,
-                "The secret with its credential: a token, or `user:password`.",
+                text(1..=MAX_COMMAND),
+                "A command that succeeds once it is ready.",
             ),
         ),
     ]);
-    let service = object([
-        ("name!", text(1..=MAX_STEP_NAME)),
-        ("image!", text(1..=MAX_IMAGE)),
-        ("port!", whole(1..=65_535)),
-        ("variables", variables.clone()),
-        ("ready", text(1..=MAX_COMMAND)),
-    ]);
-    let image = described(text(1..=MAX_IMAGE), "Pinned by its digest.");
-    object([
-        (name, schemas.of::<EnvironmentName>()),
-        ("description", text(0..=MAX_DESCRIPTION)),
-        ("variables", variables),
-        ("secrets", list(&secret, 0..=MAX_SECRETS)),
-        ("setup", list(&step, 0..=MAX_STEPS)),
-        ("caches", list(&text(1..=MAX_PATH), 0..=MAX_CACHES)),
-        ("registries", list(&registry, 0..=MAX_REGISTRIES)),
-        ("image", image),
-        ("size", schemas.of::<Size>()),
-        ("services", list(&service, 0..=MAX_SERVICES)),
-        ("egress", list(&text(1..=253), 0..=MAX_HOSTS)),
-    ])
+    input(
+        "EnvironmentServiceInput",
+        "A container beside the runner's.",
+        service,
+    )
 }
 
 fn example() -> Value {

@@ -71,7 +71,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "get-webhook"
         | "list-plugins"
         | "get-plugin"
-        | "get-openapi" => vec![call()],
+        | "get-openapi"
+        | "get-docs" => vec![call()],
         _ => return None,
     })
 }
