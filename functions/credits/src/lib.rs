@@ -1,4 +1,6 @@
 //! Routes of credits.
 
 pub mod get_credits;
+pub mod get_prices;
 pub mod list_credit_transactions;
+pub mod prices;

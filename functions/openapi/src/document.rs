@@ -79,6 +79,8 @@ fn tags() -> Value {
         { "name": "webhooks", "description": "Who is told of what happens to runs." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
+        { "name": "budgets", "description": "What may be spent." },
+        { "name": "prices", "description": "What models and compute cost." },
         { "name": "usage", "description": "What was used." },
         { "name": "openapi", "description": "This document." },
     ])

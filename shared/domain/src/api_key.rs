@@ -126,6 +126,10 @@ pub enum Scope {
     RunsWrite,
     /// Read balance and usage.
     CreditsRead,
+    /// Read budgets.
+    BudgetsRead,
+    /// Change budgets.
+    BudgetsWrite,
     /// Read webhooks and deliveries.
     WebhooksRead,
     /// Change webhooks.
@@ -148,12 +152,14 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 14] = [
+    pub const ALL: [Scope; 16] = [
         Scope::WorkOrdersWrite,
         Scope::WorkOrdersRead,
         Scope::RunsRead,
         Scope::RunsWrite,
         Scope::CreditsRead,
+        Scope::BudgetsRead,
+        Scope::BudgetsWrite,
         Scope::WebhooksRead,
         Scope::WebhooksWrite,
         Scope::TemplatesRead,
@@ -174,6 +180,8 @@ impl Scope {
             Scope::RunsRead => "runs:read",
             Scope::RunsWrite => "runs:write",
             Scope::CreditsRead => "credits:read",
+            Scope::BudgetsRead => "budgets:read",
+            Scope::BudgetsWrite => "budgets:write",
             Scope::WebhooksRead => "webhooks:read",
             Scope::WebhooksWrite => "webhooks:write",
             Scope::TemplatesRead => "templates:read",

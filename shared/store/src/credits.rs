@@ -8,6 +8,7 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::{Move, Reservation};
 use crate::change::Change;
 use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, ledger_entries};
@@ -32,6 +33,9 @@ pub struct BalanceItem {
     /// Number of changes: whoever reads the same number twice knows that nothing came in between.
     #[serde(default)]
     pub changes: u64,
+    /// Since when the organization knows that what is available is below its threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_since: Option<Timestamp>,
     /// Last change.
     pub updated_at: Timestamp,
     /// Shape of this item.
@@ -265,7 +269,8 @@ impl Store {
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };
-        let committed = self.add_credits(Transaction::new(), org, &entry).await?;
+        let none = (Transaction::new(), Vec::new());
+        let committed = self.add_credits(none, org, &entry).await?;
         self.credited(org, committed).await
     }
 
@@ -288,6 +293,7 @@ impl Store {
         let cost = settled.as_ref().map_or(0, |s| s.deduction_micro);
         let of = self.run(org, run).await?;
         let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
+        let held_at = of.as_ref().and_then(|run| run.held_at);
         let entry = LedgerEntry {
             id: id.clone(),
             kind: TransactionType::Refund,
@@ -316,12 +322,22 @@ impl Store {
         }
         let of = (run, amount);
         let record = self.refund_record(org, id, of, settled.as_ref()).await?;
+        let given_back = Move {
+            of: Reservation {
+                tenant: record.tenant_context.clone(),
+                attribution: record.attribution.clone(),
+                at: held_at.unwrap_or(run.made_at()),
+            },
+            spent: -amount.micro(),
+            reserved: 0,
+        };
         let refunds = Key::refunds(org, run);
         for change in [first, within] {
             let transaction = Transaction::new()
                 .update(Guard::Settlement, &self.tables.ledger, &refunds, change)?
                 .add_cost(self, org, &record)?;
-            match self.add_credits(transaction, org, &entry).await? {
+            let changes = (transaction, vec![given_back.clone()]);
+            match self.add_credits(changes, org, &entry).await? {
                 // The entry is there already: this very call went through before.
                 Committed::No(refusals) if refused(&refusals, Guard::LedgerEntry) => break,
                 Committed::No(refusals) if refused(&refusals, Guard::Settlement) => {}
@@ -339,7 +355,7 @@ impl Store {
 
     async fn add_credits(
         &self,
-        transaction: Transaction,
+        (transaction, moves): (Transaction, Vec<Move>),
         org: &OrgId,
         entry: &LedgerEntry,
     ) -> Result<Committed, Error> {
@@ -357,12 +373,7 @@ impl Store {
                 &Key::ledger_entry(org, &entry.id),
                 entry,
             )?
-            .update(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                change,
-            )?
+            .balance(self, org, change, moves)?
             .commit(self)
             .await
     }

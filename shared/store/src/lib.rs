@@ -41,6 +41,7 @@
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
+//! | ledger | `<org>#budget` | budget id, epoch and period | what a budget counts in a period |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#costs` | `policy` | what is declared about costs |
@@ -65,6 +66,7 @@
 pub mod attempts;
 pub mod audit;
 pub mod batch;
+pub mod budgets;
 pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;

@@ -12,6 +12,7 @@ use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 
 use crate::Store;
+use crate::budgets::Move;
 use crate::change::Change;
 use crate::credits::{Booking, LedgerEntry, SettlementItem};
 use crate::item::{Key, SCHEMA_VERSION};
@@ -136,6 +137,17 @@ impl Charge {
     }
 }
 
+impl Run {
+    /// What budgets count of its settlement.
+    pub(crate) fn settles(&self, settled: Settlement) -> Move {
+        Move {
+            of: self.reservation(),
+            spent: settled.deduction.micro(),
+            reserved: -self.hold_micro,
+        }
+    }
+}
+
 /// A hold of which nothing is taken.
 pub(crate) fn released(run: &Run) -> Settlement {
     settle(MicroCredits::from_micro(run.hold_micro), MicroCredits::ZERO)
@@ -193,7 +205,7 @@ impl Transaction {
             .record_usage(store, org, run, of.usage, of.completed_at)?
             .record_cost(store, org, of)?
             .mark_settled(store, org, run, (settled, id), now)?
-            .update(Guard::Balance, ledger, &Key::balance(org), balance)?;
+            .balance(store, org, balance, vec![run.settles(settled)])?;
         if settled.deduction == MicroCredits::ZERO {
             return Ok(transaction);
         }

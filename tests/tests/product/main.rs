@@ -16,6 +16,7 @@ mod children;
 mod compression;
 mod contention;
 mod cost_backfill;
+mod cost_budgets;
 mod cost_labels;
 mod cost_reports;
 mod costs;

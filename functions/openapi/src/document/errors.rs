@@ -64,7 +64,7 @@ impl Failure {
                 "The API key is missing, malformed, unknown or revoked; which one is not told."
             }
             Failure::InsufficientCredits => {
-                "The credits available do not cover the hold of a run. Nothing was written."
+                "The credits available, or a budget, do not cover the hold of a run. Nothing was written."
             }
             Failure::Forbidden => {
                 "The key lacks the scope, or the thing is built in and cannot be changed."
@@ -152,6 +152,8 @@ pub fn schemas() -> [(&'static str, Value); 2] {
         "RUN_NOT_FOUND",
         "TEMPLATE_NOT_FOUND",
         "WEBHOOK_NOT_FOUND",
+        "BUDGET_NOT_FOUND",
+        "STATEMENT_NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "CONFLICT",
         "BAD_REQUEST",
@@ -176,7 +178,12 @@ pub fn schemas() -> [(&'static str, Value); 2] {
     });
     let details = json!({
         "type": "object",
-        "properties": { "errors": { "type": "array", "items": fault } },
+        "properties": {
+            "errors": { "type": "array", "items": fault },
+            "budgetId": { "type": "string", "description": "Of 402: the budget that does not cover the hold." },
+            "limitCredits": { "type": "number", "description": "Its limit." },
+            "remainingCredits": { "type": "number", "description": "What is left of it." },
+        },
         "additionalProperties": false,
     });
     let plain = json!({

@@ -1,6 +1,7 @@
 //! Every operation, by group.
 
 mod audit;
+mod budgets;
 mod credits;
 mod openapi;
 mod profiles;
@@ -23,6 +24,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         audit::all,
         profiles::all,
         credits::all,
+        budgets::all,
         templates::all,
         webhooks::all,
         verification::all,

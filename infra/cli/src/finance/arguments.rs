@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 
+use super::budgets::Budgets;
+
 #[derive(Debug, Args)]
 pub struct Finance {
     #[command(subcommand)]
@@ -12,6 +14,17 @@ pub struct Finance {
 pub enum FinanceAction {
     /// Show what was booked in a period; it agrees with the ledger
     Report(Report),
+    /// Say what may be spent in a period, and see how far it is
+    Budgets(Budgets),
+    /// Show what models and compute cost
+    Prices(PricesWanted),
+}
+
+#[derive(Debug, Args)]
+pub struct PricesWanted {
+    /// Only models in whose names this is
+    #[arg(value_name = "MODEL")]
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,8 @@
 //! `awo finance`: what was booked, for people who review it.
 
 pub mod arguments;
+pub mod budgets;
+mod prices;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +46,8 @@ struct Row {
 pub async fn run(client: &Client, action: &FinanceAction, output: &Output) -> Result<(), Failure> {
     match action {
         FinanceAction::Report(wanted) => report(client, wanted, output).await,
+        FinanceAction::Budgets(wanted) => budgets::run(client, wanted, output).await,
+        FinanceAction::Prices(wanted) => prices::show(client, wanted, output).await,
     }
 }
 

@@ -20,6 +20,14 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /v1/prices`
+pub const GET_PRICES: Route = keyed(
+    "GET",
+    "/v1/prices",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-prices",
+);
 /// `GET /v1/usage/report`
 pub const GET_USAGE_REPORT: Route = keyed(
     "GET",

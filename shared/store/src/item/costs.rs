@@ -1,6 +1,7 @@
 //! Keys of costs.
 
-use awo_domain::{OrgId, TransactionId};
+use awo_domain::budget::Budget;
+use awo_domain::{OrgId, Timestamp, TransactionId};
 
 use super::Key;
 
@@ -28,6 +29,12 @@ impl Key {
     /// The values of a cost label that are told apart.
     pub fn cost_values(org: &OrgId, label: &str) -> Key {
         Key::new(format!("{org}#costhead"), format!("label#{label}"))
+    }
+
+    /// What a budget counts in the period that begins then.
+    pub fn budget_counter(org: &OrgId, budget: &Budget, start: Timestamp) -> Key {
+        let name = format!("{}#{:04}#{start}", budget.id, budget.epoch);
+        Key::new(format!("{org}#budget"), name)
     }
 
     /// What the organization declares about its costs.

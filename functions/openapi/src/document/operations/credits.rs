@@ -1,5 +1,6 @@
 //! Operations of credits and usage.
 
+use awo_credits::prices::PriceListShape;
 use awo_domain::ledger::TransactionType;
 use awo_http::routes;
 use awo_http::shapes::{BalanceShape, TransactionShape};
@@ -58,7 +59,21 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "text/csv",
         json!({ "type": "string", "description": "The same by day and model." }),
     );
-    vec![balance, transactions(schemas), summary, report(schemas)]
+    let prices = Operation::of(
+        &routes::GET_PRICES,
+        "List prices",
+        "What a call of each model costs whose price is known, and what compute costs, as runs that end now \
+         are charged. A model that is not in the list has no price: its tokens are counted, and it is \
+         named in `unpricedModels`.",
+    )
+    .answers(Success::of::<PriceListShape>(schemas, 200, "The price list."));
+    vec![
+        balance,
+        transactions(schemas),
+        prices,
+        summary,
+        report(schemas),
+    ]
 }
 
 fn report(schemas: &mut Schemas) -> Operation {
