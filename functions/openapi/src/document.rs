@@ -79,6 +79,7 @@ fn tags() -> Value {
         { "name": "webhooks", "description": "Who is told of what happens to runs." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
+        { "name": "statements", "description": "What was booked, by month." },
         { "name": "budgets", "description": "What may be spent." },
         { "name": "prices", "description": "What models and compute cost." },
         { "name": "usage", "description": "What was used." },

@@ -79,6 +79,8 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ("get-budget", awo_budgets::get_budget::function),
     ("update-budget", awo_budgets::update_budget::function),
     ("delete-budget", awo_budgets::delete_budget::function),
+    ("list-statements", awo_credits::list_statements::function),
+    ("get-statement", awo_credits::get_statement::function),
     ("get-usage-report", awo_usage::get_usage_report::function),
     ("get-usage-summary", awo_usage::get_usage_summary::function),
     ("list-templates", awo_templates::list_templates::function),

@@ -2,6 +2,7 @@
 
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
+use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
 use awo_domain::{
     BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
@@ -100,6 +101,15 @@ impl Call {
     pub fn webhook_id(&self) -> Result<WebhookId, Error> {
         WebhookId::parse(self.path_parameter(["id", "webhookId"]))
             .map_err(|_| Error::NotFound(Resource::Webhook))
+    }
+
+    /// The month that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no month: there is no statement of it.
+    pub fn month(&self) -> Result<Month, Error> {
+        Month::parse(self.path_parameter(["month", "month"]))
+            .map_err(|_| Error::NotFound(Resource::Statement))
     }
 
     /// The budget that the path names.

@@ -71,6 +71,9 @@ pub struct LedgerEntry {
     /// Of a deduction, the version of the price list that the run was priced by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_list: Option<String>,
+    /// When the run ended or was charged, if that was in an earlier month.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Timestamp>,
     /// Of a purchase or a refund, how it came about.
     #[serde(flatten)]
     pub booking: Booking,
@@ -265,6 +268,7 @@ impl Store {
             tenant_user_id: None,
             parts: EntryParts::default(),
             price_list: None,
+            about: None,
             booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
@@ -304,6 +308,7 @@ impl Store {
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
             parts: EntryParts::default(),
             price_list: None,
+            about: Store::charged_earlier(settled.as_ref(), id.made_at()),
             booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,

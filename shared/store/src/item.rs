@@ -2,7 +2,7 @@
 
 mod costs;
 
-pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs};
+pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
 
 use std::collections::HashMap;
 

@@ -42,6 +42,7 @@
 //! | ledger | `<org>#hold` | run id | hold, never changed |
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
 //! | ledger | `<org>#budget` | budget id, epoch and period | what a budget counts in a period |
+//! | ledger | `<org>#statement` | month | statement of a closed month, never changed |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#costs` | `policy` | what is declared about costs |
@@ -105,6 +106,7 @@ pub mod runs;
 pub mod schema;
 pub mod settlement;
 pub mod starts;
+pub mod statements;
 pub mod stops;
 pub mod summary;
 pub mod sums;

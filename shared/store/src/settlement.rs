@@ -18,6 +18,7 @@ use crate::credits::{Booking, LedgerEntry, SettlementItem};
 use crate::item::{Key, SCHEMA_VERSION};
 use crate::lease::Lease;
 use crate::runs::{Cost, Run};
+use crate::statements::earlier_month;
 use crate::transaction::{Guard, Transaction};
 
 /// A run whose hold is resolved.
@@ -220,6 +221,7 @@ impl Transaction {
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id.clone()),
             parts: charge.cost.into(),
             price_list: run.price_list.clone(),
+            about: earlier_month(of.completed_at, charge.transaction_id.made_at()),
             booking: Booking::default(),
             created_at: charge.transaction_id.made_at(),
             v: SCHEMA_VERSION,

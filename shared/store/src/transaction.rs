@@ -45,6 +45,7 @@ pub(crate) enum Guard {
     Hold,
     ParentsHold,
     Settlement,
+    Statement,
     LedgerEntry,
     Idempotency,
     Log,

@@ -19,6 +19,7 @@ mod cost_backfill;
 mod cost_budgets;
 mod cost_labels;
 mod cost_reports;
+mod cost_statements;
 mod costs;
 mod crash_points;
 mod delivery;

@@ -1,5 +1,5 @@
-//! Each organization's ledger is checked once a day: that the balance is the sum of its entries, and
-//! what is reserved the sum of its open holds. Whatever a check finds, it changes nothing.
+//! Each organization's ledger is checked once a day, and its months are closed that are due: that the balance is the sum of its entries, and
+//! what is reserved the sum of its open holds. Whatever a check finds, it changes nothing of the ledger.
 
 use std::time::{Duration, Instant};
 
@@ -52,5 +52,9 @@ async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(
     if let Checked::Drifts { expected, found } = checked {
         tracing::error!(org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
-    store.keep_checkpoint(from, &next).await
+    store.keep_checkpoint(from, &next).await?;
+    for closed in Box::pin(store.close_months(&from.org_id, None, now)).await? {
+        tracing::info!(event = "month_closed", org = %from.org_id, month = %closed.month, hash = closed.hash);
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ mod keys;
 mod ledger;
 mod organizations;
 mod secret;
-mod stores;
+pub mod stores;
 mod values;
 
 use awo_cloud::Environment;
@@ -34,7 +34,7 @@ pub async fn run(
     environment: &Environment,
     output: &Output,
 ) -> Result<(), Failure> {
-    let stores = Stores::open(admin, connection, environment).await?;
+    let stores = Stores::open(admin.local, connection, environment).await?;
     let answer = match &admin.action {
         Action::CreateOrg { name } => create_org(&stores, name).await?,
         Action::ListOrgs => return organizations::list(&stores, output).await,

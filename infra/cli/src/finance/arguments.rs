@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 
 use super::budgets::Budgets;
+use super::close::Close;
+use super::statements::Statements;
 
 #[derive(Debug, Args)]
 pub struct Finance {
@@ -16,6 +18,12 @@ pub enum FinanceAction {
     Report(Report),
     /// Say what may be spent in a period, and see how far it is
     Budgets(Budgets),
+    /// Show what the ledger says of a month, or of all
+    Statements(Statements),
+    /// Close a month before the sweep does; on the stores themselves, like awo admin
+    Close(Close),
+    /// Check closed months: their chain of hashes, and each against the ledger
+    Verify,
     /// Show what models and compute cost
     Prices(PricesWanted),
 }

@@ -49,6 +49,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("deleteBudget", &["finance", "budgets", "delete", BUD]),
+    ("listStatements", &["finance", "statements"]),
+    ("getStatement", &["finance", "statements", "2026-11"]),
     ("getPrices", &["finance", "prices"]),
     ("listPlugins", &["plugins", "list"]),
     (

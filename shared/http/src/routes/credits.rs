@@ -28,6 +28,22 @@ pub const GET_PRICES: Route = keyed(
     Style::Plain,
     "get-prices",
 );
+/// `GET /v1/statements`
+pub const LIST_STATEMENTS: Route = keyed(
+    "GET",
+    "/v1/statements",
+    Scope::CreditsRead,
+    Style::Plain,
+    "list-statements",
+);
+/// `GET /v1/statements/{month}`
+pub const GET_STATEMENT: Route = keyed(
+    "GET",
+    "/v1/statements/{month}",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-statement",
+);
 /// `GET /v1/usage/report`
 pub const GET_USAGE_REPORT: Route = keyed(
     "GET",

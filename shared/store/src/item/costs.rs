@@ -1,6 +1,7 @@
 //! Keys of costs.
 
 use awo_domain::budget::Budget;
+use awo_domain::statement::Month;
 use awo_domain::{OrgId, Timestamp, TransactionId};
 
 use super::Key;
@@ -31,6 +32,11 @@ impl Key {
         Key::new(format!("{org}#costhead"), format!("label#{label}"))
     }
 
+    /// The statement of a closed month.
+    pub fn statement(org: &OrgId, month: &Month) -> Key {
+        Key::new(statements(org), month.to_string())
+    }
+
     /// What a budget counts in the period that begins then.
     pub fn budget_counter(org: &OrgId, budget: &Budget, start: Timestamp) -> Key {
         let name = format!("{}#{:04}#{start}", budget.id, budget.epoch);
@@ -41,6 +47,11 @@ impl Key {
     pub fn cost_policy(org: &OrgId) -> Key {
         Key::new(format!("{org}#costs"), "policy")
     }
+}
+
+/// Partition of the closed months' statements.
+pub(crate) fn statements(org: &OrgId) -> String {
+    format!("{org}#statement")
 }
 
 pub(crate) fn new_costs(org: &OrgId) -> String {

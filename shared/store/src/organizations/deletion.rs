@@ -96,6 +96,7 @@ impl Store {
             "webhooks",
             "webhook-answer",
             "task",
+            "costs",
         ] {
             self.empty(settings, format!("{org}#{kind}")).await?;
         }

@@ -5,6 +5,7 @@ mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
@@ -29,6 +30,7 @@ pub struct Things {
     pub profile: String,
     pub webhook: String,
     pub budget: String,
+    pub month: String,
     /// A delivery of it that is over.
     pub delivery: String,
 }
@@ -52,6 +54,7 @@ impl Things {
             profile: new_name(),
             webhook: WebhookId::new(now, mint.random(now)).to_string(),
             budget: BudgetId::new(now, mint.random(now)).to_string(),
+            month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
@@ -83,6 +86,7 @@ impl Things {
         Things {
             webhook: webhook.to_string(),
             budget: a_budget(service).await,
+            month: this_month(service),
             delivery: delivery.id.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
@@ -106,6 +110,7 @@ impl Things {
             "profiles" => &self.profile,
             "webhooks" => &self.webhook,
             "budgets" => &self.budget,
+            "statements" => &self.month,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
             _ => panic!("say in {} what a path names after /{part}/", file!()),
@@ -177,6 +182,10 @@ async fn a_webhook(service: &TestService) -> WebhookId {
 
 fn webhook() -> Value {
     json!({ "url": "https://hooks.example.com/", "events": ["run.completed"] })
+}
+
+fn this_month(service: &TestService) -> String {
+    Month::of(service.service.cloud.clock.now()).to_string()
 }
 
 fn budget() -> Value {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::statement::Month;
 use awo_tests::client::Answer;
 use awo_tests::contract;
 use awo_tests::service::TestService;
@@ -28,6 +29,8 @@ const CALLS: &[&str] = &[
     "GET /v1/credits 200",
     "GET /v1/credits/usage?limit=2 200",
     "GET /v1/prices 200",
+    "GET /v1/statements?limit=1 200",
+    "GET /v1/statements/{month} 200",
     "POST /v1/budgets 201",
     "GET /v1/budgets?limit=1 200",
     "GET /v1/budgets/{budget} 200",
@@ -105,6 +108,7 @@ fn of_some(mut answer: Answer) -> Answer {
 async fn every_operation_answers_as_it_is_documented() {
     let scene = Scene::new().await;
     let also = create(scene.client()).await;
+    let month = Month::of(scene.service.service.cloud.clock.now()).to_string();
     let budget = example_body("post", "/v1/budgets");
     let budget = scene.client().post("/v1/budgets", &budget).await;
     let budget = budget.body["id"].as_str().unwrap().to_owned();
@@ -116,6 +120,7 @@ async fn every_operation_answers_as_it_is_documented() {
         ("{failed}", &scene.failed),
         ("{webhook}", &scene.webhook),
         ("{delivery}", &scene.delivery),
+        ("{month}", month.as_str()),
         ("{budget}", &budget),
         ("{also_run}", also.body["runId"].as_str().unwrap()),
     ];

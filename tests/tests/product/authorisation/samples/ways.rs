@@ -58,6 +58,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "get-queue-health"
         | "get-credits"
         | "get-prices"
+        | "list-statements"
+        | "get-statement"
         | "list-budgets"
         | "get-budget"
         | "get-work-order-audit"
