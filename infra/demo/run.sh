@@ -27,7 +27,7 @@ finish() {
         printf '\nInterrupted; nothing of the demo is left.\n' >&2
     elif [ -z "$succeeded" ] && [ -s "$log" ]; then
         printf '\nThe demo did not get to its end. The last lines of the service:\n' >&2
-        grep -v '"message":"request"' "$log" | tail -n 30 >&2
+        grep -v '"event":"request"' "$log" | tail -n 30 >&2
     fi
     rm -rf "$work"
     [ -n "$succeeded" ] || exit "${1:-1}"

@@ -188,7 +188,7 @@ def at_the_service(
 
 
 def nothing_was_refused(stand_in: cloud.Cloud, scratch: Path) -> None:
-    """Also not where the code can do without, such as a bell that the sweep makes up for."""
+    """Also not where the code can do without, such as a wake-up that the sweep makes up for."""
     own = [line for log in scratch.glob("*.log") if log.name != "ministack.log" for line in tail(log, 1000).splitlines()]
     refused = [line for line in cloud.function_log(stand_in) + own if "AccessDenied" in line]
     expect(not refused, f"{len(refused)} calls that a role did not allow, such as {refused[:2]}")

@@ -27,7 +27,7 @@ STREAM = "RESPONSE_STREAM"
 MAX_PATTERN = 1_024
 MAX_ALARM_METRICS = 10
 # What the functions' lines have: tracing's own, Lambda's own, and the fields that filters use.
-LINE_FIELDS = {"message", "level", "type", "record.status", "code", "due", "failed"} | {
+LINE_FIELDS = {"event", "level", "type", "record.status", "code", "due", "failed"} | {
     # Of a run: how long its client waited, and what came of it.
     "seconds",
     "queued",
@@ -118,9 +118,11 @@ def wrong_filters(template: dict, expanded: dict) -> list[str]:
         known = fields[properties["LogGroupName"]["Ref"]]
         used = set(re.findall(r"\$\.([A-Za-z.]+)", pattern + " " + number["MetricValue"]))
         faults += [f"{name}: no line has the field {field}" for field in sorted(used - known)]
-        for message in re.findall(r'\$\.message = "([^"]*)"', pattern):
-            if f'"{message}"' not in source:
-                faults.append(f"{name}: no code logs {message!r}")
+        if "$.message" in pattern:
+            faults.append(f"{name}: filters by a sentence, which may change; filter by $.event")
+        for event in re.findall(r'\$\.event = "([^"]*)"', pattern):
+            if f'event = "{event}"' not in source:
+                faults.append(f"{name}: no code logs the event {event!r}")
         for code_of_run in re.findall(r'\$\.code = "([^"]*)"', pattern):
             if f"RunErrorCode::{code_of_run}" not in source:
                 faults.append(f"{name}: no run ends with {code_of_run}")

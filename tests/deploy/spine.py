@@ -227,7 +227,7 @@ def heals(client: Client, folder: Path, stack: Stack, door: Door) -> None:
         return client.get(f"/v1/runs/{run_id}")["status"] in ("succeeded", "failed", "canceled")
 
     def scheduled():
-        return "".join(function_log(stack.cloud)).count('"message":"swept"') - sweeping.count
+        return "".join(function_log(stack.cloud)).count('"event":"swept"') - sweeping.count
 
     wait_for("the run that the sweep starts", SWEEP_SECONDS, ended, 1)
     run = client.get(f"/v1/runs/{run_id}")

@@ -1,4 +1,4 @@
-//! The product's functions over one client, called by hand as AWS would call them.
+//! The product's functions over one client, called directly, as by AWS.
 
 use std::sync::Arc;
 
@@ -174,12 +174,12 @@ impl Functions {
     }
 
     /// One message of the run queue.
-    pub async fn bell(&self, body: &str) -> Result<Value, String> {
-        self.bells(&[body.to_owned()]).await
+    pub async fn wake_up(&self, body: &str) -> Result<Value, String> {
+        self.wake_ups(&[body.to_owned()]).await
     }
 
     /// A batch of messages of the run queue; their ids are their numbers from 0.
-    pub async fn bells(&self, bodies: &[String]) -> Result<Value, String> {
+    pub async fn wake_ups(&self, bodies: &[String]) -> Result<Value, String> {
         let record = |(nth, body): (usize, &String)| json!({ "messageId": nth.to_string(), "body": body, "eventSource": "aws:sqs" });
         let records: Vec<Value> = bodies.iter().enumerate().map(record).collect();
         (self.dispatch)(json!({ "Records": records }), context()).await

@@ -1,5 +1,5 @@
-//! What the black-box tests stand on: a service on the stand-ins, a client of its API, faults
-//! between the product and AWS, and the rules that must hold whatever happens.
+//! The foundation of the black-box tests: a service on the stand-ins, a client of its API, faults
+//! between the product and AWS, and the rules that must always hold.
 
 #![expect(
     clippy::expect_used,
@@ -11,9 +11,9 @@ mod budget_rules;
 pub mod client;
 pub mod contract;
 mod cost_rules;
+pub mod counted_requests;
 pub mod crash_part;
 pub mod deployment_rules;
-pub mod door;
 pub mod driven;
 pub mod everything;
 mod family_rules;

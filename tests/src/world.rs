@@ -1,5 +1,5 @@
-//! A world in which a test moves every piece by hand: the stand-ins without mappings, rules or
-//! schedules, and the product's functions twice, once over a client that may go wrong.
+//! A world in which a test controls every step: the stand-ins without mappings, rules or schedules,
+//! and the product's functions twice, once over a client that may fail.
 
 mod cluster;
 mod kinds;
@@ -38,7 +38,7 @@ use crate::rules::Dump;
 pub use stage::Stage;
 
 const QUEUE: &str = "runs";
-const ERRANDS: &str = "deliveries";
+const NOTIFICATIONS: &str = "deliveries";
 /// The world.
 pub struct World {
     /// The product's view, without faults.
@@ -99,7 +99,7 @@ impl World {
         )
         .expect("DynamoDB");
         let queues = Queues::new(shutdown.clone());
-        for queue in [QUEUE, ERRANDS] {
+        for queue in [QUEUE, NOTIFICATIONS] {
             queues
                 .create(queue, QueueAttributes::default())
                 .expect("a queue");
@@ -135,7 +135,10 @@ impl World {
             ("AWO_SETTINGS_TABLE", "settings".to_owned()),
             ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
             ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
-            ("AWO_DELIVERIES_QUEUE_URL", queue_url(&sqs.url(), ERRANDS)),
+            (
+                "AWO_DELIVERIES_QUEUE_URL",
+                queue_url(&sqs.url(), NOTIFICATIONS),
+            ),
             ("AWO_CLUSTER", "awo".to_owned()),
             ("AWO_STACK", "awo".to_owned()),
             // What earlier stories leave may stand in nobody's way.
@@ -268,28 +271,30 @@ impl World {
     }
 
     /// Delivers every message of the run queue to the dispatcher, and those that this brings.
-    pub async fn deliver_bells(&self, functions: &Functions) {
+    pub async fn deliver_wake_ups(&self, functions: &Functions) {
         loop {
-            let bells = self.take_bells().await;
-            if bells.is_empty() {
+            let wake_ups = self.take_wake_ups().await;
+            if wake_ups.is_empty() {
                 return;
             }
-            for bell in bells {
-                drop(functions.bell(&bell).await);
+            for wake_up in wake_ups {
+                drop(functions.wake_up(&wake_up).await);
             }
         }
     }
 
     /// Loses every message there is.
-    pub async fn lose_bells(&self) {
-        while !self.take_bells().await.is_empty() {}
+    pub async fn lose_wake_ups(&self) {
+        while !self.take_wake_ups().await.is_empty() {}
         loop {
-            let errands = self.receive(ERRANDS).await;
-            if errands.is_empty() {
+            let notifications = self.receive(NOTIFICATIONS).await;
+            if notifications.is_empty() {
                 return;
             }
-            for errand in errands {
-                let deleted = self.queues.delete(ERRANDS, &errand.receipt_handle);
+            for notification in notifications {
+                let deleted = self
+                    .queues
+                    .delete(NOTIFICATIONS, &notification.receipt_handle);
                 deleted.expect("a message in our hands");
             }
         }
@@ -297,24 +302,24 @@ impl World {
 
     /// How many messages the deliveries queue has, hidden ones too.
     #[must_use]
-    pub fn errands_left(&self) -> usize {
-        let counts = self.queues.counts(ERRANDS).expect("a queue");
+    pub fn notifications_left(&self) -> usize {
+        let counts = self.queues.counts(NOTIFICATIONS).expect("a queue");
         counts.ready + counts.in_flight + counts.delayed
     }
 
     /// Hands the messages of the deliveries queue that are there to the deliverer, in one batch,
     /// and takes away those that it is done with. False if there was none.
-    pub async fn deliver_errands(&self, functions: &Functions) -> bool {
+    pub async fn deliver_notifications(&self, functions: &Functions) -> bool {
         let deliver = async |records: Vec<Value>| functions.deliver(&records).await;
-        self.hand_errands(deliver).await
+        self.hand_notifications(deliver).await
     }
 
-    /// As [`World::deliver_errands`], to any deliverer.
-    pub async fn hand_errands(
+    /// As [`World::deliver_notifications`], to any deliverer.
+    pub async fn hand_notifications(
         &self,
         deliver: impl AsyncFnOnce(Vec<Value>) -> Result<Value, String>,
     ) -> bool {
-        let received = self.receive(ERRANDS).await;
+        let received = self.receive(NOTIFICATIONS).await;
         let record = |received: &Received| {
             json!({
                 "messageId": received.message.id, "receiptHandle": received.receipt_handle,
@@ -332,7 +337,7 @@ impl World {
         let stays = answer["batchItemFailures"].to_string();
         for done in received {
             if !stays.contains(&done.message.id) {
-                let deleted = self.queues.delete(ERRANDS, &done.receipt_handle);
+                let deleted = self.queues.delete(NOTIFICATIONS, &done.receipt_handle);
                 deleted.expect("a message in our hands");
             }
         }
@@ -350,7 +355,7 @@ impl World {
     }
 
     /// Takes a batch of messages off the run queue; none if it is empty.
-    pub async fn take_bells(&self) -> Vec<String> {
+    pub async fn take_wake_ups(&self) -> Vec<String> {
         let received = self.receive(QUEUE).await;
         received
             .into_iter()
@@ -362,12 +367,12 @@ impl World {
             .collect()
     }
 
-    /// Lets a minute pass, sweeps, and delivers the bells and errands that the sweep rang.
+    /// Lets a minute pass, sweeps, and delivers the wake-ups and notifications that the sweep sent.
     pub async fn sweep_after_a_minute(&self) {
         self.cloud.clock.advance(61_000);
         self.sound.sweep().await.expect("a sweep");
-        self.deliver_bells(&self.sound).await;
-        while self.deliver_errands(&self.sound).await {}
+        self.deliver_wake_ups(&self.sound).await;
+        while self.deliver_notifications(&self.sound).await {}
     }
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs docs/tutorial-own-repository.md, command by command, on projects that nobody here made, as their
-registries have them; then the same projects with a missing tool, without tests and with a failing one.
+registries have them; then the same projects with a missing tool, without tests and with a failing one. Then
+docs/tutorial-webhook.md, with the receiver of docs/webhooks.md.
 
     tests/tutorials/run.py BIN_DIR    # where `awo`, `awo-local` and `runner` are
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "tutorial-own-repository.md"
+WEBHOOK_PAGE = ROOT / "docs" / "tutorial-webhook.md"
 START_LIMIT_S = 60
 
 
@@ -81,8 +83,8 @@ def run(command, cwd=None, env=None, expected=0):
     return done.stdout
 
 
-def blocks(kind):
-    return re.findall(rf"^```{kind}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def blocks(kind, page=PAGE):
+    return re.findall(rf"^```{kind}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def committed(folder, env):
@@ -119,6 +121,26 @@ def ends(project, folder, env, change, expected):
     if expected not in said:
         sys.exit(f"{project.name}: {expected!r} is not in what awo said:\n{said}")
     shutil.rmtree(copy)
+
+
+def receive_webhooks(folder, env):
+    """The commands of the page on webhooks, in one shell, whose background ends with it."""
+    receiver = blocks("python", ROOT / "docs" / "webhooks.md")[0]
+    (shown,) = blocks("python", WEBHOOK_PAGE)
+    changed, count = re.subn(r"^ +# Here: .*\n", shown, receiver, flags=re.MULTILINE)
+    if count != 1:
+        sys.exit("docs/webhooks.md: the receiver has no line to replace")
+    (folder / "receiver.py").write_text("import json\n" + changed)
+    commands = [*blocks("sh", WEBHOOK_PAGE)]
+    # A reader is slower than a shell: the receiver is up before the next command, and has had the last event.
+    commands.insert(1, "until grep -q listening received.txt; do sleep 0.1; done")
+    commands.append("timeout 30 bash -c 'until grep -q run.completed <(tail -n +3 received.txt); do sleep 0.2; done'")
+    script = "trap 'kill $(jobs -p)' EXIT\n" + "\n".join(commands)
+    run(["bash", "-euo", "pipefail", "-c", script], cwd=folder, env=env)
+    received = (folder / "received.txt").read_text().split()
+    for event in ["run.created", "run.started", "verification.passed", "run.completed"]:
+        if event not in received:
+            sys.exit(f"{event} was not received: {received}")
 
 
 def without_tests(project):
@@ -198,6 +220,8 @@ def main():
                 ends(project, folder, env, without_tests(project), "unverified")
                 print(f"{project.name}: as the page says, and as it should end otherwise "
                       f"({time.monotonic() - began:.0f} s)", flush=True)
+            receive_webhooks(work / PROJECTS[-1].name / "heck", env)
+            print("webhook: received as the page says", flush=True)
         finally:
             service.terminate()
             service.wait()

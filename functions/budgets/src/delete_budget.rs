@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
@@ -30,7 +30,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     call.query().finish()?;
     state.store.delete_budget(call.org(), &id).await?;
     tracing::info!(event = "budget_deleted", org = %call.org(), key = %call.caller.key_id, budget = %id);
-    let bell = Doorbell::of(call.org());
-    state.queue.ring_or_leave_to_sweep(&bell).await;
+    let wake_up = WakeUp::of(call.org());
+    state.queue.wake_or_leave_to_sweep(&wake_up).await;
     Ok(Answer::no_content())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
@@ -36,7 +36,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     let changed = Box::pin(state.store.change_budget(org, &id, &content, now)).await?;
     tracing::info!(event = "budget_changed", %org, key = %call.caller.key_id, budget = %id, ?content);
-    let bell = Doorbell::of(org);
-    state.queue.ring_or_leave_to_sweep(&bell).await;
+    let wake_up = WakeUp::of(org);
+    state.queue.wake_or_leave_to_sweep(&wake_up).await;
     Answer::ok(BudgetShape::of(&changed, now))
 }

@@ -1,9 +1,9 @@
-//! `POST /control/{orgId}/runs/{runId}/children`: what an agent wants done by others. All children
-//! are opened or none. They are more than one transaction can hold, so each is opened under a key
-//! of its own, and the answer is kept before anything that was opened in vain is taken back: a
-//! request that is repeated, after whatever crash, comes to the same end.
+//! `POST /control/{orgId}/runs/{runId}/children`: an agent's request for children. All children are
+//! created or none. They exceed one transaction, so each is created under its own key, and the
+//! response is stored before children of a failed request are discarded. A repeated request has the
+//! same result after any crash.
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_domain::control::{Children, ChildrenAnswer};
 use awo_domain::family::shares;
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -132,14 +132,14 @@ impl Asking<'_> {
             self.take_back(child).await?;
         }
         if !kept.answer.opened.is_empty() {
-            let bell = Doorbell::of(self.org());
-            self.state.queue.ring_or_leave_to_sweep(&bell).await;
+            let wake_up = WakeUp::of(self.org());
+            self.state.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
         Ok(kept.answer)
     }
 
     async fn open_all(&self) -> Result<Kept, Error> {
-        if let Some(why) = self.no_room().await? {
+        if let Some(why) = self.at_task_limit().await? {
             return Ok(Kept::refusal(vec![why], Vec::new()));
         }
         let (mut orders, mut errors) = (Vec::new(), Vec::new());
@@ -202,6 +202,7 @@ impl Asking<'_> {
         let least = self
             .state
             .rates
+            .sized(self.parent.size)
             .cost(NanoUsd::ZERO, 1)
             .max(MicroCredits::from_micro(1));
         if shares.iter().any(|share| *share < least) {
@@ -224,11 +225,12 @@ impl Asking<'_> {
     /// What the run has cost so far.
     fn used(&self) -> MicroCredits {
         let models = PricedUsage::total(&sum_by_model(&self.asked.usage));
-        self.state.rates.cost(models, self.run.compute_ms(self.now))
+        let rates = self.state.rates.sized(self.run.size);
+        rates.cost(models, self.run.compute_ms(self.now))
     }
 
     /// Why so many children cannot be, if that is known before any is opened.
-    async fn no_room(&self) -> Result<Option<String>, Error> {
+    async fn at_task_limit(&self) -> Result<Option<String>, Error> {
         let count = self.asked.children.len();
         let most = MAX_CHILDREN as usize;
         if !(1..=most).contains(&count) {
@@ -265,6 +267,7 @@ impl Asking<'_> {
             profile: store.profile_of(self.org(), &self.parent).await?,
             branch: self.branch.clone(),
             commit: self.asked.commit.clone(),
+            environment: self.parent.chosen_environment()?,
         };
         read_child(Object::parse(&json)?, inherited, named)
     }
@@ -302,7 +305,9 @@ impl Asking<'_> {
             Err(error) => return Err(error),
         }
         let store = &self.state.store;
-        store.disown(self.org(), &self.parent.id, child).await
+        store
+            .discard_child(self.org(), &self.parent.id, child)
+            .await
     }
 }
 

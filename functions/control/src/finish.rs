@@ -1,9 +1,9 @@
-//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run; settled at once, or,
-//! where a client stopped it, when its compute is gone. A run with children leaves its compute
-//! until they have ended, whether its runner knows of them or not.
+//! `POST /control/{orgId}/runs/{runId}/finish`: the end of a run. It is settled at once, or, after
+//! a client's stop, when its compute is gone. A run with children leaves its compute until they
+//! have ended, even if its runner does not know them.
 
-use awo_domain::control::{Finish as Report, Outcome, Wish};
-use awo_domain::run::{RunEnd, RunError};
+use awo_domain::control::{Finish as Report, Outcome, StopRequest};
+use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{PricedUsage, sum_by_model};
@@ -28,7 +28,8 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let charge = |run: &Run| Charge {
         cost: state
             .rates
-            .parts(PricedUsage::total(&usage), run.compute_ms(now)),
+            .sized(run.size)
+            .parts(PricedUsage::total(&usage), paid_ms(&finish, run, now)),
         is_free: is_free(&finish),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
     };
@@ -46,6 +47,15 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         state.endings.tell_parent(&by.org, order, now).await;
     }
     Answer::ok(finished.answer)
+}
+
+/// The compute that a run pays for.
+fn paid_ms(finish: &Report, run: &Run, now: Timestamp) -> i64 {
+    let code = finish.outcome.error_code();
+    match code.is_none_or(RunErrorCode::pays_for_compute) {
+        true => run.compute_ms(now),
+        false => 0,
+    }
 }
 
 /// True for a run that failed before anything of its repository was executed.
@@ -82,8 +92,8 @@ fn finishing(
     usage: &[PricedUsage],
     charge: Charge,
 ) -> Result<Finish, Error> {
-    let (run, wish) = (stands.run, stands.wish);
-    let leaves = stands.has_children && wish.is_none();
+    let (run, stop_request) = (stands.run, stands.stop_request);
+    let leaves = stands.has_children && stop_request.is_none();
     let pr_url = match &finish.outcome {
         Outcome::Succeeded { pr_url, .. } => pr_url.clone(),
         _ => None,
@@ -95,14 +105,16 @@ fn finishing(
         Outcome::Succeeded { commit, branch, .. } if !stands.has_children => {
             (RunEnd::Succeeded, commit.clone(), branch.clone())
         }
-        Outcome::Waiting { .. } if wish.is_none() => {
+        Outcome::Waiting { .. } if stop_request.is_none() => {
             let why = "this run has no children that it could wait for";
             return Err(Error::Conflict(why.to_owned()));
         }
-        Outcome::Succeeded { commit, .. } => (end_of_stop(run, wish, false)?, commit.clone(), None),
+        Outcome::Succeeded { commit, .. } => {
+            (end_of_stop(run, stop_request, false)?, commit.clone(), None)
+        }
         Outcome::Waiting { commit, .. } => {
             let commit = Some(commit.clone());
-            (end_of_stop(run, wish, false)?, commit, None)
+            (end_of_stop(run, stop_request, false)?, commit, None)
         }
         Outcome::Failed {
             code,
@@ -112,9 +124,11 @@ fn finishing(
             let error = RunError::new(*code, message);
             (RunEnd::Failed(error), commit.clone(), None)
         }
-        Outcome::Stopped { forced, commit } => {
-            (end_of_stop(run, wish, *forced)?, commit.clone(), None)
-        }
+        Outcome::Stopped { forced, commit } => (
+            end_of_stop(run, stop_request, *forced)?,
+            commit.clone(),
+            None,
+        ),
     };
     Ok(Finish::Ends(Box::new(Ending {
         end,
@@ -159,13 +173,17 @@ fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Err
 }
 
 /// A runner may say that it was stopped only if somebody wanted it to stop.
-fn end_of_stop(run: &Run, wish: Option<Wish>, forced: bool) -> Result<RunEnd, Error> {
+fn end_of_stop(
+    run: &Run,
+    stop_request: Option<StopRequest>,
+    forced: bool,
+) -> Result<RunEnd, Error> {
     let reason = run.stop.as_ref().and_then(|stop| stop.reason.as_deref());
-    match wish {
+    match stop_request {
         None => Err(Error::Conflict(
             "nobody has asked for this run to stop".to_owned(),
         )),
-        Some(Wish::Cancel) => Ok(RunEnd::Canceled),
-        Some(Wish::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),
+        Some(StopRequest::Cancel) => Ok(RunEnd::Canceled),
+        Some(StopRequest::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),
     }
 }

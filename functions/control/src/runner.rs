@@ -1,9 +1,9 @@
-//! Who a runner is and what it sent.
+//! Authentication of a runner, and its requests.
 
 use awo_domain::control::{MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent};
 use awo_domain::{Error, OrgId, RunId};
+use awo_http::authentication::bearer;
 use awo_http::call::body_bytes;
-use awo_http::door::bearer;
 use awo_store::reports::Reporter;
 use lambda_http::{Request, RequestExt};
 use serde::de::DeserializeOwned;

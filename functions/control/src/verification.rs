@@ -1,5 +1,5 @@
 //! `POST /control/verifications/claim` and `POST /control/{orgId}/verifications/{verificationId}/report`:
-//! a verification by hand, from the nonce of its task to its result.
+//! a manual verification, from the nonce of its task to its result.
 
 use awo_domain::control::Claim;
 use awo_domain::manual::{
@@ -8,7 +8,7 @@ use awo_domain::manual::{
 use awo_domain::plugin::applicable;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_http::Answer;
-use awo_http::door::bearer;
+use awo_http::authentication::bearer;
 use lambda_http::{Request, RequestExt};
 use subtle::ConstantTimeEq;
 

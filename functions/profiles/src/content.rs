@@ -1,15 +1,16 @@
-//! What a client writes of a profile, read and checked key by key. What a profile comes to with
-//! those that it extends is for others to judge.
+//! A client's profile, read and checked key by key. The effective profile, with those it extends,
+//! is validated elsewhere.
 
 use awo_domain::Error;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
-    BONUS_ITERATIONS, CHILD_DEPTH, Content, DISK_MB, DURATION_MS, ExecutionLimits, GitOps, Groups,
-    ITERATIONS, LoopStrategy, MAX_COMMIT_PREFIX, MAX_DESCRIPTION, MAX_LABEL, MAX_LABELS,
-    MAX_LEVELS, MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS, MAX_SIGNAL, MAX_SIGNALS,
-    MAX_STRATEGY_NAME, MEMORY_MB, PROCESSES, RETRIES, TOKENS, VERIFICATION_MS, Verification,
-    WINDOW, check_branch_prefix, check_line, check_params,
+    BONUS_ITERATIONS, CHILD_DEPTH, DISK_MB, DURATION_MS, Groups, ITERATIONS, MAX_COMMIT_PREFIX,
+    MAX_DESCRIPTION, MAX_LABEL, MAX_LABELS, MAX_LEVELS, MAX_PLUGINS, MAX_REVIEWER, MAX_REVIEWERS,
+    MAX_SIGNAL, MAX_SIGNALS, MAX_STRATEGY_NAME, MEMORY_MB, PROCESSES, PartialContent,
+    PartialExecutionLimits, PartialGitOps, PartialLoopStrategy, PartialVerification, RETRIES,
+    TOKENS, VERIFICATION_MS, WINDOW, check_branch_prefix, check_line, check_params,
 };
 use awo_domain::profile::{Baseline, GitMode, ProfileName, StrategyType};
 use awo_domain::source::Branch;
@@ -17,7 +18,7 @@ use awo_domain::verification::Level;
 use awo_http::body::{Object, Value};
 
 /// Reads the body of a create.
-pub fn read_new(mut body: Object) -> Result<(ProfileName, Content), Error> {
+pub fn read_new(mut body: Object) -> Result<(ProfileName, PartialContent), Error> {
     let name = body.required("name", |v| v.parsed(ProfileName::parse));
     let content = content(&mut body);
     let read = body.finish(name.map(|name| (name, content)))?;
@@ -25,7 +26,7 @@ pub fn read_new(mut body: Object) -> Result<(ProfileName, Content), Error> {
 }
 
 /// Reads the body of a replacement, which may repeat the name but not change it.
-pub fn read_replacement(mut body: Object, name: &ProfileName) -> Result<Content, Error> {
+pub fn read_replacement(mut body: Object, name: &ProfileName) -> Result<PartialContent, Error> {
     let same = |text: &str| match text == name.as_str() {
         true => Ok(()),
         false => Err(format!("must be {name}: a profile cannot be renamed")),
@@ -35,7 +36,7 @@ pub fn read_replacement(mut body: Object, name: &ProfileName) -> Result<Content,
     checked(body.finish(Some(content))?)
 }
 
-fn checked(content: Content) -> Result<Content, Error> {
+fn checked(content: PartialContent) -> Result<PartialContent, Error> {
     let faults = content.faults();
     if faults.is_empty() {
         Ok(content)
@@ -44,9 +45,9 @@ fn checked(content: Content) -> Result<Content, Error> {
     }
 }
 
-fn content(body: &mut Object) -> Content {
+fn content(body: &mut Object) -> PartialContent {
     let description = body.optional("description", |v| v.text(0..=MAX_DESCRIPTION));
-    Content {
+    PartialContent {
         description: description.unwrap_or_default(),
         extends: body.optional("extends", parent),
         groups: Groups {
@@ -54,6 +55,7 @@ fn content(body: &mut Object) -> Content {
             verification: body.optional("verification", verification),
             git_ops: body.optional("gitOps", git_ops),
             execution_limits: body.optional("executionLimits", execution_limits),
+            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
         },
     }
 }
@@ -66,9 +68,9 @@ fn parent(value: Value) -> Option<ProfileName> {
     }
 }
 
-fn loop_strategy(value: Value) -> Option<LoopStrategy> {
+fn loop_strategy(value: Value) -> Option<PartialLoopStrategy> {
     value.object(|o| {
-        Some(LoopStrategy {
+        Some(PartialLoopStrategy {
             kind: one_of(o, "type", StrategyType::ALL, StrategyType::as_str),
             base_iterations: small(o, "baseIterations", ITERATIONS),
             bonus_iterations: small(o, "bonusIterations", BONUS_ITERATIONS),
@@ -82,9 +84,9 @@ fn loop_strategy(value: Value) -> Option<LoopStrategy> {
     })
 }
 
-fn verification(value: Value) -> Option<Verification> {
+fn verification(value: Value) -> Option<PartialVerification> {
     value.object(|o| {
-        Some(Verification {
+        Some(PartialVerification {
             levels: levels(o, "levels"),
             skip_levels: levels(o, "skipLevels"),
             plugin_ids: o.optional("pluginIds", |v| {
@@ -99,9 +101,9 @@ fn verification(value: Value) -> Option<Verification> {
     })
 }
 
-fn git_ops(value: Value) -> Option<GitOps> {
+fn git_ops(value: Value) -> Option<PartialGitOps> {
     value.object(|o| {
-        Some(GitOps {
+        Some(PartialGitOps {
             mode: one_of(o, "mode", GitMode::ALL, GitMode::as_str),
             branch_prefix: o.optional("branchPrefix", |v| v.parsed(check_branch_prefix)),
             commit_message_prefix: o.optional("commitMessagePrefix", |v| v.parsed(commit_prefix)),
@@ -113,9 +115,9 @@ fn git_ops(value: Value) -> Option<GitOps> {
     })
 }
 
-fn execution_limits(value: Value) -> Option<ExecutionLimits> {
+fn execution_limits(value: Value) -> Option<PartialExecutionLimits> {
     value.object(|o| {
-        Some(ExecutionLimits {
+        Some(PartialExecutionLimits {
             max_iterations: small(o, "maxIterations", ITERATIONS),
             max_duration_ms: o.optional("maxDurationMs", |v| v.whole(DURATION_MS)),
             max_iteration_ms: o.optional("maxIterationMs", |v| v.whole(DURATION_MS)),

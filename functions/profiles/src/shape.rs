@@ -1,6 +1,7 @@
 //! Profiles as the API shows them.
 
-use awo_domain::profile::partial::{Content, Groups};
+use awo_domain::environment::EnvironmentName;
+use awo_domain::profile::partial::{Groups, PartialContent};
 use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
 };
@@ -23,7 +24,7 @@ pub struct ProfileItemShape {
 impl ProfileItemShape {
     /// A profile by its name and what it says.
     #[must_use]
-    pub fn of(name: ProfileName, content: Content, is_built_in: bool) -> ProfileItemShape {
+    pub fn of(name: ProfileName, content: PartialContent, is_built_in: bool) -> ProfileItemShape {
         ProfileItemShape {
             name,
             description: content.description,
@@ -82,7 +83,7 @@ impl ProfileShape {
 
     /// A built-in profile.
     #[must_use]
-    pub fn built_in(name: ProfileName, content: Content) -> ProfileShape {
+    pub fn built_in(name: ProfileName, content: PartialContent) -> ProfileShape {
         let groups = content.groups.clone();
         ProfileShape {
             profile: ProfileItemShape::of(name, content, true),
@@ -101,6 +102,7 @@ impl ProfileShape {
             verification: whole.verification,
             git_ops: whole.git_ops,
             execution_limits: whole.execution_limits,
+            environment: whole.environment,
             config_hash,
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -118,6 +120,8 @@ pub struct ResolvedProfileShape {
     verification: Verification,
     git_ops: GitOps,
     execution_limits: ExecutionLimits,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<EnvironmentName>,
     /// As a run's audit would say it now.
     config_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
-//! Calls of the control API. One answer decides: kept, try again, or fenced.
+//! Calls of the control API. Each response means one of three things: accepted, retry, or fenced.
 
-mod line;
+mod connection;
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 use crate::settings::Settings;
-use line::Line;
+use connection::Connection;
 
 /// For a whole call; a cold function that waits for a hot row is slower than any other.
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -74,7 +74,7 @@ impl Backoff {
 /// The line of a run.
 #[derive(Clone)]
 pub(crate) struct ControlClient {
-    line: Line,
+    line: Connection,
     report_path: String,
     logs_path: String,
     diff_path: String,
@@ -93,7 +93,7 @@ impl ControlClient {
         run: &RunId,
     ) -> Result<(ControlClient, RunSpec), NotClaimed> {
         let org = &settings.nonce.org;
-        let (line, spec): (Line, RunSpec) = claim(settings, CLAIM_PATH).await?;
+        let (line, spec): (Connection, RunSpec) = claim(settings, CLAIM_PATH).await?;
         let client = ControlClient {
             line,
             report_path: report_path(org, run),
@@ -155,9 +155,9 @@ impl ControlClient {
     }
 }
 
-/// The line of a verification by hand.
+/// The line of a manual verification.
 pub(crate) struct VerificationClient {
-    line: Line,
+    line: Connection,
     report_path: String,
 }
 
@@ -172,7 +172,7 @@ impl VerificationClient {
     ) -> Result<(VerificationClient, VerificationSpec), NotClaimed> {
         let org = &settings.nonce.org;
         let claimed = claim(settings, CLAIM_VERIFICATION_PATH).await?;
-        let (line, spec): (Line, VerificationSpec) = claimed;
+        let (line, spec): (Connection, VerificationSpec) = claimed;
         let report_path = verification_report_path(org, id);
         let client = VerificationClient { line, report_path };
         let is_ours = spec.org_id == *org && spec.verification_id == *id;
@@ -197,7 +197,7 @@ impl VerificationClient {
                 Err(refused @ CallError::Refused { .. }) => return Err(refused),
                 Err(why) => why,
             };
-            tracing::warn!(%why, "a report brought no answer; trying again");
+            tracing::warn!(event = "report_unanswered", %why, "a report brought no answer; retrying");
             let pause = backoff.pause();
             if Instant::now() + pause > deadline {
                 return Err(why);
@@ -215,9 +215,9 @@ fn another_spec() -> NotClaimed {
 async fn claim<T: DeserializeOwned>(
     settings: &Settings,
     path: &str,
-) -> Result<(Line, T), NotClaimed> {
+) -> Result<(Connection, T), NotClaimed> {
     let token = new_token().map_err(NotClaimed::Failed)?;
-    let line = Line::new(settings, token).map_err(NotClaimed::Failed)?;
+    let line = Connection::new(settings, token).map_err(NotClaimed::Failed)?;
     let claim = Claim {
         nonce: settings.nonce.whole.clone(),
         token: line.token().to_owned(),
@@ -230,7 +230,7 @@ async fn claim<T: DeserializeOwned>(
             Err(refused @ CallError::Refused { .. }) => return Err(NotClaimed::Refused(refused)),
             Err(why) => why,
         };
-        tracing::warn!(%why, "the claim brought no answer; trying again");
+        tracing::warn!(event = "claim_unanswered", %why, "the claim brought no answer; retrying");
         let pause = backoff.pause();
         if Instant::now() + pause > deadline {
             return Err(NotClaimed::Failed(format!(

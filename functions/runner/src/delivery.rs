@@ -1,5 +1,5 @@
-//! The result on its way to the origin, from the runner's own repository. Where nobody allows a
-//! push the run succeeds all the same; a push that is allowed and rejected fails it.
+//! Delivers the result to the origin, from the runner's own repository. Without permission to push
+//! the run still succeeds; a permitted push that is rejected fails it.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::git::{Answer, GitError};
 use crate::repository::Repository;
 use crate::workspace::needs_credential;
 
+pub(crate) mod forge_repository;
 pub(crate) mod github;
-pub(crate) mod place;
 pub(crate) mod pull_request;
 mod texts;
 
@@ -59,7 +59,7 @@ pub(crate) async fn deliver(
                 source.repository.as_str()
             ));
         }
-        tracing::warn!(why, tries, "a push failed; trying again");
+        tracing::warn!(event = "push_failed", why, tries, "a push failed; retrying");
         if repository.unless_stopped(sleep(PAUSE)).await.is_err() {
             return Delivery::Stopped;
         }

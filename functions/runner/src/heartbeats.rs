@@ -1,5 +1,5 @@
-//! Heartbeats, which wait for nothing else: a log, a diff or a report that nobody answers keeps none of them
-//! back. The service suspects a runner that it has not heard of for two of them.
+//! Heartbeats, which wait for nothing else: no unanswered log, diff or report delays them. The
+//! service suspects a runner that missed two of them.
 
 use std::time::Duration;
 
@@ -22,16 +22,16 @@ pub(crate) async fn beat(client: ControlClient, switch: StopSwitch) {
         }
         match client.heartbeat().await {
             Ok(answer) => {
-                if let Some(wish) = answer.wish {
-                    switch.stop(StopReason::Wished(wish));
+                if let Some(stop_request) = answer.stop_request {
+                    switch.stop(StopReason::Requested(stop_request));
                 }
             }
             Err(why @ CallError::Refused { .. }) => {
-                tracing::error!(%why, "fenced: the run stops at once");
+                tracing::error!(event = "fenced", %why, "the lease is lost: the run stops at once");
                 return switch.stop(StopReason::Fenced);
             }
             Err(why) => {
-                tracing::warn!(%why, "a heartbeat was not answered; trying again");
+                tracing::warn!(event = "heartbeat_unanswered", %why, "a heartbeat was not answered; retrying");
                 sleep(AGAIN).await;
             }
         }

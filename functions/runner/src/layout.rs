@@ -1,7 +1,6 @@
-//! The folders of a run. What the runner trusts (`repo.git`, the request, the prompt) lies in
-//! folders that only the runner can write; what the agent may write (`workspace`, `home`, `tmp`,
-//! `result`) belongs to the agent's user. With an agent of the runner's own user that line is
-//! only drawn, not enforced.
+//! The folders of a run. Trusted files (`repo.git`, the request, the prompt) are in folders that
+//! only the runner can write; folders for the agent (`workspace`, `home`, `tmp`, `result`) belong
+//! to the agent's user. If the agent runs as the runner's own user, this boundary is not enforced.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -115,6 +114,11 @@ impl Layout {
         self.logs().join(format!("{iteration}.log"))
     }
 
+    /// Where a cache is unpacked before it is moved to where it belongs.
+    pub(crate) fn staging(&self, number: usize) -> PathBuf {
+        self.run_dir.join(format!("cache-{number}"))
+    }
+
     /// The request of an inspection outside of a verification's own folder.
     pub(crate) fn inspection(&self) -> PathBuf {
         self.run_dir.join("inspection.json")
@@ -149,7 +153,7 @@ impl Layout {
     pub(crate) fn sweep(&self) {
         for dir in [self.home(), self.tmp(), self.verify_root(), self.aside()] {
             if let Err(why) = clear(&dir) {
-                tracing::warn!(dir = %dir.display(), %why, "a folder of the run stays behind");
+                tracing::warn!(event = "folder_not_deleted", dir = %dir.display(), %why, "a folder of the run could not be deleted");
             }
         }
     }
@@ -193,7 +197,7 @@ fn make_dir(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// What commands of a verification by hand need beside the workspace: a private home and a place for
+/// What commands of a manual verification need beside the workspace: a private home and a place for
 /// temporary files. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -239,7 +243,7 @@ impl Room {
 impl Drop for Room {
     fn drop(&mut self) {
         if let Err(why) = clear(&self.dir) {
-            tracing::warn!(dir = %self.dir.display(), %why, "a folder of the verification stays behind");
+            tracing::warn!(event = "folder_not_deleted", dir = %self.dir.display(), %why, "a folder of the verification could not be deleted");
         }
     }
 }

@@ -1,52 +1,55 @@
-//! The program of the ECS task: it does one run, or one verification by hand, from the claim of its
-//! nonce to the last report.
+//! The program of the ECS task: it executes one run, or one manual verification, from the claim of
+//! its nonce to the last report.
 //!
-//! What it keeps, whatever the agent does:
+//! Invariants, whatever the agent does:
 //! - agent and verifier processes are hostile: they get a clean environment, run under a
-//!   supervisor, and are all dead before their result is looked at;
-//! - the repository that commits and pushes is the runner's own, beside the workspace; nothing
-//!   that an agent can write is ever configuration for a git call of the runner's;
-//! - a run that is fenced or told to stop starts nothing new.
+//!   supervisor, and have all ended before their result is read;
+//! - the repository that commits and pushes is the runner's own, beside the workspace; nothing that
+//!   an agent can write is ever configuration for a git call of the runner's;
+//! - a run that is fenced or stopped starts nothing new.
 
 mod agent;
-mod by_hand;
-mod confined;
+mod contained_process;
 mod control_client;
 mod control_thread;
 mod delivery;
-mod desk;
+mod environment;
+mod event_sender;
 mod git;
-mod hearing;
+mod git_guard;
 mod heartbeats;
 mod http_client;
 mod inspection;
 mod iteration_log;
-mod kept;
 mod layout;
 mod limits;
 mod live_output;
+mod loopback;
+mod manual;
 mod meter;
-mod nested;
 mod output;
 mod plan;
 mod prompt;
 mod proxy;
+mod registries;
 mod reporter;
 mod repository;
 mod resumed;
 mod run_loop;
+mod safe_files;
 mod sandbox;
 mod session;
 mod settings;
 mod snapshot;
 mod stop;
-mod supervised;
+mod stop_listener;
 mod verify;
 mod work_dir;
 mod working_copy;
 mod workspace;
+mod workspace_archive;
 
 pub use inspection::main as inspect;
-pub use kept::clean;
 pub use session::{USAGE, run};
 pub use working_copy::{PlanOutline, PlanStep, WorkingCopy, verify_working_copy};
+pub use workspace_archive::clean;

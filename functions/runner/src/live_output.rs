@@ -1,16 +1,15 @@
-//! What an agent writes while it works, told as events. It is for people who watch: a sample of
-//! bounded cost, from which whatever comes too fast is left out; the log of the iteration has the
-//! whole end.
+//! An agent's output as events during the iteration. It is for live viewers: a sample of bounded
+//! cost that drops output beyond its rate; the iteration's log has the complete end.
 //!
-//! The pauses between two events grow with the run's age, so that an hour has some two hundred of
-//! them, and the first minute one a second. The key to the models is not told.
+//! The pauses between two events grow with the run's age, so an hour has some two hundred of them,
+//! and the first minute one a second. Model keys are redacted.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use awo_domain::agent::AgentType;
-use awo_domain::agent::told::said;
+use awo_domain::agent::output::said;
 use awo_domain::control::RunnerEvent;
 use tokio::time::{Instant, timeout};
 
@@ -129,7 +128,7 @@ impl Heard {
     }
 
     /// Takes what came.
-    pub(crate) fn hear(&self, from: Stream, bytes: &[u8]) {
+    pub(crate) fn append(&self, from: Stream, bytes: &[u8]) {
         let state = &mut *self.state();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let line = &mut state.lines[from as usize];
@@ -201,9 +200,9 @@ mod tests {
     #[test]
     fn lines_are_told_whole_and_streams_do_not_mix() {
         let heard = heard(AgentType::Command);
-        heard.hear(Stream::Stdout, b"one\nha");
-        heard.hear(Stream::Stderr, b"\x1b[31merror\x1b[0m\n");
-        heard.hear(Stream::Stdout, "lf key=awo-run-secret ü".as_bytes());
+        heard.append(Stream::Stdout, b"one\nha");
+        heard.append(Stream::Stderr, b"\x1b[31merror\x1b[0m\n");
+        heard.append(Stream::Stdout, "lf key=awo-run-secret ü".as_bytes());
         assert_eq!(heard.take(false), ("one\nerror\n".to_owned(), 0));
         assert_eq!(heard.take(false), (String::new(), 0));
         assert_eq!(heard.take(true).0, "half key=[key] ü\n");
@@ -214,14 +213,14 @@ mod tests {
         let heard = heard(AgentType::Command);
         let line = format!("{}\n", "ü".repeat(100));
         for _ in 0..1_000 {
-            heard.hear(Stream::Stdout, line.as_bytes());
+            heard.append(Stream::Stdout, line.as_bytes());
         }
         let (text, left_out) = heard.take(false);
         assert!(text.len() <= MAX_TEXT_BYTES && text.ends_with("ü\n"));
         assert_eq!(text.len() as u64 + left_out, 1_000 * line.len() as u64);
         let long = vec![b'x'; MAX_LINE_BYTES + 1];
-        heard.hear(Stream::Stdout, &long);
-        heard.hear(Stream::Stdout, b"\nshort\n");
+        heard.append(Stream::Stdout, &long);
+        heard.append(Stream::Stdout, b"\nshort\n");
         assert_eq!(
             heard.take(false),
             ("short\n".to_owned(), MAX_LINE_BYTES as u64 + 1)
@@ -231,7 +230,7 @@ mod tests {
     #[test]
     fn a_driver_is_told_in_words() {
         let heard = heard(AgentType::Codex);
-        heard.hear(
+        heard.append(
             Stream::Stdout,
             br#"{"type":"turn.started"}
 {"type":"item.completed","item":{"type":"agent_message","text":"Done."}}

@@ -1,5 +1,5 @@
-//! What is told to the control API: one task, the desk, sends all of it; everybody else only
-//! hands over what happened.
+//! Reports to the control API: the event sender, a single task, sends everything; other code only
+//! queues events.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::control_client::{CallError, ControlClient};
-use crate::desk::Desk;
+use crate::environment::Masks;
+use crate::event_sender::EventSender;
 use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
@@ -61,13 +62,15 @@ pub(crate) struct Finishing {
 /// Hands things over.
 #[derive(Clone)]
 pub(crate) struct Reporter {
-    desk: mpsc::Sender<Message>,
+    event_sender: mpsc::Sender<Message>,
     client: ControlClient,
     control: Handle,
+    /// What is masked in all that is reported.
+    masks: Masks,
 }
 
 impl Reporter {
-    /// Starts the desk on the thread `control`; a fence, or a stop request that an answer brings, pulls
+    /// Starts the event sender on the thread `control`; a fence, or a stop request that an answer brings, pulls
     /// `switch`.
     pub(crate) fn start(
         control: &Handle,
@@ -76,23 +79,32 @@ impl Reporter {
         stop: StopSignal,
     ) -> Reporter {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
-        control.spawn(Desk::new(client.clone(), switch, stop, receiver).work());
+        control.spawn(EventSender::new(client.clone(), switch, stop, receiver).work());
         Reporter {
-            desk: sender,
+            event_sender: sender,
             client,
             control: control.clone(),
+            masks: Masks::default(),
         }
+    }
+
+    /// Masks these values in all that is reported from now on, beside what is masked where a process
+    /// prints it: in names and reports of hostile files, above all.
+    pub(crate) fn masking(self, masks: Masks) -> Reporter {
+        Reporter { masks, ..self }
     }
 
     /// Reports what happened, in the background.
     pub(crate) async fn event(&self, event: RunnerEvent) {
-        // The desk closes early only when the run is fenced, and then nobody listens.
-        let _ = self.desk.send(Message::Event(now(), event)).await;
+        // The event sender closes early only when the run is fenced, and then nobody listens.
+        let event = self.masks.all_texts(event);
+        let _ = self.event_sender.send(Message::Event(now(), event)).await;
     }
 
     /// Reports what somebody may watch, if there is room: nothing waits for it.
     pub(crate) fn watched(&self, event: RunnerEvent) {
-        let _ = self.desk.try_send(Message::Event(now(), event));
+        let event = self.masks.all_texts(event);
+        let _ = self.event_sender.try_send(Message::Event(now(), event));
     }
 
     /// Reports the start of an iteration, and waits until that is kept, at most for `limit`: what
@@ -100,12 +112,16 @@ impl Reporter {
     pub(crate) async fn begin(&self, iteration: u32, limit: Duration) -> Option<Configuration> {
         let (beginning, begun) = oneshot::channel();
         let message = Message::Begin(now(), iteration, beginning);
-        // As with any event, a desk that is closed has nobody who listens.
-        self.desk.send(message).await.ok()?;
+        // As with any event, an event sender that is closed has nobody who listens.
+        self.event_sender.send(message).await.ok()?;
         match timeout(limit, begun).await {
             Ok(said) => said.ok()?.map(|configuration| *configuration),
             Err(_) => {
-                tracing::warn!(iteration, "nobody said what this iteration goes by");
+                tracing::warn!(
+                    event = "profile_unknown",
+                    iteration,
+                    "the effective profile of this iteration did not arrive"
+                );
                 None
             }
         }
@@ -113,21 +129,21 @@ impl Reporter {
 
     /// Sends what an agent wrote, in the background, before the events that follow.
     pub(crate) async fn log(&self, log: IterationLog) {
-        let _ = self.desk.send(Message::Log(log)).await;
+        let _ = self.event_sender.send(Message::Log(log)).await;
     }
 
     /// Sends what the run has changed so far, in the background, before the events that follow.
     pub(crate) async fn diff(&self, diff: SnapshotDiff) {
-        let _ = self.desk.send(Message::Diff(diff)).await;
+        let _ = self.event_sender.send(Message::Diff(diff)).await;
     }
 
     /// Asks for children, once. The start of the iteration that asks is kept, and the answer is the
-    /// run's to wait for, so it does not go through the desk.
+    /// run's to wait for, so it does not go through the event sender.
     pub(crate) async fn ask_for_children(
         &self,
         asked: &Children,
     ) -> Result<ChildrenAnswer, CallError> {
-        let (client, asked) = (self.client.clone(), asked.clone());
+        let (client, asked) = (self.client.clone(), self.masks.all_texts(asked.clone()));
         let sent = self
             .control
             .spawn(async move { client.children(&asked).await });
@@ -138,9 +154,13 @@ impl Reporter {
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.
     pub(crate) async fn finish(&self, ending: Ending, limit: Duration) -> Result<(), NotFinished> {
         let (kept, is_kept) = oneshot::channel();
+        let ending = Ending {
+            outcome: self.masks.all_texts(ending.outcome),
+            ..ending
+        };
         let ending = Box::new(ending);
         let message = Message::Finish(Finishing { ending, kept });
-        if self.desk.send(message).await.is_err() {
+        if self.event_sender.send(message).await.is_err() {
             return Err(NotFinished::Fenced);
         }
         match timeout(limit, is_kept).await {

@@ -1,25 +1,26 @@
-//! A runner's life: claim, run, report, and on every way out nothing left behind.
+//! A runner's life: claim, run, report, and clean-up on every exit.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use awo_domain::RunId;
-use awo_domain::control::{Outcome, RunSpec, Wish};
+use awo_domain::control::{Outcome, RunEnvironment, RunSpec, StopRequest};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use crate::by_hand;
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::control_thread::{self, ControlThread};
-use crate::desk::is_immediate;
-use crate::hearing::{ASK_LIMIT, Doorbell, hear};
-use crate::kept::Kept;
+use crate::environment::Masks;
+use crate::event_sender::is_immediate;
 use crate::layout::Layout;
+use crate::manual;
 use crate::reporter::{Ending, NotFinished, Reporter};
 use crate::run_loop::{self, Halted, Progress};
 use crate::settings::{Settings, Task};
 use crate::stop::{self, StopReason, StopSignal, Stopped};
+use crate::stop_listener::{ASK_LIMIT, TerminationSignal, listen};
+use crate::workspace_archive::WorkspaceArchive;
 
 /// The command line.
 pub const USAGE: &str = "\
@@ -30,7 +31,7 @@ usage: runner
        runner inspect MIB FILE
        runner clean FOLDER
 
-Without arguments: does the one run, or the one verification by hand, whose nonce stands in the
+Without arguments: does the one run, or the one manual verification, whose nonce stands in the
 environment.
   AWO_CONTROL_URL     where the control API is (https://; http:// on loopback only)
   AWO_NONCE           <orgId>.<runId or verificationId>.<secret>, good for one claim
@@ -43,14 +44,14 @@ environment.
   AWO_GIT_CA_FILE     PEM file of the only authorities that git hosts are believed; for tests
 
 On SIGTERM it asks the control API why. If a client canceled or killed the run, it stops as
-wished and reports what was used; otherwise the platform ends the task: SIGTERM to the agent,
+requested and reports what was used; otherwise the platform ends the task: SIGTERM to the agent,
 5 s later SIGKILL, no report.
 
 Exit codes:
-    0  the end of the run is reported, also one that a client wished
+    0  the end of the run is reported, also one that a client requested
     1  it could not begin or be reported
     3  fenced: the control API did not hand the run out, or took it away
-  137  stopped as a client wished, with SIGKILL, and that could not be reported
+  137  stopped as a client requested, with SIGKILL, and that could not be reported
   143  the same without SIGKILL; or stopped by SIGTERM alone
 
 supervise: runs a command and kills everything that is left of it when it is over.
@@ -103,13 +104,17 @@ pub fn run() -> ExitCode {
     };
     let (code, layout) = match &settings.nonce.task {
         Task::Run(run) => runtime.block_on(live(&settings, run, control.handle())),
-        Task::Verification(id) => (runtime.block_on(by_hand::verify(&settings, id)), None),
+        Task::Verification(id) => (runtime.block_on(manual::verify(&settings, id)), None),
     };
     runtime.shutdown_timeout(SWEEP_LIMIT);
     // Whatever way it ended: we are the last subreaper.
     let survivors = kill_descendants(KILL_LIMIT, |_| ()).survivors;
     if survivors > 0 {
-        tracing::error!(survivors, "processes survived");
+        tracing::error!(
+            event = "processes_survived",
+            survivors,
+            "processes survived"
+        );
     }
     if let Some(layout) = layout {
         layout.sweep();
@@ -123,25 +128,32 @@ fn prepare() -> Result<Settings, String> {
     let hardened = hide_memory().and_then(|()| become_subreaper());
     hardened.map_err(|why| format!("cannot shut this process off: {why}"))?;
     if settings.agent_user.is_some() && !nix::unistd::geteuid().is_root() {
-        tracing::warn!("AWO_AGENT_UID has no effect, since the runner is not root");
+        tracing::warn!(
+            event = "agent_uid_ignored",
+            "AWO_AGENT_UID has no effect, since the runner is not root"
+        );
     }
     Ok(settings)
 }
 
 pub(crate) fn refuse(why: &str) -> ExitCode {
-    tracing::error!(why, "the runner cannot do its work");
+    tracing::error!(
+        event = "runner_cannot_start",
+        why,
+        "the runner cannot do its work"
+    );
     ExitCode::FAILURE
 }
 
 /// Returns the folders to sweep, where the end of the run is a matter of record.
 async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, Option<Layout>) {
     // Both hear every signal: one while the run goes on, the other until its end is reported.
-    let bells = Doorbell::new().and_then(|bell| {
+    let signals = TerminationSignal::new().and_then(|termination| {
         let _there = control.enter();
-        Ok((bell, Doorbell::new()?))
+        Ok((termination, TerminationSignal::new()?))
     });
-    let (mut bell, stop_listener) = match bells {
-        Ok(bells) => bells,
+    let (mut termination, stop_listener) = match signals {
+        Ok(signals) => signals,
         Err(why) => return (refuse(&format!("cannot listen for signals: {why}")), None),
     };
     let began = Instant::now();
@@ -151,35 +163,38 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
     let claimed = tokio::select! {
         claimed = claim => claimed.unwrap_or_else(|why| Err(NotClaimed::Failed(why.to_string()))),
         // Without a token nobody can be asked; a claim that is under way may still bring one.
-        () = long_since_rung(&mut bell, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
+        () = long_since_terminated(&mut termination, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
         Err(why @ NotClaimed::Refused(_)) => {
-            tracing::info!(%why, "there is nothing to do");
+            tracing::info!(event = "nothing_to_do", %why, "there is nothing to do");
             return (ExitCode::from(EXIT_FENCED), None);
         }
         Err(NotClaimed::Failed(why)) => return (refuse(&why), None),
     };
-    tracing::info!(run_id = %spec.run_id, claim_ms = ms(began), "claimed");
-    if let Some(kept) = Kept::of(settings) {
+    tracing::info!(event = "claimed", run_id = %spec.run_id, claim_ms = ms(began), "the run is claimed");
+    if let Some(kept) = WorkspaceArchive::of(settings) {
         kept.sweep();
     }
     let (switch, stop) = stop::channel();
-    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone());
-    let listening = control_thread::run(control, hear(stop_listener, client, switch, stop.clone()));
+    let values = spec.environment.as_ref().map(RunEnvironment::values);
+    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone())
+        .masking(Masks::of(values.unwrap_or_default()));
+    let listening =
+        control_thread::run(control, listen(stop_listener, client, switch, stop.clone()));
     let session = Session {
         settings,
         spec: &spec,
         reporter,
         stop,
     };
-    session.work(bell, listening).await
+    session.work(termination, listening).await
 }
 
-/// Waits until the doorbell has rung, and then for `limit`.
-pub(crate) async fn long_since_rung(bell: &mut Doorbell, limit: Duration) {
-    bell.rung().await;
+/// Waits until a termination signal has arrived, and then for `limit`.
+pub(crate) async fn long_since_terminated(termination: &mut TerminationSignal, limit: Duration) {
+    termination.received().await;
     sleep(limit).await;
 }
 
@@ -195,7 +210,7 @@ impl Session<'_> {
     /// Stop requests are heard until the run has come to an end.
     async fn work(
         &self,
-        mut bell: Doorbell,
+        mut termination: TerminationSignal,
         listening: control_thread::Task,
     ) -> (ExitCode, Option<Layout>) {
         let mut progress = Progress::default();
@@ -212,13 +227,13 @@ impl Session<'_> {
                 // Who wants to stop the run now does not wait for it.
                 tokio::select! {
                     () = self.keep(&progress, KEEP_LIMIT) => {}
-                    () = bell.rung() => {}
+                    () = termination.received() => {}
                 }
-                let code = self.ended(outcome, &progress, bell).await;
+                let code = self.ended(outcome, &progress, termination).await;
                 (code, progress.into_layout())
             }
-            (Halted::Stopped(stopped), Some(StopReason::Wished(wish))) => {
-                let code = self.stopped(stopped, wish, &progress).await;
+            (Halted::Stopped(stopped), Some(StopReason::Requested(stop_request))) => {
+                let code = self.stopped(stopped, stop_request, &progress).await;
                 self.keep(&progress, STOPPED_KEEP_LIMIT).await;
                 (code, progress.into_layout())
             }
@@ -229,9 +244,14 @@ impl Session<'_> {
 
     /// The run came to its own end. If somebody wants to stop it now, the service says who was
     /// first.
-    async fn ended(&self, outcome: Outcome, progress: &Progress, mut bell: Doorbell) -> ExitCode {
+    async fn ended(
+        &self,
+        outcome: Outcome,
+        progress: &Progress,
+        mut termination: TerminationSignal,
+    ) -> ExitCode {
         // The code alone: messages end with what the agent wrote, and this log is the operator's.
-        tracing::info!(outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
+        tracing::info!(event = "run_ended", outcome = outcome.kind(), code = ?outcome.error_code(), "the run ended");
         let nothing_alive = nothing_is_alive().await;
         let ending = Ending {
             nothing_alive,
@@ -239,8 +259,8 @@ impl Session<'_> {
         };
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
-            () = long_since_rung(&mut bell, STOPPED_FINISH_LIMIT) => {
-                tracing::error!("the end of the run could not be reported before the task's own");
+            () = long_since_terminated(&mut termination, STOPPED_FINISH_LIMIT) => {
+                tracing::error!(event = "end_not_reported", "the end of the run could not be reported before the task's own");
                 return ExitCode::from(EXIT_TERMINATED);
             }
         };
@@ -253,21 +273,37 @@ impl Session<'_> {
 
     /// Keeps the workspace for other tasks. A run does not fail because that did.
     async fn keep(&self, progress: &Progress, limit: Duration) {
-        let (Some(kept), Some(workspace)) = (Kept::of(self.settings), progress.workspace()) else {
+        let (Some(kept), Some(workspace)) =
+            (WorkspaceArchive::of(self.settings), progress.workspace())
+        else {
             return;
         };
         match kept.keep(&self.spec.run_id, &workspace, limit).await {
-            Ok(bytes) => tracing::info!(bytes, "the workspace is kept"),
-            Err(why) => tracing::warn!(%why, "the workspace is not kept"),
+            Ok(bytes) => tracing::info!(
+                event = "workspace_archived",
+                bytes,
+                "the workspace is archived"
+            ),
+            Err(why) => {
+                tracing::warn!(event = "workspace_not_archived", %why, "the workspace could not be archived")
+            }
         }
     }
 
-    /// A client wished the end. It is reported once nothing is alive.
-    async fn stopped(&self, stopped: Stopped, wish: Wish, progress: &Progress) -> ExitCode {
-        let forced = stopped.forced || is_immediate(wish);
+    /// A client requested the end. It is reported once nothing is alive.
+    async fn stopped(
+        &self,
+        stopped: Stopped,
+        stop_request: StopRequest,
+        progress: &Progress,
+    ) -> ExitCode {
+        let forced = stopped.forced || is_immediate(stop_request);
         let not_reported = ExitCode::from(if forced { EXIT_KILLED } else { EXIT_TERMINATED });
         if !nothing_is_alive().await {
-            tracing::error!("the run was to stop, and not all of it could be killed");
+            tracing::error!(
+                event = "kill_incomplete",
+                "not every process of the stopped run could be killed"
+            );
             return not_reported;
         }
         let commit = progress.commit();
@@ -275,12 +311,17 @@ impl Session<'_> {
             nothing_alive: true,
             ..progress.ending(Outcome::Stopped { forced, commit })
         };
-        tracing::info!(?wish, forced, "the run was stopped");
+        tracing::info!(
+            event = "run_stopped",
+            ?stop_request,
+            forced,
+            "the run was stopped"
+        );
         match self.reporter.finish(ending, STOPPED_FINISH_LIMIT).await {
             Ok(()) => ExitCode::SUCCESS,
             Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
             Err(why @ NotFinished::TimedOut) => {
-                tracing::error!(%why, "the service will see it by the end of this task");
+                tracing::error!(event = "end_left_to_service", %why, "the service will learn it from the end of this task");
                 not_reported
             }
         }

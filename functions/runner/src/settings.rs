@@ -1,5 +1,5 @@
-//! What the environment tells the runner. Read once, before there is a second thread; the nonce
-//! is wiped from the environment on the way.
+//! The runner's settings from the environment. They are read once, before there is a second thread;
+//! the nonce is then erased from the environment.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
-use crate::delivery::place::Hosts;
+use crate::delivery::forge_repository::Hosts;
 use crate::proxy::BaseUrls;
 
 /// Where programs are found if the environment has no PATH.
@@ -31,7 +31,7 @@ pub(crate) struct AgentUser {
 pub(crate) enum Task {
     /// A run.
     Run(RunId),
-    /// A verification by hand.
+    /// A manual verification.
     Verification(VerificationId),
 }
 

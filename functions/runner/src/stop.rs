@@ -1,9 +1,9 @@
-//! The wish that a run stops: it may grow stronger and never weaker, and it reaches everything
-//! that waits. With it comes a timetable, which a stronger wish can only make earlier.
+//! A run's stop request: it may become stronger and never weaker, and it reaches everything that
+//! waits. It has a timetable, which a stronger stop request can only make earlier.
 
 use std::time::Duration;
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -19,11 +19,11 @@ const MAX_KILL_GRACE_MS: u64 = 30_000;
 /// Why a run must stop before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
-    /// The platform ends the task, and no client wished it: the agent is asked first, and nobody
+    /// The platform ends the task, and no client requested it: the agent is asked first, and nobody
     /// waits for a last report.
     Terminated,
     /// A client wants the run to stop, and its last report.
-    Wished(Wish),
+    Requested(StopRequest),
     /// The control API no longer takes this runner's word: everything is to die at once.
     Fenced,
 }
@@ -32,9 +32,9 @@ impl StopReason {
     fn outranks(self, earlier: StopReason) -> bool {
         match (self, earlier) {
             (_, StopReason::Fenced) | (StopReason::Terminated, _) => false,
-            (StopReason::Fenced, _) | (StopReason::Wished(_), StopReason::Terminated) => true,
-            (StopReason::Wished(wish), StopReason::Wished(earlier)) => {
-                wish.is_stronger_than(earlier)
+            (StopReason::Fenced, _) | (StopReason::Requested(_), StopReason::Terminated) => true,
+            (StopReason::Requested(stop_request), StopReason::Requested(earlier)) => {
+                stop_request.is_stronger_than(earlier)
             }
         }
     }
@@ -74,18 +74,18 @@ impl Timetable {
     fn of(reason: StopReason, now: Instant) -> Timetable {
         match reason {
             StopReason::Terminated => Timetable::terminate(now, TERM_GRACE),
-            StopReason::Wished(Wish::Cancel) => Timetable {
+            StopReason::Requested(StopRequest::Cancel) => Timetable {
                 terminate_at: now + INT_GRACE,
                 kill_at: now + INT_GRACE + CANCEL_TERM_GRACE,
             },
-            StopReason::Wished(Wish::Kill {
+            StopReason::Requested(StopRequest::Kill {
                 grace_period_ms,
                 immediate: false,
             }) => {
                 let grace = Duration::from_millis(grace_period_ms.min(MAX_KILL_GRACE_MS));
                 Timetable::terminate(now, grace)
             }
-            StopReason::Wished(Wish::Kill { .. }) | StopReason::Fenced => {
+            StopReason::Requested(StopRequest::Kill { .. }) | StopReason::Fenced => {
                 Timetable::terminate(now, Duration::ZERO)
             }
         }
@@ -161,7 +161,11 @@ impl StopSwitch {
                 },
                 Some(_) => return false,
             };
-            tracing::info!(?reason, "the run is to stop");
+            tracing::info!(
+                event = "stop_requested",
+                ?reason,
+                "a stop of the run was requested"
+            );
             *now = Some(stop);
             true
         });
@@ -174,10 +178,10 @@ impl StopSignal {
         self.0.borrow().map(|stop| stop.reason)
     }
 
-    /// What a client wishes, if that is why everything stops.
-    pub(crate) fn wish(&self) -> Option<Wish> {
+    /// What a client requests, if that is why everything stops.
+    pub(crate) fn stop_request(&self) -> Option<StopRequest> {
         match self.reason() {
-            Some(StopReason::Wished(wish)) => Some(wish),
+            Some(StopReason::Requested(stop_request)) => Some(stop_request),
             _ => None,
         }
     }
@@ -187,9 +191,9 @@ impl StopSignal {
         self.wait_for(|stop| Some(stop.timetable)).await;
     }
 
-    /// Waits for a client's wish.
-    pub(crate) async fn wished(&self) {
-        self.wait_for(|stop| matches!(stop.reason, StopReason::Wished(_)).then_some(()))
+    /// Waits for a client's stop request.
+    pub(crate) async fn requested(&self) {
+        self.wait_for(|stop| matches!(stop.reason, StopReason::Requested(_)).then_some(()))
             .await;
     }
 
@@ -231,7 +235,7 @@ mod tests {
     use super::*;
 
     fn kill(grace_period_ms: u64, immediate: bool) -> StopReason {
-        StopReason::Wished(Wish::Kill {
+        StopReason::Requested(StopRequest::Kill {
             grace_period_ms,
             immediate,
         })
@@ -241,7 +245,7 @@ mod tests {
     fn a_reason_gives_way_to_a_stronger_one_only_and_time_is_never_given_back() {
         let by_rank = [
             StopReason::Terminated,
-            StopReason::Wished(Wish::Cancel),
+            StopReason::Requested(StopRequest::Cancel),
             kill(9_000, false),
             kill(100, false),
             kill(0, true),
@@ -266,7 +270,7 @@ mod tests {
     fn each_reason_has_its_own_steps() {
         let now = Instant::now();
         let after = |reason, ms| Timetable::of(reason, now).step(now + Duration::from_millis(ms));
-        let cancel = StopReason::Wished(Wish::Cancel);
+        let cancel = StopReason::Requested(StopRequest::Cancel);
         let steps = [0, 3_999, 4_000, 5_999, 6_000].map(|ms| after(cancel, ms));
         let [i, t, k] = [Step::Interrupt, Step::Terminate, Step::Kill];
         assert_eq!(steps, [i, i, t, t, k]);

@@ -1,9 +1,9 @@
-//! The workspace that a client named: a folder inside its organization's own, whatever links lead
-//! there, or nothing that this process has looked into.
+//! The workspace that a client named: a folder inside its organization's own folder, regardless of
+//! links, or no access at all.
 //!
 //! The path is resolved first. Then the folder is opened from the organization's own downwards,
-//! without following a link any more, and everything happens on the open folder: who moves
-//! something in between gains nothing.
+//! without following links, and all access uses the open folder, so a concurrent move gains
+//! nothing.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use awo_domain::OrgId;
 
-use crate::confined;
+use crate::safe_files;
 
 /// What every path is told that is not such a folder: no more, since it may be anybody's.
 pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your organization, such as the workDir of a \
@@ -40,8 +40,8 @@ impl WorkDir {
         if below.as_os_str().is_empty() {
             return Err(io::Error::other("it is no workspace, but the place of all"));
         }
-        let standing = confined::open_dir(&org_dir)?;
-        let dir = confined::open_dir_below(&standing, below)?;
+        let standing = safe_files::open_dir(&org_dir)?;
+        let dir = safe_files::open_dir_below(&standing, below)?;
         Ok(WorkDir { dir, org_dir })
     }
 

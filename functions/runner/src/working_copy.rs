@@ -1,5 +1,6 @@
-//! A verification of a working copy, without a service: the plan as it would be found, its checks and
-//! their results, by the engine of runs. Commands run in the folder itself, as the caller's user.
+//! A verification of a working copy, without a service: the plan as a run would determine it, its
+//! checks and their results, by the engine of runs. Commands run in the folder itself, as the
+//! caller's user.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,10 +13,10 @@ use awo_domain::verification::{CombinedResult, Level};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, kill_descendants};
 use serde::Serialize;
 
+use crate::contained_process::ContainedProcesses;
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::plan::{Command, FrozenPlan};
 use crate::stop;
-use crate::supervised::Supervised;
 use crate::verify::{Subject, Verification};
 
 /// How long everything may take.
@@ -86,10 +87,10 @@ pub fn verify_working_copy(dir: &Path, only_plan: bool) -> Result<WorkingCopy, S
 
 async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<WorkingCopy, String> {
     let (_switch, stop) = stop::channel();
-    let supervised = Supervised::local(stop)?;
+    let processes = ContainedProcesses::local(stop)?;
     let subject = scratch.subject(dir);
     let inspector = Inspector {
-        supervised: &supervised,
+        processes: &processes,
         dir: &subject.dir,
         home: &subject.home,
         tmp: &subject.tmp,
@@ -106,7 +107,7 @@ async fn verify(dir: &Path, scratch: &Scratch, only_plan: bool) -> Result<Workin
             verified: None,
         });
     }
-    let verification = Verification::new(&supervised, &frozen.plan, &subject, LIMIT);
+    let verification = Verification::new(&processes, &frozen.plan, &subject, LIMIT);
     let judgement = verification.run(&Plugin::all_built_in()).await;
     let judgement = judgement.map_err(stopped)?;
     Ok(WorkingCopy {

@@ -1,5 +1,5 @@
-//! From a source to a workspace that an agent can work in, with its plan frozen; and the
-//! sentences for people when that fails.
+//! From a source to a workspace for an agent, with its plan frozen; and the messages for users when
+//! that fails.
 
 use std::fs;
 use std::io;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use awo_domain::control::RunSpec;
 use awo_domain::source::{Branch, Repository as RepositoryUrl};
 
+use crate::contained_process::ContainedProcesses;
 use crate::git::GitError;
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::Layout;
 use crate::plan::FrozenPlan;
 use crate::repository::{Base, Repository};
 use crate::resumed;
-use crate::supervised::Supervised;
 
 /// Longest time that a clone may take.
 pub(crate) const CLONE_LIMIT: Duration = Duration::from_secs(300);
@@ -60,7 +60,7 @@ pub(crate) fn write_git_config(layout: &Layout, allow_file: bool) -> io::Result<
 /// its newest commit in the workspace, and what its children did in the repository.
 pub(crate) async fn prepare(
     repository: &Repository,
-    supervised: &Supervised,
+    processes: &ContainedProcesses,
     layout: &Layout,
     spec: &RunSpec,
     limit: Duration,
@@ -72,7 +72,7 @@ pub(crate) async fn prepare(
     let cloned = repository.clone(&spec.source, start, limit).await;
     let base = cloned.map_err(|why| not_cloned(why, spec))?;
     let inspector = Inspector {
-        supervised,
+        processes,
         dir: &layout.workspace(),
         home: &layout.home(),
         tmp: &layout.tmp(),

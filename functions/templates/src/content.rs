@@ -1,29 +1,34 @@
-//! What a client says of a template, read and checked: a whole one, or a change of one, of which
-//! the result is checked as a whole.
+//! A client's template, read and checked: a complete one, or a change of one, whose result is
+//! checked completely.
 
 use awo_domain::Error;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::template::{
-    Content, Hooks, MAX_COMMAND, MAX_COMMANDS, MAX_DESCRIPTION, MAX_NAME, MAX_TAG, MAX_TAGS,
-    MAX_VALUE, MAX_VARIABLES, SourceKind, TemplateId, TemplateSource, Variable,
+    Hooks, MAX_COMMAND, MAX_COMMANDS, MAX_DESCRIPTION, MAX_NAME, MAX_TAG, MAX_TAGS, MAX_VALUE,
+    MAX_VARIABLES, SourceKind, TemplateContent, TemplateId, TemplateSource, Variable,
     check_variable_name,
 };
 use awo_http::body::{Object, Value};
 
 /// Reads the body of a create.
-pub fn read_new(mut body: Object, allow_file: bool) -> Result<(TemplateId, Content), Error> {
+pub fn read_new(
+    mut body: Object,
+    allow_file: bool,
+) -> Result<(TemplateId, TemplateContent), Error> {
     let id = body.required("id", |v| v.parsed(TemplateId::parse));
     let name = body.required("name", name);
     let source = body.required("source", source);
     let rest = rest(&mut body);
     let read = id.zip(name).zip(source).map(|((id, name), source)| {
-        let content = Content {
+        let content = TemplateContent {
             name,
             description: rest.description.unwrap_or_default(),
             source,
             variables: rest.variables.unwrap_or_default(),
             hooks: rest.hooks.unwrap_or_default(),
             tags: rest.tags.unwrap_or_default(),
+            environment: rest.environment.flatten(),
         };
         (id, content)
     });
@@ -32,17 +37,22 @@ pub fn read_new(mut body: Object, allow_file: bool) -> Result<(TemplateId, Conte
 }
 
 /// Reads the body of an update: what it does not say stays as it is.
-pub fn read_update(mut body: Object, old: Content, allow_file: bool) -> Result<Content, Error> {
+pub fn read_update(
+    mut body: Object,
+    old: TemplateContent,
+    allow_file: bool,
+) -> Result<TemplateContent, Error> {
     let name = body.optional("name", name);
     let source = body.optional("source", source);
     let rest = rest(&mut body);
-    let content = Content {
+    let content = TemplateContent {
         name: name.unwrap_or(old.name),
         description: rest.description.unwrap_or(old.description),
         source: source.unwrap_or(old.source),
         variables: rest.variables.unwrap_or(old.variables),
         hooks: rest.hooks.unwrap_or(old.hooks),
         tags: rest.tags.unwrap_or(old.tags),
+        environment: rest.environment.unwrap_or(old.environment),
     };
     checked(body.finish(Some(content))?, allow_file)
 }
@@ -53,6 +63,8 @@ struct Rest {
     variables: Option<Vec<Variable>>,
     hooks: Option<Hooks>,
     tags: Option<Vec<String>>,
+    /// Null takes the environment away that a template has.
+    environment: Option<Option<EnvironmentName>>,
 }
 
 fn rest(body: &mut Object) -> Rest {
@@ -61,10 +73,14 @@ fn rest(body: &mut Object) -> Rest {
         variables: body.optional("variables", |v| v.list(0..=MAX_VARIABLES, variable)),
         hooks: body.optional("hooks", hooks),
         tags: body.optional("tags", |v| v.list(0..=MAX_TAGS, |v| v.text(1..=MAX_TAG))),
+        environment: body.optional("environment", |v| match v.is_null() {
+            true => Some(None),
+            false => v.parsed(EnvironmentName::parse).map(Some),
+        }),
     }
 }
 
-fn checked(content: Content, allow_file: bool) -> Result<Content, Error> {
+fn checked(content: TemplateContent, allow_file: bool) -> Result<TemplateContent, Error> {
     let mut faults = content.faults(allow_file);
     faults.sort_by(|a, b| a.path.cmp(&b.path));
     if faults.is_empty() {

@@ -1,7 +1,7 @@
 //! A template as the API shows it.
 
 use awo_domain::Timestamp;
-use awo_domain::template::{Content, Template, TemplateId};
+use awo_domain::template::{Template, TemplateContent, TemplateId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub struct TemplateShape<'a> {
     id: &'a TemplateId,
     #[serde(flatten)]
-    content: &'a Content,
+    content: &'a TemplateContent,
     built_in: bool,
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Routes of verification: plugins, and verifying by hand.
+//! Routes of verification: plugins, and manual verification.
 
 pub mod delete_plugin;
 pub mod disable_plugin;

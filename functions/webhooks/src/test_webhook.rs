@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/test`: one attempt at once, of an event that tells of nothing, and what
-//! came of it. No delivery is kept of it, and it changes nothing: not even 410 disables the webhook.
+//! `POST /v1/webhooks/{id}/test`: attempts a test event once, and returns the outcome. It stores no
+//! delivery and changes nothing: not even 410 disables the webhook.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::attempts::UNDER_WAY_MS;
 use awo_store::call_permits::LongCall;
-use awo_store::lanes::{LANES, Lane, Wanted};
+use awo_store::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, Wanted};
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
 
 use crate::shape::TestShape;
 
-/// When to come again who found that webhook's lanes taken.
+/// When to come again who found that webhook's delivery permits taken.
 const RETRY_S: i64 = 30;
 
 struct State {
@@ -52,9 +52,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
         .store
         .take_call_permit(call.org(), LongCall::Send, &holder, call.now)
         .await?;
-    let lane = lane(&state, call.org(), &webhook, call.now).await;
-    let lane = match lane {
-        Ok(lane) => lane,
+    let delivery_permit = delivery_permit(&state, call.org(), &webhook, call.now).await;
+    let delivery_permit = match delivery_permit {
+        Ok(delivery_permit) => delivery_permit,
         Err(error) => {
             permit.give_back().await;
             return Err(error);
@@ -62,31 +62,38 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     };
     Ok(Reply::late(async move {
         let answer = attempt(&state, call.org(), &webhook, call.now).await;
-        tokio::join!(state.store.leave_lane(lane), permit.give_back());
+        tokio::join!(
+            state.store.leave_delivery_permit(delivery_permit),
+            permit.give_back()
+        );
         answer
     }))
 }
 
-/// A lane as deliveries have them, so that tests are no way around their limit.
-async fn lane(
+/// A delivery permit as deliveries have them, so that tests are no way around their limit.
+async fn delivery_permit(
     state: &State,
     org: &OrgId,
     webhook: &Webhook,
     now: Timestamp,
-) -> Result<Lane, Error> {
+) -> Result<DeliveryPermit, Error> {
     let holder = state.mint.random(now);
-    let first = u32::try_from(holder % u128::from(LANES)).unwrap_or(0);
-    let lanes: Vec<u32> = (0..LANES).map(|nth| (first + nth) % LANES).collect();
+    let first = u32::try_from(holder % u128::from(DELIVERY_PERMITS)).unwrap_or(0);
+    let delivery_permits: Vec<u32> = (0..DELIVERY_PERMITS)
+        .map(|nth| (first + nth) % DELIVERY_PERMITS)
+        .collect();
     let wanted = Wanted {
         holder: format!("{now}#{holder}"),
         now,
         until: now.plus_ms(UNDER_WAY_MS),
     };
     let to = (org, &webhook.id);
-    let lane = state.store.take_lane(to, &lanes, &wanted);
-    lane.await?.ok_or(Error::TooManyAtOnce {
+    let delivery_permit = state
+        .store
+        .take_delivery_permit(to, &delivery_permits, &wanted);
+    delivery_permit.await?.ok_or(Error::TooManyAtOnce {
         what: "deliveries to this webhook",
-        limit: LANES,
+        limit: DELIVERY_PERMITS,
         retry_after_s: RETRY_S,
     })
 }

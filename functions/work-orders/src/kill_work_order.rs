@@ -1,10 +1,10 @@
-//! `POST /api/v1/work-orders/{id}/kill`: answers when the processes are known to be dead.
+//! `POST /api/v1/work-orders/{id}/kill`: responds when the processes have demonstrably ended.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use awo_cloud::{Cloud, SetupError};
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON, Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp, WorkOrderId};
@@ -30,25 +30,25 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
     let id = call.work_order_id()?;
     call.query().finish()?;
-    let (wish, stop) = read(call.object_or_nothing()?, call.now)?;
+    let (stop_request, stop) = read(call.object_or_nothing()?, call.now)?;
     Ok(Reply::late(async move {
         let stopping = Stopping {
             stop: &stop,
-            children: Some(wish),
+            children: Some(stop_request),
         };
         let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
         let killed = stopper
-            .kill_for_caller(call.org(), &id, wish, &stopping, &holder)
+            .kill_for_caller(call.org(), &id, stop_request, &stopping, &holder)
             .await?;
         Answer::ok(shape(&id, &killed))
     }))
 }
 
-fn read(mut body: Object, now: Timestamp) -> Result<(Wish, Stop), Error> {
+fn read(mut body: Object, now: Timestamp) -> Result<(StopRequest, Stop), Error> {
     let grace_period_ms = body.optional("gracePeriodMs", |v| v.whole(0..=MAX_GRACE_MS));
     let immediate = body.optional("immediate", |v| v.flag());
     let reason = body.optional("reason", |v| v.text(0..=MAX_REASON));
-    let wish = Wish::Kill {
+    let stop_request = StopRequest::Kill {
         grace_period_ms: grace_period_ms.unwrap_or(DEFAULT_GRACE_MS),
         immediate: immediate.unwrap_or(false),
     };
@@ -57,7 +57,7 @@ fn read(mut body: Object, now: Timestamp) -> Result<(Wish, Stop), Error> {
         reason,
         requested_at: now,
     };
-    body.finish(Some((wish, stop)))
+    body.finish(Some((stop_request, stop)))
 }
 
 fn shape<'a>(id: &'a WorkOrderId, killed: &Killed) -> KilledShape<'a> {

@@ -1,9 +1,9 @@
-//! `POST /api/v1/work-orders/{id}/runs`: a new run of a work order that waits or has failed; on a
-//! slot at once, if one is free and it is its turn.
+//! `POST /api/v1/work-orders/{id}/runs`: a new run of a waiting or failed work order; immediately,
+//! if a slot is free and it is first in order.
 
 use std::sync::Arc;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::money::MicroCredits;
 use awo_domain::queue::Waiting;
@@ -111,7 +111,10 @@ impl State {
             false => None,
         };
         let secret = dispatcher.mint.secret();
-        let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
+        let lease = Lease {
+            size: order.size,
+            ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now)
+        };
         let slot = |place| Place::Slot {
             lease: &lease,
             place,
@@ -173,8 +176,8 @@ impl State {
                 dispatcher.start_or_leave_to_sweep(lease, call.now).await;
             }
             (Started::New, Place::Queue) => {
-                let bell = Doorbell::of(call.org());
-                dispatcher.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::of(call.org());
+                dispatcher.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
         }
         Ok(Outcome::Answer(answer))

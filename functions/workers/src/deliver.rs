@@ -1,9 +1,9 @@
-//! Webhooks: events of the outbox become deliveries, and deliveries are attempted.
+//! Webhooks: creates deliveries from events of the outbox, and attempts deliveries.
 //!
-//! A message says only what to look at; the delivery says what is true. So a message that is lost,
-//! late or doubled makes no attempt too many and loses none: an attempt is noted before it is made,
-//! and the sweep sends again what is overdue. A message stays in the queue, hidden, until its
-//! delivery is over.
+//! A message only names an item to read; the delivery has the state. So a lost, late or duplicate
+//! message causes no additional attempt and loses none: an attempt is recorded before it is made,
+//! and the sweep resends overdue notifications. A message stays in the queue, invisible, until its
+//! delivery is finished.
 
 mod attempt;
 mod fan_out;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use awo_cloud::errands::{ErrandBell, ErrandQueue};
+use awo_cloud::notifications::{NotificationQueue, Notifier};
 use awo_cloud::settings::webhook_schedule;
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::webhook::schedule::Schedule;
@@ -23,8 +23,8 @@ use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::batch::Addressed;
 use awo_store::call_permits::CallPermit;
-use awo_store::errands::{DeliveryRef, Errand};
-use awo_store::lanes::LANES;
+use awo_store::delivery_permits::DELIVERY_PERMITS;
+use awo_store::notifications::{DeliveryRef, Notification};
 use awo_webhooks::Sender;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures::future::join_all;
@@ -41,8 +41,8 @@ pub struct State {
     store: Store,
     clock: Clock,
     mint: Mint,
-    queue: ErrandQueue,
-    bell: ErrandBell,
+    queue: NotificationQueue,
+    notifier: Notifier,
     sender: Sender,
     schedule: Schedule,
     hidden: Hidden,
@@ -52,7 +52,7 @@ pub struct State {
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     began: Instant,
-    /// The lane that it tries first to every receiver. Two batches to the same receivers then meet at
+    /// The delivery permit that it tries first to every receiver. Two batches to the same receivers then meet at
     /// all of them or at none, and to meet costs one call, at however many.
     home: u32,
 }
@@ -99,15 +99,15 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         store: cloud.store()?.grouping(),
         clock: cloud.clock.clone(),
         mint: cloud.mint.clone(),
-        queue: cloud.errand_queue()?,
-        bell: ErrandBell::new(cloud),
+        queue: cloud.notification_queue()?,
+        notifier: Notifier::new(cloud),
         sender: Sender::new(&cloud.environment)?,
         schedule: webhook_schedule(&cloud.environment)?,
         hidden: Hidden::default(),
     })
 }
 
-/// Handles a batch of errands; those that are to come back are told one by one.
+/// Handles a batch of notifications; those that are to come back are told one by one.
 ///
 /// # Errors
 /// None: failures are told message by message.
@@ -117,17 +117,22 @@ pub async fn handle(
 ) -> Result<SqsBatchResponse, lambda_runtime::Error> {
     let now = state.clock.now();
     let began = Instant::now();
-    let home = u32::try_from(receiver::random(&state, now) % u64::from(LANES))?;
+    let home = u32::try_from(receiver::random(&state, now) % u64::from(DELIVERY_PERMITS))?;
     let batch = Batch { began, home };
     let mut outboxes: BTreeMap<OrgId, Vec<Message>> = BTreeMap::new();
     let (mut deliveries, mut stay) = (Vec::new(), BTreeSet::new());
     for record in event.records {
-        let (errand, message) = read(&record);
-        match errand {
-            Ok(Errand::Outbox(org)) => outboxes.entry(org).or_default().push(message),
-            Ok(Errand::Delivery(at)) => deliveries.push((at, message)),
+        let (notification, message) = read(&record);
+        match notification {
+            Ok(Notification::Outbox(org)) => outboxes.entry(org).or_default().push(message),
+            Ok(Notification::Delivery(at)) => deliveries.push((at, message)),
             Err(error) => {
-                tracing::error!(message_id = message.id, ?error, "not an errand");
+                tracing::error!(
+                    event = "not_a_notification",
+                    message_id = message.id,
+                    ?error,
+                    "a message of the deliveries queue is not a notification"
+                );
                 stay.insert(message.id);
             }
         }
@@ -150,9 +155,9 @@ fn failure(id: String) -> BatchItemFailure {
     failure
 }
 
-fn read(record: &SqsMessage) -> (Result<Errand, Error>, Message) {
+fn read(record: &SqsMessage) -> (Result<Notification, Error>, Message) {
     let body = record.body.as_deref().unwrap_or_default();
-    let errand = serde_json::from_str(body)
+    let notification = serde_json::from_str(body)
         .map_err(|e| Error::internal(format!("the message does not read: {e}")));
     let receives = record.attributes.get("ApproximateReceiveCount");
     let message = Message {
@@ -160,7 +165,7 @@ fn read(record: &SqsMessage) -> (Result<Errand, Error>, Message) {
         receipt_handle: record.receipt_handle.clone().unwrap_or_default(),
         receives: receives.and_then(|count| count.parse().ok()).unwrap_or(1),
     };
-    (errand, message)
+    (notification, message)
 }
 
 /// Looks after deliveries, each receiver's beside the others', and tells which messages stay.
@@ -182,7 +187,11 @@ async fn look_after(
     let found = match found {
         Ok(found) => found,
         Err(error) => {
-            tracing::error!(?error, "deliveries were not read; their messages come back");
+            tracing::error!(
+                event = "deliveries_not_read",
+                ?error,
+                "deliveries could not be read; their messages come back"
+            );
             return deliveries.into_iter().map(|(_, m)| m.id).collect();
         }
     };
@@ -208,7 +217,8 @@ async fn serve_all(
     let may_send = permit.is_some();
     let each = receivers.into_values().map(|mut jobs| {
         if !may_send {
-            jobs.iter_mut().for_each(|job| job.found.free_lanes.clear());
+            jobs.iter_mut()
+                .for_each(|job| job.found.free_delivery_permits.clear());
         }
         receiver::serve(state, jobs, batch)
     });

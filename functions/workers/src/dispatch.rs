@@ -1,10 +1,10 @@
-//! Dispatch: the bell that wakes it says only whose queue to look at.
+//! Dispatch: a wake-up only names the organization whose queue is read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, OrgId};
 use awo_execution::dispatcher::{Dispatcher, FILLING};
@@ -18,11 +18,11 @@ pub fn state(cloud: &Cloud) -> Result<Dispatcher, SetupError> {
     Dispatcher::new(cloud)
 }
 
-/// Handles a batch of bells: one look for each organization that they are of. Those of a look that
-/// failed ring again.
+/// Handles a batch of wake-ups: one look for each organization that they are of. Those of a look that
+/// failed come back.
 ///
 /// # Errors
-/// None: failures are told bell by bell.
+/// None: failures are told wake-up by wake-up.
 pub async fn handle(
     dispatcher: Arc<Dispatcher>,
     event: SqsEvent,
@@ -30,9 +30,9 @@ pub async fn handle(
     let mut response = SqsBatchResponse::default();
     let mut fail = |ids: Vec<String>, error: Error| {
         tracing::error!(
-            message_ids = ?ids,
+            event = "dispatch_failed", message_ids = ?ids,
             ?error,
-            "dispatch failed; the bell rings again"
+            "dispatch failed; the wake-up comes again"
         );
         let failures = ids.into_iter().map(|id| {
             let mut failure = BatchItemFailure::default();
@@ -41,26 +41,26 @@ pub async fn handle(
         });
         response.batch_item_failures.extend(failures);
     };
-    let mut looks: BTreeMap<OrgId, (Doorbell, Vec<String>)> = BTreeMap::new();
+    let mut looks: BTreeMap<OrgId, (WakeUp, Vec<String>)> = BTreeMap::new();
     for message in event.records {
         let id = message.message_id.clone().unwrap_or_default();
         match read(&message) {
-            Ok(bell) => {
-                let look = looks.entry(bell.org_id.clone());
-                let (of_all, ids) = look.or_insert_with(|| (Doorbell::of(&bell.org_id), vec![]));
-                of_all.capacity |= bell.capacity;
+            Ok(wake_up) => {
+                let look = looks.entry(wake_up.org_id.clone());
+                let (of_all, ids) = look.or_insert_with(|| (WakeUp::of(&wake_up.org_id), vec![]));
+                of_all.capacity |= wake_up.capacity;
                 ids.push(id);
             }
             Err(error) => fail(vec![id], error),
         }
     }
     let began = Instant::now();
-    for (bell, ids) in looks.into_values() {
+    for (wake_up, ids) in looks.into_values() {
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
         let looked = match began.elapsed() < FILLING {
-            true => Box::pin(dispatcher.fill_slots(&bell)).await,
+            true => Box::pin(dispatcher.fill_slots(&wake_up)).await,
             // The function has no time for another one.
-            false => dispatcher.queue.ring(&bell).await,
+            false => dispatcher.queue.wake(&wake_up).await,
         };
         if let Err(error) = looked {
             fail(ids, error);
@@ -69,7 +69,7 @@ pub async fn handle(
     Ok(response)
 }
 
-fn read(message: &SqsMessage) -> Result<Doorbell, Error> {
+fn read(message: &SqsMessage) -> Result<WakeUp, Error> {
     let body = message.body.as_deref().unwrap_or_default();
-    serde_json::from_str(body).map_err(|e| Error::internal(format!("not a doorbell: {e}")))
+    serde_json::from_str(body).map_err(|e| Error::internal(format!("not a wake_up: {e}")))
 }

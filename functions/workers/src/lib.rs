@@ -1,4 +1,4 @@
-//! The functions that nobody calls over HTTP: dispatch (run queue), deliver (deliveries queue),
+//! The functions that are not called over HTTP: dispatch (run queue), deliver (deliveries queue),
 //! task-stopped (task events), sweep (schedule).
 
 pub mod deliver;
@@ -9,7 +9,7 @@ pub mod task_stopped;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use awo_cloud::errands::ErrandBell;
+use awo_cloud::notifications::Notifier;
 use awo_cloud::{Cloud, SetupError};
 use lambda_runtime::LambdaEvent;
 
@@ -35,12 +35,12 @@ where
     F: Fn(Arc<S>, E) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<R, lambda_runtime::Error>> + Send + 'static,
 {
-    let (state, bell) = (Arc::new(make(cloud)?), ErrandBell::new(cloud));
+    let (state, notifier) = (Arc::new(make(cloud)?), Notifier::new(cloud));
     Ok(move |event: LambdaEvent<E>| -> Answering<R> {
-        let (answer, bell) = (handle(Arc::clone(&state), event.payload), bell.clone());
+        let (answer, notifier) = (handle(Arc::clone(&state), event.payload), notifier.clone());
         Box::pin(async move {
             let answer = answer.await;
-            bell.ring().await;
+            notifier.notify().await;
             answer
         })
     })

@@ -1,16 +1,16 @@
-//! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
-//! makes lost messages, lost replies and crashes harmless.
+//! The sweep, once a minute: repairs whatever is past its deadline. It makes lost messages, lost
+//! responses and crashes harmless.
 
 mod costs;
-mod errands;
 mod ledgers;
+mod notifications;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, TaskState};
-use awo_cloud::errands::ErrandQueue;
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::notifications::NotificationQueue;
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Clock, Cloud, SetupError};
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
@@ -40,7 +40,7 @@ pub struct State {
     compute: Compute,
     launcher: Launcher,
     queue: RunQueue,
-    errands: ErrandQueue,
+    notifications: NotificationQueue,
     clock: Clock,
     endings: Endings,
     verifier: Verifier,
@@ -71,7 +71,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         compute: cloud.compute()?,
         launcher: Launcher::new(cloud)?,
         queue: cloud.run_queue()?,
-        errands: cloud.errand_queue()?,
+        notifications: cloud.notification_queue()?,
         clock: cloud.clock.clone(),
         endings: Endings::new(cloud)?,
         verifier: Verifier::new(cloud)?,
@@ -86,7 +86,11 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
 pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime::Error> {
     let now = state.clock.now();
     let due = state.store.due(now, MAX_DUE).await.map_err(|error| {
-        tracing::error!(?error, "the sweep cannot see what is due");
+        tracing::error!(
+            event = "sweep_query_failed",
+            ?error,
+            "the sweep could not query what is due"
+        );
         lambda_runtime::Error::from("the sweep cannot see what is due")
     })?;
     let mut swept = Swept {
@@ -102,16 +106,26 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
             Due::Cascade(cascade) => cascade_of_index(&state, cascade).await,
         };
         if let Err(error) = looked_after {
-            tracing::error!(?item, ?error, "the sweep could not look after an item");
+            tracing::error!(
+                event = "sweep_item_failed",
+                ?item,
+                ?error,
+                "the sweep could not handle an item"
+            );
             swept.failed += 1;
         }
     }
-    errands::send_again(&state, now, &mut swept).await;
+    notifications::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     Box::pin(costs::add(&state, now, &mut swept)).await;
     Box::pin(ledgers::check(&state.store, now, &mut swept)).await;
-    tracing::info!(due = swept.due, failed = swept.failed, "swept");
+    tracing::info!(
+        event = "swept",
+        due = swept.due,
+        failed = swept.failed,
+        "swept"
+    );
     Ok(swept)
 }
 
@@ -121,7 +135,11 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
     let purges = match state.store.due_purges(now, MAX_PURGES).await {
         Ok(purges) => purges,
         Err(error) => {
-            tracing::error!(?error, "the sweep cannot see what purges have left");
+            tracing::error!(
+                event = "sweep_purges_query_failed",
+                ?error,
+                "the sweep could not query what purges have left"
+            );
             swept.failed += 1;
             return;
         }
@@ -130,6 +148,7 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
         swept.due += 1;
         if let Err(error) = state.store.erase(purge).await {
             tracing::error!(
+                event = "sweep_purge_failed",
                 ?purge,
                 ?error,
                 "the sweep could not delete what a purge left"
@@ -140,13 +159,13 @@ async fn erase_purged(state: &State, now: Timestamp, swept: &mut Swept) {
 }
 
 async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(), Error> {
-    state.queue.ring(&Doorbell::of(org)).await?;
-    state.store.postpone_doorbell(org, now).await
+    state.queue.wake(&WakeUp::of(org)).await?;
+    state.store.postpone_wake_up(org, now).await
 }
 
 async fn waiting_order(state: &State, order: &WaitingOrder, now: Timestamp) -> Result<(), Error> {
     let (org, id) = (&order.org_id, &order.work_order_id);
-    Box::pin(state.endings.awaken(org, id, now)).await?;
+    Box::pin(state.endings.wake_parent(org, id, now)).await?;
     state.store.look_at_children_again(order, now).await
 }
 
@@ -210,9 +229,9 @@ async fn lives_on(
     task_arn: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    match (lease.wish, lease.kill_given_up_at()) {
+    match (lease.stop_request, lease.kill_given_up_at()) {
         (None, _) if lease.closed_at.is_none() && lease.may_be_silent(now) => {
-            tracing::warn!(run = %lease.run_id, since = ?lease.suspected_at, "the runner is silent");
+            tracing::warn!(event = "runner_silent", run = %lease.run_id, since = ?lease.suspected_at, "the runner stopped sending heartbeats");
             return state.store.suspect(lease, now).await;
         }
         // It has reported since.

@@ -1,5 +1,5 @@
-//! Task events: when a task has stopped, its run is over and its slot comes back. Events come
-//! at least once and in any order, so only what ECS itself says of the task now counts.
+//! Task events: when a task has stopped, its run ends and its slot is returned. Events arrive at
+//! least once and in any order, so only ECS's current description of the task counts.
 
 use std::sync::Arc;
 
@@ -56,9 +56,10 @@ pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_ru
     let detail = event.detail;
     task_stopped(&state, &detail).await.map_err(|error| {
         tracing::error!(
+            event = "task_event_failed",
             task = detail.task_arn,
             ?error,
-            "a task event was not handled"
+            "a task event could not be handled"
         );
         lambda_runtime::Error::from("the task event was not handled")
     })

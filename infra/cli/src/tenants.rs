@@ -1,4 +1,4 @@
-//! `awo usage --by tenant`: what each tenant was charged, summed up from the ledger's entries.
+//! `awo usage --by tenant`: each tenant's charges, summed up from the ledger's entries.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! `awo usage`: what finished runs used, as a table and a bar chart, by model, by day or by tenant.
+//! `awo usage`: usage of finished runs, as a table and a bar chart, by model, by day or by tenant.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! ECS: tasks that are real processes. Invariants: one client token starts one set of tasks,
-//! however often it is sent; never more tasks run than the limit; every task ends in STOPPED,
-//! with an event, and no process of it is left.
+//! however often it is sent; the number of tasks never exceeds the limit; every task ends in
+//! STOPPED, with an event, and no process of it is left.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -110,7 +110,7 @@ struct Inner {
     shutdown: Shutdown,
     state: Mutex<State>,
     conduct: Mutex<Conduct>,
-    /// Rings when a task has stopped.
+    /// Notified when a task has stopped.
     stopped: Notify,
     /// Tasks since the start.
     started: AtomicUsize,
@@ -191,6 +191,15 @@ impl Ecs {
         let mut tasks = state.tasks.values();
         let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
         found.map(Task::arn)
+    }
+
+    /// The task that was started by this, as `DescribeTasks` shows it.
+    #[must_use]
+    pub fn described(&self, started_by: &str) -> Option<serde_json::Value> {
+        let state = self.lock();
+        let mut tasks = state.tasks.values();
+        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
+        found.map(|task| task.describe(false))
     }
 
     pub(crate) fn task_limit(&self) -> usize {
@@ -302,7 +311,7 @@ impl Ecs {
         }
     }
 
-    /// A cause that was already there, the wish of a caller, stands.
+    /// A cause that was already there, the stop request of a caller, stands.
     async fn end(&self, id: &str, exit_code: Option<i32>, cause: StopCause) {
         let conduct = self.conduct();
         wait(conduct.notices_end_after).await;

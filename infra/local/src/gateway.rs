@@ -1,6 +1,6 @@
-//! API Gateway, REST API with Lambda proxy integration. Invariant: it is never kinder to a
-//! call than the real one: what the real one refuses, renames, limits or cuts off is refused,
-//! renamed, limited and cut off here, in its words.
+//! API Gateway, REST API with Lambda proxy integration. Invariant: it is never more lenient than
+//! the real one: whatever the real one refuses, renames, limits or truncates is refused, renamed,
+//! limited and truncated here, with the same messages.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,6 +22,7 @@ pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
 pub use crate::gateway::routes::GatewayRoute;
 use crate::gateway::routes::Routes;
+use crate::health::Health;
 use crate::serve::{self, Answer, Limits, RequestBody, Server};
 use crate::shutdown::Shutdown;
 
@@ -75,6 +76,8 @@ pub struct GatewaySettings {
     pub binary_media_types: Vec<String>,
     /// Bytes from which answers are compressed; none where they never are.
     pub minimum_compression_size: Option<usize>,
+    /// Answers `GET /health`, which is not of the real one; without it that is a path like any other.
+    pub health: Option<Health>,
     /// What refuses calls before it.
     pub edge: Edge,
 }
@@ -89,6 +92,7 @@ impl GatewaySettings {
             integration_timeout: INTEGRATION_TIMEOUT,
             binary_media_types: vec!["application/octet-stream".to_owned()],
             minimum_compression_size: None,
+            health: None,
             edge: Edge::default(),
         }
     }
@@ -100,6 +104,7 @@ struct Gateway {
     integration_timeout: Duration,
     binary_media_types: Vec<String>,
     minimum_compression_size: Option<usize>,
+    health: Option<Health>,
     edge: Edge,
     registry: Registry,
     address: SocketAddr,
@@ -136,6 +141,7 @@ pub fn start(
         integration_timeout: settings.integration_timeout,
         binary_media_types: settings.binary_media_types,
         minimum_compression_size: settings.minimum_compression_size,
+        health: settings.health,
         edge: settings.edge,
         registry,
         address: listener.local_addr()?,
@@ -153,6 +159,13 @@ pub fn start(
 
 impl Gateway {
     async fn answer(&self, request: Request<RequestBody>, peer: SocketAddr) -> Answer {
+        if let Some(answer) = self
+            .health
+            .as_ref()
+            .and_then(|health| health.answer(&request))
+        {
+            return answer;
+        }
         let request_id = uuid::Uuid::new_v4();
         let bytes = request_id.as_bytes();
         // The real one is 15 characters and a padding sign; the shape is all that matters.

@@ -1,5 +1,7 @@
-//! `awo-local`: the whole service in the foreground of one machine.
+//! `awo-local`: the whole service as one foreground process.
 
+mod backup;
+mod log;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -14,6 +16,7 @@ use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, TransactionId};
 use awo_local::confinement::Confinement;
+use awo_local::metrics::Metrics;
 use awo_local::{Options, Service};
 use awo_store::Store;
 use awo_store::credits::Booking;
@@ -48,17 +51,37 @@ struct FirstKey {
 
 /// The whole service on this machine, in the foreground, on http://127.0.0.1:8787.
 ///
-/// It takes no arguments: the environment has its settings. On its first start it makes an
-/// organization with a key, and prints the key.
+/// The environment has its settings. On its first start it makes an organization with a key, and prints
+/// the key.
 #[derive(Debug, Parser)]
 #[command(name = "awo-local", version, after_help = settings::help())]
-struct Arguments {}
+struct Arguments {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    /// Copies the data directory into a new folder; the service may run meanwhile
+    Backup {
+        /// A folder that does not exist yet
+        folder: PathBuf,
+    },
+    /// Copies a backup into a data directory that holds no data; no service runs on it
+    Restore {
+        /// The folder of a backup
+        folder: PathBuf,
+    },
+}
 
 #[tokio::main]
 async fn main() -> std::process::ExitCode {
-    let Arguments {} = Arguments::parse();
-    awo_cloud::telemetry::start();
-    match run().await {
+    let done = match Arguments::parse().action {
+        None => run().await,
+        Some(Action::Backup { folder }) => back_up(&folder),
+        Some(Action::Restore { folder }) => restore(&folder).await,
+    };
+    match done {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("awo-local: {}", settings::with_example(&error.to_string()));
@@ -67,14 +90,36 @@ async fn main() -> std::process::ExitCode {
     }
 }
 
+fn back_up(folder: &Path) -> Result<(), Failure> {
+    backup::back_up(&data_dir()?, folder)?;
+    println!("The backup is in {}.", folder.display());
+    Ok(())
+}
+
+async fn restore(folder: &Path) -> Result<(), Failure> {
+    let data_dir = data_dir()?;
+    make_private_dir(&data_dir)?;
+    let _lock = lock(&data_dir).await?;
+    backup::restore(folder, &data_dir)?;
+    println!("{} has the data of the backup.", data_dir.display());
+    Ok(())
+}
+
+fn data_dir() -> Result<PathBuf, Failure> {
+    let dir = setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned());
+    Ok(std::path::absolute(dir)?)
+}
+
 async fn run() -> Result<(), Failure> {
+    let metrics_port = port("AWO_METRICS_PORT")?;
+    let metrics = metrics_port.map(|port| (port, Metrics::default()));
+    log::start(metrics.as_ref().map(|(_, metrics)| metrics.clone()))?;
     for name in
         settings::unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
     {
         eprintln!("awo-local: {name} is no setting of this service; awo-local --help lists them");
     }
-    let data_dir =
-        std::path::absolute(setting("AWO_DATA_DIR").unwrap_or_else(|| ".local".to_owned()))?;
+    let data_dir = data_dir()?;
     make_private_dir(&data_dir)?;
     let lock = lock(&data_dir).await?;
     let options = options(&data_dir)?;
@@ -90,7 +135,10 @@ async fn run() -> Result<(), Failure> {
         let (name, uid) = ("AWO_AGENT_UID".to_owned(), uid.to_string());
         options.settings.insert(name, uid);
     }
-    let service = Service::start(options).await?;
+    let mut service = Service::start(options).await?;
+    if let Some((port, metrics)) = &metrics {
+        service.serve_metrics(metrics, *port).await?;
+    }
     let is_first_start = !data_dir.join(FIRST_KEY).exists();
     let first = first_key(&service.cloud, &data_dir).await?;
     write_private(&data_dir.join("endpoints.json"), &json!(service.settings))?;
@@ -122,9 +170,13 @@ fn setting(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+fn port(name: &str) -> Result<Option<u16>, Failure> {
+    let port = setting(name).map(|port| port.parse()).transpose();
+    port.map_err(|_| format!("{name} must be a port number, 0 for any free one").into())
+}
+
 fn options(data_dir: &Path) -> Result<Options, Failure> {
-    let port = setting("AWO_PORT").map_or(Ok(DEFAULT_PORT), |port| port.parse());
-    let port = port.map_err(|_| "AWO_PORT must be a port number, 0 for any free one")?;
+    let port = port("AWO_PORT")?.unwrap_or(DEFAULT_PORT);
     let workspace_root = match setting("AWO_WORKSPACE_ROOT") {
         Some(root) => std::path::absolute(root)?,
         None => data_dir.join("workspaces"),
@@ -158,8 +210,8 @@ fn confinement(data_dir: &Path) -> Result<Confinement, Failure> {
     let confinement = Confinement::of(data_dir, uid);
     if !confinement.holds() {
         eprintln!(
-            "awo-local: nothing keeps agents from the files of this service: this kernel has no Landlock (5.13 \
-             and later), and agents run as your own user. Secrets of organizations are refused unless \
+            "awo-local: agents can read the files of this service: this kernel has no Landlock (5.13 \
+             and later), and agents run as your own user. Secrets of organizations are rejected unless \
              AWO_ALLOW_UNCONFINED_SECRETS=1"
         );
     }

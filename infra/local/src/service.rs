@@ -1,8 +1,8 @@
-//! The product on the stand-ins: its functions behind the gateway, the mapping, the rule and
-//! the schedule, its tables, its queue and its cluster, as the cloud's template has them.
+//! The product on the stand-ins: its functions behind the gateway, the mapping, the rule and the
+//! schedule, its tables, its queue and its cluster, as in the cloud's template.
 //!
-//! Nothing of the product is written anew here; this is the wiring that the template does in
-//! the cloud.
+//! No part of the product is reimplemented here; this is the wiring that the template does in the
+//! cloud.
 
 mod cluster;
 mod queues;
@@ -13,12 +13,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, Environment, SetupError};
 use awo_domain::Error;
 use awo_store::Store;
 use awo_store::sweep::Due;
-use awo_store::tally::DOORBELL_MS;
+use awo_store::tally::WAKE_UP_MS;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -30,9 +30,11 @@ use crate::efs::{self, Efs};
 use crate::function::Registry;
 use crate::functions::{register, routes};
 use crate::gateway::{Edge, GatewaySettings};
+use crate::health::Health;
 use crate::in_process::http_client;
 use crate::index_lag::IndexLag;
 use crate::locks::Locks;
+use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
@@ -47,7 +49,7 @@ pub const MINIMUM_COMPRESSION_SIZE: usize = 1_024;
 const CLUSTER: &str = "awo";
 /// What the names of its secrets begin with.
 const STACK: &str = "awo";
-/// Most due items of a shard that are looked at for bells after a restart; the sweep rings the rest.
+/// Most due items of a shard that are looked at for wake-ups after a restart; the sweep wakes the rest.
 const RUNG_AGAIN: u32 = 1_000;
 
 /// How the service is started.
@@ -179,6 +181,7 @@ impl Service {
         let mut servers = stand_ins.servers;
         let mut gateway_settings = GatewaySettings::new(routes());
         gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
+        gateway_settings.health = Some(Health::since(chrono::Utc::now()));
         let edge = gateway_settings.edge.clone();
         let gateway = gateway::start(
             gateway_listener,
@@ -210,6 +213,17 @@ impl Service {
             .invoke("sweep", serde_json::json!({}))
             .await
             .map_err(|error| error.to_string())
+    }
+
+    /// Serves metrics on this port of loopback until the service stops.
+    ///
+    /// # Errors
+    /// When nothing can listen there.
+    pub async fn serve_metrics(&mut self, metrics: &Metrics, port: u16) -> Result<(), StartError> {
+        let listener = listen(port).await?;
+        let server = metrics.serve(listener, self.cloud.store()?, self.ending.work.clone());
+        self.servers.push(server.map_err(failed("metrics"))?);
+        Ok(())
     }
 
     /// Stops: tasks are told to end, functions under way finish.
@@ -317,14 +331,14 @@ fn files_of(options: &Options) -> PathBuf {
     dir.unwrap_or(&options.log_dir).join("files")
 }
 
-/// SQS would have kept the bells that an earlier process took with it, so they ring again.
+/// SQS would have kept the wake-ups that an earlier process took with it, so they are sent again.
 async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     let queue = cloud.run_queue()?;
-    let by_the_last_bell = cloud.clock.now().plus_ms(DOORBELL_MS);
-    let due = store.due(by_the_last_bell, RUNG_AGAIN).await;
+    let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
+    let due = store.due(by_the_last_wake_up, RUNG_AGAIN).await;
     for due in due.map_err(StartError::Tables)? {
         if let Due::Queue(org) = due {
-            queue.ring_or_leave_to_sweep(&Doorbell::of(&org)).await;
+            queue.wake_or_leave_to_sweep(&WakeUp::of(&org)).await;
         }
     }
     Ok(())

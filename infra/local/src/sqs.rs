@@ -1,8 +1,8 @@
-//! SQS, standard queues, in memory. Invariants: a receiver that waits is woken by the message,
-//! not by a clock; while nothing is due, nothing runs; what SQS refuses is refused here.
+//! SQS, standard queues, in memory. Invariants: the message wakes a waiting receiver, not a clock;
+//! while nothing is due, nothing runs; whatever SQS refuses is refused here.
 //!
-//! A restart loses all messages. The product has to live with that: its tables are the truth
-//! and its sweep rings again.
+//! A restart loses all messages. The product must tolerate that: its tables have the state, and its
+//! sweep sends wake-ups again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -187,12 +187,12 @@ impl Queues {
             None => self.with(name, |queue| Ok(queue.attributes.receive_wait))?,
         };
         let deadline = start + wait;
-        let bell = self.with(name, |queue| Ok(Arc::clone(&queue.bell)))?;
+        let arrivals = self.with(name, |queue| Ok(Arc::clone(&queue.arrivals)))?;
         loop {
-            let ring = bell.notified();
-            tokio::pin!(ring);
+            let arrival = arrivals.notified();
+            tokio::pin!(arrival);
             // Listen before looking, so that a message that comes in between is not missed.
-            ring.as_mut().enable();
+            arrival.as_mut().enable();
             let now = Instant::now();
             let (received, next) = self.try_receive(name, receive, now)?;
             if !received.is_empty() || now >= deadline || self.shutdown.has_begun() {
@@ -200,7 +200,7 @@ impl Queues {
             }
             let look_again = next.map_or(deadline, |next| next.min(deadline));
             tokio::select! {
-                () = ring => {}
+                () = arrival => {}
                 () = tokio::time::sleep_until(look_again) => {}
                 () = self.shutdown.begun() => return Ok(Vec::new()),
             }

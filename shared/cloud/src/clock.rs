@@ -1,4 +1,4 @@
-//! Time and randomness, which the domain is handed.
+//! Time and randomness, which the domain receives as values.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +74,7 @@ impl Mint {
 fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if let Err(error) = getrandom::fill(&mut bytes) {
-        tracing::error!(%error, "the operating system gives no randomness");
+        tracing::error!(event = "no_randomness", %error, "the operating system gives no randomness");
         std::process::abort();
     }
     bytes

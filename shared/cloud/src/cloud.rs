@@ -1,8 +1,8 @@
-//! The clients, made from the environment when a function starts.
+//! The clients, created from the environment when a function starts.
 
 use std::time::Duration;
 
-use awo_store::errands::Errands;
+use awo_store::notifications::Notifications;
 use awo_store::{Store, Tables};
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
@@ -16,8 +16,8 @@ use aws_types::SdkConfig;
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
 use crate::environment::{Environment, SetupError};
-use crate::errands::ErrandQueue;
 use crate::files::Files;
+use crate::notifications::NotificationQueue;
 use crate::queue::RunQueue;
 use crate::secrets::Secrets;
 use crate::settings;
@@ -43,7 +43,7 @@ pub struct Cloud {
     /// Ids and secrets.
     pub mint: Mint,
     /// What the transactions of all stores of this cloud leave to do.
-    pub(crate) errands: Errands,
+    pub(crate) notifications: Notifications,
     sdk: SdkConfig,
 }
 
@@ -80,7 +80,7 @@ impl Cloud {
             environment,
             clock: Clock::default(),
             mint: Mint::default(),
-            errands: Errands::default(),
+            notifications: Notifications::default(),
             sdk: sdk.build(),
         }
     }
@@ -107,7 +107,7 @@ impl Cloud {
         let mut sdk = self.sdk.to_builder();
         sdk.set_app_name(AppName::new(name.to_owned()).ok());
         Cloud {
-            errands: Errands::default(),
+            notifications: Notifications::default(),
             sdk: sdk.build(),
             ..self.clone()
         }
@@ -132,7 +132,7 @@ impl Cloud {
             .build();
         let client = aws_sdk_dynamodb::Client::from_conf(config);
         let details = settings::details_kept(&self.environment)?;
-        Ok(Store::new(client, tables, self.errands.clone()).keeping(details))
+        Ok(Store::new(client, tables, self.notifications.clone()).keeping(details))
     }
 
     /// The run queue.
@@ -148,9 +148,9 @@ impl Cloud {
     ///
     /// # Errors
     /// [`SetupError`] if its URL is not set.
-    pub fn errand_queue(&self) -> Result<ErrandQueue, SetupError> {
+    pub fn notification_queue(&self) -> Result<NotificationQueue, SetupError> {
         let url = self.environment.required("AWO_DELIVERIES_QUEUE_URL")?;
-        Ok(ErrandQueue::new(self.sqs(), url))
+        Ok(NotificationQueue::new(self.sqs(), url))
     }
 
     fn sqs(&self) -> aws_sdk_sqs::Client {

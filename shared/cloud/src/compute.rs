@@ -1,8 +1,9 @@
-//! Compute: one ECS task for a run, or for a verification by hand. Overrides of a task can be read by whoever may describe it,
-//! so they carry a single-use nonce and nothing else.
+//! Compute: one ECS task for a run, or for a manual verification. Every principal that may describe
+//! a task can read its overrides, so they contain a single-use nonce and nothing else.
 
 mod finding;
 
+use awo_domain::environment::Size;
 use awo_domain::{Error, OrgId, RunId, VerificationId};
 use awo_store::lease::{Lease, run_of_client_token};
 use awo_store::verifications::Verification;
@@ -82,7 +83,7 @@ fn started_as(org: &OrgId, client_token: &str) -> String {
     format!("{org}/{client_token}")
 }
 
-/// Which verification by hand a task belongs to, as its `startedBy` says.
+/// Which manual verification a task belongs to, as its `startedBy` says.
 fn started_for(org: &OrgId, id: &VerificationId) -> String {
     format!("{org}/{id}")
 }
@@ -90,12 +91,13 @@ fn started_for(org: &OrgId, id: &VerificationId) -> String {
 /// What sets one task apart.
 struct Wanted<'a> {
     org: &'a OrgId,
+    size: Option<Size>,
     nonce: String,
     client_token: String,
     started_by: String,
 }
 
-/// The run of what [`started_by`] wrote; none for the task of a verification by hand.
+/// The run of what [`started_by`] wrote; none for the task of a manual verification.
 #[must_use]
 pub fn run_of(started_by: &str) -> Option<(OrgId, RunId)> {
     let (org, token) = started_by.split_once('/')?;
@@ -134,6 +136,7 @@ impl Compute {
         let secret = lease.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org: &lease.org_id,
+            size: lease.size,
             nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
             client_token: lease.client_token.clone(),
             started_by: started_by(lease),
@@ -141,7 +144,7 @@ impl Compute {
         self.ask(launch, wanted).await
     }
 
-    /// Asks for the task of a verification by hand. Asking again asks for the same task.
+    /// Asks for the task of a manual verification. Asking again asks for the same task.
     ///
     /// # Errors
     /// Internal, when ECS fails.
@@ -154,6 +157,7 @@ impl Compute {
         let secret = verification.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org,
+            size: None,
             nonce: format!("{org}.{id}.{secret}"),
             client_token: id.to_string(),
             started_by: started_for(org, id),
@@ -186,6 +190,8 @@ impl Compute {
             .overrides(
                 TaskOverride::builder()
                     .container_overrides(container)
+                    .set_cpu(wanted.size.map(|size| size.cpu_units().to_string()))
+                    .set_memory(wanted.size.map(|size| size.memory_mib().to_string()))
                     .build(),
             )
             .send()

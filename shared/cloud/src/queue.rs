@@ -1,15 +1,15 @@
-//! The run queue: doorbells for the dispatcher. A bell says only whose queue to look at, so one
-//! that is lost, late or doubled does no harm.
+//! The run queue: wake-ups for the dispatcher. A wake-up only names the organization whose queue to
+//! read, so a lost, late or duplicate one does no harm.
 
 use awo_domain::{Error, OrgId};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use serde::{Deserialize, Serialize};
 
-/// A doorbell message: a wake-up of the dispatcher.
+/// A wake-up message: a wake-up of the dispatcher.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Doorbell {
+pub struct WakeUp {
     /// Whose queue.
     pub org_id: OrgId,
     /// True if the deployment may have capacity again: what the organization does not use is
@@ -18,11 +18,11 @@ pub struct Doorbell {
     pub capacity: bool,
 }
 
-impl Doorbell {
+impl WakeUp {
     /// A wake-up because something may wait, or may have its slot.
     #[must_use]
-    pub fn of(org: &OrgId) -> Doorbell {
-        Doorbell {
+    pub fn of(org: &OrgId) -> WakeUp {
+        WakeUp {
             org_id: org.clone(),
             capacity: false,
         }
@@ -30,10 +30,10 @@ impl Doorbell {
 
     /// A wake-up because the deployment may have capacity for the organization, or through it.
     #[must_use]
-    pub fn for_capacity(org: &OrgId) -> Doorbell {
-        Doorbell {
+    pub fn for_capacity(org: &OrgId) -> WakeUp {
+        WakeUp {
             capacity: true,
-            ..Doorbell::of(org)
+            ..WakeUp::of(org)
         }
     }
 }
@@ -56,8 +56,8 @@ impl RunQueue {
     ///
     /// # Errors
     /// Internal, when SQS fails.
-    pub async fn ring(&self, bell: &Doorbell) -> Result<(), Error> {
-        let body = serde_json::to_string(bell).map_err(Error::internal)?;
+    pub async fn wake(&self, wake_up: &WakeUp) -> Result<(), Error> {
+        let body = serde_json::to_string(wake_up).map_err(Error::internal)?;
         let sent = self
             .client
             .send_message()
@@ -70,10 +70,10 @@ impl RunQueue {
     }
 
     /// Sends a wake-up, and is content if that fails: the sweep sends another.
-    pub async fn ring_or_leave_to_sweep(&self, bell: &Doorbell) {
-        if let Err(error) = self.ring(bell).await {
-            let org = &bell.org_id;
-            tracing::warn!(%org, ?error, "the doorbell was not rung; the sweep will");
+    pub async fn wake_or_leave_to_sweep(&self, wake_up: &WakeUp) {
+        if let Err(error) = self.wake(wake_up).await {
+            let org = &wake_up.org_id;
+            tracing::warn!(event = "wake_up_not_sent", %org, ?error, "a wake-up could not be sent; the sweep sends it");
         }
     }
 }

@@ -4,9 +4,11 @@
 //! (`template.yaml`, metric filters), so a nested one would be counted by nobody.
 
 use tracing::Subscriber;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// What says how much is logged.
@@ -14,25 +16,33 @@ pub const LEVELS: &str = "AWO_LOG";
 
 /// Starts logging. Starting it twice does nothing.
 pub fn start() {
-    let levels = std::env::var(LEVELS).ok();
-    let levels = levels.and_then(|levels| levels.parse().ok());
-    let levels = levels.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    drop(lines(std::io::stderr, levels).try_init());
+    let logging = tracing_subscriber::registry()
+        .with(levels(LevelFilter::INFO))
+        .with(lines(std::io::stderr));
+    drop(logging.try_init());
 }
 
-/// Levels by target, and not by the crate's richer filter: that one has a reader of regular expressions
-/// in it, which every function would load when it starts.
-fn lines<W>(writer: W, levels: Targets) -> impl Subscriber + Send + Sync
+/// What is logged: as the environment says, or this and above.
+#[must_use]
+pub fn levels(default: LevelFilter) -> Targets {
+    let levels = std::env::var(LEVELS).ok();
+    let levels = levels.and_then(|levels| levels.parse().ok());
+    levels.unwrap_or_else(|| Targets::new().with_default(default))
+}
+
+/// Lines of JSON. Levels are by target, and not by the crate's richer filter: that one has a reader of regular
+/// expressions in it, which every function would load when it starts.
+pub fn lines<S, W>(writer: W) -> impl Layer<S> + Send + Sync
 where
+    S: Subscriber + for<'a> LookupSpan<'a>,
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let lines = fmt::layer()
+    fmt::layer()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
-        .with_writer(writer);
-    tracing_subscriber::registry().with(levels).with(lines)
+        .with_writer(writer)
 }
 
 #[cfg(test)]
@@ -62,7 +72,9 @@ mod tests {
     fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_look_for_them() {
         let kept = Kept::default();
         let writer = kept.clone();
-        let lines = lines(move || writer.clone(), "info".parse().unwrap());
+        let lines = tracing_subscriber::registry()
+            .with(LevelFilter::INFO)
+            .with(lines(move || writer.clone()));
         tracing::subscriber::with_default(lines, || {
             let none: Option<&str> = None;
             tracing::error!(failed = 3, code = ?Some(1), none, "it \"broke\"");

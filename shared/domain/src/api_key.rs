@@ -1,7 +1,7 @@
-//! API keys: `org_live_` + key id (12) + secret (22) + checksum (6), base-62 characters all.
+//! API keys: `org_live_` + key id (12) + secret (22) + checksum (6), all base-62 characters.
 //!
-//! The checksum lets a mistyped key be refused without a look at the database. Of the key only
-//! its SHA-256 is kept: 22 random base-62 characters are 131 bits, so there is nothing to guess.
+//! The checksum refuses a mistyped key without a read of the database. Only the key's SHA-256 is
+//! stored: 22 random base-62 characters are 131 bits, so guessing is infeasible.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -144,8 +144,12 @@ pub enum Scope {
     ProfilesWrite,
     /// Read verification plugins.
     VerificationRead,
-    /// Change plugins and verify by hand.
+    /// Change plugins and verify manually.
     VerificationWrite,
+    /// Read environments.
+    EnvironmentsRead,
+    /// Change environments.
+    EnvironmentsWrite,
     /// Everything.
     All,
 }
@@ -168,6 +172,8 @@ impl Scope {
         Scope::ProfilesWrite,
         Scope::VerificationRead,
         Scope::VerificationWrite,
+        Scope::EnvironmentsRead,
+        Scope::EnvironmentsWrite,
         Scope::All,
     ];
 
@@ -182,6 +188,8 @@ impl Scope {
             Scope::CreditsRead => "credits:read",
             Scope::BudgetsRead => "budgets:read",
             Scope::BudgetsWrite => "budgets:write",
+            Scope::EnvironmentsRead => "environments:read",
+            Scope::EnvironmentsWrite => "environments:write",
             Scope::WebhooksRead => "webhooks:read",
             Scope::WebhooksWrite => "webhooks:write",
             Scope::TemplatesRead => "templates:read",

@@ -1,8 +1,8 @@
-//! The queue's rules: whose work order is next, when it may start, and how the queue is.
+//! The queue's rules: the next work order, its estimated start, and the queue's health.
 //!
-//! Tenants take turns in the order of their names, beginning after the one that was served
-//! last; within a tenant the entry that came first is first. Without tenants that is first come,
-//! first served. The dispatcher and the queue position call this one function.
+//! Tenants take turns in the order of their names, beginning after the one that was served last;
+//! within a tenant the oldest entry is first. Without tenants that is first come, first served. The
+//! dispatcher and the queue position call this one function.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -52,20 +52,20 @@ fn in_turns<'a>(entries: Vec<&'a Waiting>, last_served: Option<&str>) -> Vec<&'a
     let (served, unserved): (Vec<&str>, Vec<&str>) = by_tenant
         .keys()
         .partition(|tenant| last_served.is_some_and(|last| **tenant <= last));
-    let mut lanes: VecDeque<VecDeque<&Waiting>> = unserved
+    let mut delivery_permits: VecDeque<VecDeque<&Waiting>> = unserved
         .into_iter()
         .chain(served)
         .filter_map(|tenant| by_tenant.remove(tenant))
-        .map(|mut lane| {
-            lane.sort_by_key(|entry| (entry.enqueued_at, &entry.work_order_id));
-            lane.into()
+        .map(|mut delivery_permit| {
+            delivery_permit.sort_by_key(|entry| (entry.enqueued_at, &entry.work_order_id));
+            delivery_permit.into()
         })
         .collect();
     let mut order = Vec::with_capacity(count);
-    while let Some(mut lane) = lanes.pop_front() {
-        order.extend(lane.pop_front());
-        if !lane.is_empty() {
-            lanes.push_back(lane);
+    while let Some(mut delivery_permit) = delivery_permits.pop_front() {
+        order.extend(delivery_permit.pop_front());
+        if !delivery_permit.is_empty() {
+            delivery_permits.push_back(delivery_permit);
         }
     }
     order

@@ -2,6 +2,10 @@
 //! what comes later about its runs is booked in the month in which it comes, as a correction that
 //! names the run. Closed months are a chain of hashes.
 
+mod month;
+
+pub use month::Month;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -9,110 +13,15 @@ use utoipa::ToSchema;
 
 use crate::audit::canonical_hash;
 use crate::cost::record::{CostRecord, NONE, OTHER};
-use crate::cost::report::{Dimension, month};
+use crate::cost::report::Dimension;
 use crate::ledger::TransactionType;
 use crate::money::MicroCredits;
-use crate::span::Span;
-use crate::time::DAY_MS;
 use crate::{Error, RunId, Timestamp, TransactionId};
 
 /// Most rows of a statement; the smallest of more count together.
 pub const MAX_ROWS: usize = 1_500;
 /// Most purchases and most corrections that a statement lists one by one.
 pub const MAX_LISTED: usize = 300;
-/// How long after its end a month can be closed at once: nothing is booked with an older time.
-const SETTLED_MS: i64 = 3_600_000;
-/// A month is closed by itself on the third day after its end.
-const CLOSED_AFTER_MS: i64 = 2 * DAY_MS;
-
-/// A month such as `2026-11`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Month(Timestamp);
-
-impl Month {
-    /// The month of a moment.
-    #[must_use]
-    pub fn of(at: Timestamp) -> Month {
-        Month(month(at, 0))
-    }
-
-    /// Reads a month.
-    ///
-    /// # Errors
-    /// What is wrong with it, as a predicate.
-    pub fn parse(text: &str) -> Result<Month, String> {
-        let first = (text.len() == "2026-11".len()).then(|| format!("{text}-01"));
-        let first = first.and_then(|day| Timestamp::parse_bound(&day).ok());
-        first
-            .map(Month)
-            .ok_or_else(|| "must be a month such as 2026-11".to_owned())
-    }
-
-    /// Its first moment.
-    #[must_use]
-    pub fn start(&self) -> Timestamp {
-        self.0
-    }
-
-    /// The first moment after it.
-    #[must_use]
-    pub fn end(&self) -> Timestamp {
-        month(self.0, 1)
-    }
-
-    /// The month after it.
-    #[must_use]
-    pub fn next(&self) -> Month {
-        Month(self.end())
-    }
-
-    /// The month before it.
-    #[must_use]
-    pub fn previous(&self) -> Month {
-        Month(month(self.0.plus_ms(-1), 0))
-    }
-
-    /// From its first moment to the first after it.
-    #[must_use]
-    pub fn span(&self) -> Span {
-        Span {
-            from: Some(self.start()),
-            until: Some(self.end()),
-        }
-    }
-
-    /// From when on nothing can be booked in it any more.
-    #[must_use]
-    pub fn closable_at(&self) -> Timestamp {
-        self.end().plus_ms(SETTLED_MS)
-    }
-
-    /// When it is closed by itself.
-    #[must_use]
-    pub fn closes_at(&self) -> Timestamp {
-        self.end().plus_ms(CLOSED_AFTER_MS)
-    }
-}
-
-impl std::fmt::Display for Month {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.day().get(..7).unwrap_or_default())
-    }
-}
-
-impl TryFrom<String> for Month {
-    type Error = String;
-    fn try_from(text: String) -> Result<Month, String> {
-        Month::parse(&text)
-    }
-}
-
-impl From<Month> for String {
-    fn from(month: Month) -> String {
-        month.to_string()
-    }
-}
 
 /// Whether a statement can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -410,93 +319,4 @@ impl Statement {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(text: &str) -> Timestamp {
-        Timestamp::parse_bound(text).unwrap()
-    }
-
-    fn booked(kind: TransactionType, micro: i64, about: Option<&str>) -> Booked {
-        let at = at("2026-11-02T08:00:00Z");
-        Booked {
-            id: TransactionId::new(at, micro.unsigned_abs().into()),
-            kind,
-            amount: MicroCredits::from_micro(micro),
-            at,
-            run_id: Some(RunId::new(at, 1)),
-            about: about.map(super::tests::at),
-            price_list: None,
-            reference: None,
-        }
-    }
-
-    #[test]
-    fn a_month_is_read_ends_and_closes_on_the_third_day_after_its_end() {
-        let month = Month::parse("2026-12").unwrap();
-        assert_eq!(
-            (month.start(), month.end()),
-            (at("2026-12-01"), at("2027-01-01"))
-        );
-        assert_eq!(month.to_string(), "2026-12");
-        assert_eq!(
-            (month.next().to_string(), month.previous().to_string()),
-            ("2027-01".to_owned(), "2026-11".to_owned())
-        );
-        assert_eq!(month.closes_at(), at("2027-01-03"));
-        assert_eq!(month.closable_at(), at("2027-01-01T01:00:00Z"));
-        assert_eq!(Month::of(at("2026-12-31T23:59:59Z")), month);
-        for bad in ["2026", "2026-13", "2026-1", "2026-12-01", "december", ""] {
-            assert!(Month::parse(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn a_statement_adds_up_names_corrections_and_every_change_of_it_is_found() {
-        let mut draft = Draft::new(Month::parse("2026-11").unwrap(), None);
-        draft.book(booked(TransactionType::Purchase, 1_000, None));
-        draft.book(booked(TransactionType::Deduction, 300, None));
-        draft.book(booked(TransactionType::Deduction, 20, Some("2026-10-31")));
-        draft.book(booked(TransactionType::Refund, 7, Some("2026-09-01")));
-        let open = draft.open(MicroCredits::from_micro(50), MicroCredits::ZERO);
-        assert_eq!(open.closing_balance.micro(), 737);
-        let months: Vec<String> = open
-            .corrections
-            .iter()
-            .map(|of| of.month.to_string())
-            .collect();
-        assert_eq!(months, ["2026-10", "2026-09"]);
-        let mut first = Draft::new(Month::parse("2026-10").unwrap(), None);
-        first.book(booked(TransactionType::Purchase, 50, None));
-        let zero = MicroCredits::ZERO;
-        let first = first
-            .open(zero, zero)
-            .closed(None, at("2026-11-03"))
-            .unwrap();
-        let second = open.closed(Some(&first), at("2026-12-03")).unwrap();
-        assert_eq!(first.fault(None).unwrap(), None);
-        assert_eq!(second.fault(Some(&first)).unwrap(), None);
-        assert_eq!(second.previous_hash, first.hash);
-        let one = MicroCredits::from_micro(1);
-        let changes: [fn(&mut Statement, MicroCredits); 6] = [
-            |of, one| of.purchases = of.purchases.plus(one),
-            |of, one| of.opening_balance = of.opening_balance.plus(one),
-            |of, one| of.open_holds = of.open_holds.plus(one),
-            |of, one| of.rows[0].credits = of.rows[0].credits.plus(one),
-            |of, _| of.corrections.clear(),
-            |of, _| of.previous_hash = None,
-        ];
-        for change in changes {
-            let mut changed = second.clone();
-            change(&mut changed, one);
-            assert!(
-                changed.fault(Some(&first)).unwrap().is_some(),
-                "{changed:?}"
-            );
-        }
-        assert!(
-            second.fault(None).unwrap().is_some(),
-            "without the month before it"
-        );
-    }
-}
+mod tests;

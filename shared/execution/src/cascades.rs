@@ -1,10 +1,10 @@
-//! Stops that go down a tree of work orders: each parent's children are stopped as it was, and
-//! theirs. What is to be done is written down with each stop, so whatever breaks off here, or
-//! takes longer than a caller should wait, the sweep goes on with.
+//! Stops of a tree of work orders: each parent's children are stopped as the parent was, and
+//! theirs. Each stop records what remains to be done, so the sweep continues an interrupted one, or
+//! one that exceeds a caller's time.
 
 use std::time::{Duration, Instant};
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::cascades::{Cascade, Stopping};
 use awo_store::work_orders::WorkOrder;
@@ -19,7 +19,7 @@ const TRIES: u32 = 4;
 impl Stopper {
     /// Does what is to be done around a work order that was stopped: its parent may go on or fail,
     /// and its children are stopped like it if the client means them.
-    pub(crate) async fn tell_family(&self, org: &OrgId, stopped: &WorkOrder) {
+    pub(crate) async fn stop_family(&self, org: &OrgId, stopped: &WorkOrder) {
         if stopped.children > 0 {
             match self.store.cascade(org, &stopped.id).await {
                 Ok(Some(cascade)) => self.cascade(cascade).await,
@@ -67,10 +67,10 @@ impl Stopper {
         cascade: &Cascade,
         id: &WorkOrderId,
     ) -> Result<Option<WorkOrder>, Error> {
-        let (org, wish) = (&cascade.org_id, cascade.wish);
+        let (org, stop_request) = (&cascade.org_id, cascade.stop_request);
         let stopping = Stopping {
             stop: &cascade.stop,
-            children: Some(wish),
+            children: Some(stop_request),
         };
         for _ in 0..TRIES {
             let found = match self.find(org, id).await {
@@ -82,14 +82,14 @@ impl Stopper {
             if later || found.order.status.is_terminal() {
                 return Ok(None);
             }
-            match wish {
-                Wish::Cancel => {
+            match stop_request {
+                StopRequest::Cancel => {
                     if self.try_cancel(org, &found, &stopping, false).await? {
                         return Ok(Some(found.order));
                     }
                 }
-                Wish::Kill { .. } => {
-                    let (order, _) = self.doom(org, id, wish, &stopping).await?;
+                StopRequest::Kill { .. } => {
+                    let (order, _) = self.request_kill(org, id, stop_request, &stopping).await?;
                     return Ok(Some(order));
                 }
             }
@@ -99,5 +99,5 @@ impl Stopper {
 }
 
 fn left_to_sweep(parent: &WorkOrderId, error: &Error) {
-    tracing::warn!(work_order = %parent, ?error, "children were not stopped; the sweep stops them");
+    tracing::warn!(event = "children_not_stopped", work_order = %parent, ?error, "children could not be stopped; the sweep stops them");
 }

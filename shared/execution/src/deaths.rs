@@ -1,10 +1,10 @@
-//! Seeing that the processes of a run are dead: its task's event gives the lease back, and ECS is
-//! asked besides.
+//! Confirms that the processes of a run have ended: its task's event returns the lease, and ECS is
+//! polled as well.
 
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::TaskState;
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::work_order::WorkOrderStatus;
@@ -25,9 +25,9 @@ pub(crate) const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// The time that the processes have to end by themselves.
-pub(crate) fn grace_ms(wish: Wish) -> u64 {
-    match wish {
-        Wish::Kill {
+pub(crate) fn grace_ms(stop_request: StopRequest) -> u64 {
+    match stop_request {
+        StopRequest::Kill {
             grace_period_ms,
             immediate: false,
         } => grace_period_ms,
@@ -41,10 +41,10 @@ impl Stopper {
     pub(crate) async fn see_dead(
         &self,
         lease: &Lease,
-        wish: Wish,
+        stop_request: StopRequest,
         (began, first_question): (Instant, Duration),
     ) -> Result<Killed, Error> {
-        let limit = Duration::from_millis(grace_ms(wish) + CONFIRM_MS);
+        let limit = Duration::from_millis(grace_ms(stop_request) + CONFIRM_MS);
         let (mut pause, mut patience) = (FIRST_LOOK, first_question);
         let mut asked_at = began;
         while began.elapsed() < limit {
@@ -63,7 +63,7 @@ impl Stopper {
                 }
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::warn!(run = %lease.run_id, ?error, "a look at a dying task failed");
+                    tracing::warn!(event = "task_query_failed", run = %lease.run_id, ?error, "the state of a stopping task could not be read");
                 }
             }
         }
@@ -131,7 +131,7 @@ impl Stopper {
             }
         };
         if let Err(error) = returned.await {
-            tracing::warn!(%run, ?error, "the slot of a dead run was not given back; the sweep does it");
+            tracing::warn!(event = "slot_not_returned", %run, ?error, "the slot of an ended run could not be returned; the sweep returns it");
         }
     }
 

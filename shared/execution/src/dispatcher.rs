@@ -1,20 +1,20 @@
-//! Slots for waiting entries: while an organization has a free slot, and the deployment a place
-//! for one more task, the next entry in fair order takes both. What must not be lost is in the
-//! tables: an entry waits until it is dispatched, a dispatched run has a lease, and a lease
-//! without a task is asked for again. The tasks of one look are asked for side by side: RunTask takes far longer
-//! than a dispatch.
+//! Slots for waiting entries: while an organization has a free slot, and the deployment a capacity
+//! permit, the next entry in fair order takes both. All state is in the tables: an entry waits
+//! until it is dispatched, a dispatched run has a lease, and the task of a lease without one is
+//! requested again. The tasks of one pass are requested in parallel: RunTask takes far longer than
+//! a dispatch.
 
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::Compute;
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
 use awo_store::lease::Lease;
-use awo_store::places::{FreePlace, MaxTasks, NO_ROOM};
+use awo_store::places::{AT_TASK_LIMIT, FreePermit, MaxTasks};
 use awo_store::tally::QueueLimits;
 use tokio::task::JoinSet;
 
@@ -24,10 +24,10 @@ use crate::start_task::start_task;
 /// How long a look at a queue goes on; what is left gets a new wake-up. The function has twice as long, and more.
 pub const FILLING: Duration = Duration::from_secs(40);
 
-/// Most dispatches for one bell; what is left gets a new one.
+/// Most dispatches for one wake-up; what is left gets a new one.
 const MAX_DISPATCHES: u32 = 25;
 
-/// Most organizations that one bell lets hear of places that are free.
+/// Most organizations that one wake-up lets hear of places that are free.
 const MAX_RUNG: usize = 10;
 
 /// How a look at a queue ended.
@@ -77,19 +77,19 @@ impl Dispatcher {
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn fill_slots(&self, bell: &Doorbell) -> Result<(), Error> {
+    pub async fn fill_slots(&self, wake_up: &WakeUp) -> Result<(), Error> {
         let mut is_watched = false;
-        let filled = self.fill(&bell.org_id, None, &mut is_watched).await?;
+        let filled = self.fill(&wake_up.org_id, None, &mut is_watched).await?;
         if is_watched {
-            self.alert_or_leave_to_sweep(&bell.org_id).await;
+            self.alert_or_leave_to_sweep(&wake_up.org_id).await;
         }
         match filled {
-            Filled::AsFarAsItGoes if bell.capacity => {
+            Filled::AsFarAsItGoes if wake_up.capacity => {
                 // Boxed: the calls below are deep, and the compiler lays out futures whole.
-                Box::pin(self.let_others_go(&bell.org_id)).await
+                Box::pin(self.let_others_go(&wake_up.org_id)).await
             }
             Filled::AsFarAsItGoes | Filled::NoCapacity => Ok(()),
-            Filled::ThereMayBeMore => self.queue.ring(bell).await,
+            Filled::ThereMayBeMore => self.queue.wake(wake_up).await,
         }
     }
 
@@ -168,7 +168,7 @@ impl Dispatcher {
                 .dispatch(&queue, entry, (&lease, &place), self.limits, now);
             let dispatched = dispatched.await?;
             if dispatched == Dispatched::Yes {
-                tracing::info!(%org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
+                tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 let dispatcher = self.clone();
                 starts.spawn(async move { dispatcher.start(&lease, now).await });
             }
@@ -212,11 +212,11 @@ impl Dispatcher {
         org: &OrgId,
         run: &RunId,
         now: Timestamp,
-    ) -> Result<Option<FreePlace>, Error> {
+    ) -> Result<Option<FreePermit>, Error> {
         let near = run.as_str();
         let room = self.store.room(org, near, self.max_tasks, now).await?;
         if room.place.is_none() {
-            tracing::warn!(%org, max = self.max_tasks.get(), "{NO_ROOM}");
+            tracing::warn!(event = "task_limit", %org, max = self.max_tasks.get(), "{AT_TASK_LIMIT}");
             self.store.stand_in_line(org, now).await?;
             self.ring_for(&room.others).await;
         }
@@ -239,8 +239,8 @@ impl Dispatcher {
 
     async fn ring_for(&self, others: &[OrgId]) {
         for org in others.iter().take(MAX_RUNG) {
-            let bell = Doorbell::for_capacity(org);
-            self.queue.ring_or_leave_to_sweep(&bell).await;
+            let wake_up = WakeUp::for_capacity(org);
+            self.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
     }
 
@@ -252,7 +252,7 @@ impl Dispatcher {
     /// asks again.
     pub async fn start_or_leave_to_sweep(&self, lease: &Lease, now: Timestamp) {
         if let Err(error) = self.start(lease, now).await {
-            tracing::warn!(run = %lease.run_id, ?error, "no task was asked for; the sweep asks");
+            tracing::warn!(event = "task_not_requested", run = %lease.run_id, ?error, "no task was requested; the sweep requests it");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Runs whose compute is gone, or does not answer: each is brought to its one end, charged once,
-//! and its slot comes back when its compute is known to be gone, not before.
+//! Runs whose compute is gone, or does not respond: each ends once and is charged once, and its
+//! slot is returned when its compute is known to be gone, not before.
 
 use awo_cloud::compute::Gone;
-use awo_cloud::queue::{Doorbell, RunQueue};
+use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::ledger::Rates;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
@@ -78,10 +78,10 @@ impl Endings {
             };
             let charge = self.charge(&run, now);
             if self.store.return_slot(&lease, &run, &charge, now).await? {
-                let bell = Doorbell::for_capacity(&lease.org_id);
-                self.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::for_capacity(&lease.org_id);
+                self.queue.wake_or_leave_to_sweep(&wake_up).await;
                 if run.is_suspended() {
-                    self.awaken_or_leave_to_sweep(&lease.org_id, &run.work_order_id, now)
+                    self.wake_parent_or_leave_to_sweep(&lease.org_id, &run.work_order_id, now)
                         .await;
                 }
                 return Ok(());
@@ -158,6 +158,7 @@ impl Endings {
         Charge {
             cost: self
                 .rates
+                .sized(run.size)
                 .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
             is_free: false,
             transaction_id: TransactionId::new(now, self.mint.random(now)),
@@ -211,7 +212,7 @@ impl Endings {
                     .end
                     .error()
                     .map(|error| tracing::field::debug(error.code));
-                tracing::warn!(run = %run.run_id, code, end = ?ending.end, "ended a run that could not end itself");
+                tracing::warn!(event = "run_ended_by_service", run = %run.run_id, code, end = ?ending.end, "ended a run that could not end itself");
                 self.tell_parent(org, &order, now).await;
                 return Ok(true);
             }
@@ -247,7 +248,7 @@ fn was_claimed(lease: &Lease) -> bool {
 /// A task that was to be killed was killed. One that its own content killed, and one whose runner
 /// ended by itself, have failed and pay. Any other loss is the platform's and is free.
 fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
-    if let Some(Wish::Kill { immediate, .. }) = lease.wish {
+    if let Some(StopRequest::Kill { immediate, .. }) = lease.stop_request {
         let forced = immediate || gone.exit_code != Some(EXIT_TERMINATED);
         return end_of_kill(forced, reason(run));
     }

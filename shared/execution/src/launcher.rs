@@ -1,8 +1,8 @@
-//! How a task of an organization is started: from the deployment's task definition, or, where the
-//! deployment has a file system that tasks share, from one of the organization's own, which is
-//! made when it is first needed and anew after a deployment. Rivals, and a crash after any call,
-//! leave a revision too many and nothing else: the access point is the same for whoever asks, and
-//! tasks are asked for by the family, whose newest revision counts.
+//! Starts a task of an organization: from the deployment's task definition, or, if the deployment
+//! has a file system that tasks share, from the organization's own, which is created when it is
+//! first needed and again after a deployment. Rivals, and a crash after any call, leave at most a
+//! superfluous revision: the access point is the same for every caller, and tasks are requested by
+//! the family, whose newest revision counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl Launcher {
         files: &Files,
     ) -> Result<bool, Error> {
         let Some(access_point) = files.access_point(org).await? else {
-            tracing::error!(%org, "the file system has no access point left: its workspaces are not kept");
+            tracing::error!(event = "no_access_point", %org, "the file system has no access point left: workspaces of the organization are not archived");
             return Ok(false);
         };
         let like = self.compute.task_definition(&base.arn).await?;
@@ -103,7 +103,7 @@ impl Launcher {
             .compute
             .register_like(like, &family, file_system, &access_point)
             .await?;
-        tracing::info!(%org, definition, "made a task definition");
+        tracing::info!(event = "task_definition_made", %org, definition, "made a task definition");
         let made = OwnDefinition {
             base: base.arn.clone(),
             file_system: file_system.to_owned(),

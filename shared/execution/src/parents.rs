@@ -1,8 +1,8 @@
-//! Work orders that wait for their children. Whoever ends a child, and whoever gives the slot of a
-//! parent back, looks whether the parent can go on; the sweep looks as well, so that losing a look
-//! does no harm, and every move is conditional, so that looking twice does none.
+//! Work orders that wait for their children. Each end of a child, and each return of a parent's
+//! slot, examines whether the parent can continue. The sweep does so as well, so a lost examination
+//! does no harm; every change is conditional, so a repeated one does none.
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::work_order::{MAX_DEPTH, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
@@ -30,7 +30,7 @@ impl Endings {
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn awaken(
+    pub async fn wake_parent(
         &self,
         org: &OrgId,
         parent: &WorkOrderId,
@@ -41,27 +41,32 @@ impl Endings {
             let Some(id) = next else {
                 return Ok(());
             };
-            next = self.awaken_one(org, &id, now).await?;
+            next = self.wake_one_parent(org, &id, now).await?;
         }
         Ok(())
     }
 
-    /// As [`Endings::awaken`]; what goes wrong is left to the sweep.
-    pub async fn awaken_or_leave_to_sweep(&self, org: &OrgId, id: &WorkOrderId, now: Timestamp) {
-        if let Err(error) = Box::pin(self.awaken(org, id, now)).await {
-            tracing::warn!(work_order = %id, ?error, "a parent was not looked at; the sweep looks");
+    /// As [`Endings::wake_parent`]; what goes wrong is left to the sweep.
+    pub async fn wake_parent_or_leave_to_sweep(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        now: Timestamp,
+    ) {
+        if let Err(error) = Box::pin(self.wake_parent(org, id, now)).await {
+            tracing::warn!(event = "parent_not_read", work_order = %id, ?error, "a parent could not be examined; the sweep examines it");
         }
     }
 
     /// Looks after the parent of a work order that has ended, if it has one.
     pub async fn tell_parent(&self, org: &OrgId, ended: &WorkOrder, now: Timestamp) {
         if let Some(parent) = &ended.parent_id {
-            self.awaken_or_leave_to_sweep(org, parent, now).await;
+            self.wake_parent_or_leave_to_sweep(org, parent, now).await;
         }
     }
 
     /// The parent's own parent, if that is to be looked at now.
-    async fn awaken_one(
+    async fn wake_one_parent(
         &self,
         org: &OrgId,
         id: &WorkOrderId,
@@ -100,8 +105,8 @@ impl Endings {
         let Some(why) = family.why_failed() else {
             let entered = self.store.reenter(org, &order, &run, now).await?;
             if entered {
-                let bell = Doorbell::of(org);
-                self.queue.ring_or_leave_to_sweep(&bell).await;
+                let wake_up = WakeUp::of(org);
+                self.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
             return Ok(match entered {
                 true => Looked::Well,

@@ -1,11 +1,11 @@
-//! Deleting work orders for good. What still waits is canceled before it goes, what still lives is
-//! killed, and goes only once its compute is known to be gone. What cannot be brought to rest in
-//! time, or changes while it is looked at, stays and is not told of.
+//! Deletes work orders permanently. Waiting ones are canceled first; running ones are killed, and
+//! deleted only once their compute is known to be gone. A work order that does not come to rest in
+//! time, or changes meanwhile, stays and is not reported as deleted.
 
 use std::time::{Duration, Instant};
 
 use awo_cloud::{Clock, Cloud, SetupError};
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
@@ -13,7 +13,7 @@ use awo_store::Store;
 use awo_store::call_permits::{CallPermit, LongCall};
 use awo_store::cascades::Stopping;
 use awo_store::lease::Lease;
-use awo_store::purge::{Doomed, in_transactions};
+use awo_store::purge::{PurgeTarget, in_transactions};
 use awo_store::work_orders::WorkOrder;
 use futures::{StreamExt, stream};
 
@@ -37,7 +37,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(5);
 
-const DEAD_AT_ONCE: Wish = Wish::Kill {
+const DEAD_AT_ONCE: StopRequest = StopRequest::Kill {
     grace_period_ms: 0,
     immediate: true,
 };
@@ -134,8 +134,8 @@ impl Purger {
             let mut page = page.await?;
             page.items.truncate(MAX_PURGED - done.purged.len());
             after = page.items.last().map(|order| order.id.clone());
-            let doomed = self.all_at_rest(org, page.items, status, done).await?;
-            for part in in_transactions(doomed) {
+            let targets = self.all_at_rest(org, page.items, status, done).await?;
+            for part in in_transactions(targets) {
                 let deleted = self.delete(org, part).await?;
                 done.purged.extend(deleted);
             }
@@ -153,7 +153,7 @@ impl Purger {
         orders: Vec<WorkOrder>,
         status: WorkOrderStatus,
         done: &mut Done,
-    ) -> Result<Vec<Doomed>, Error> {
+    ) -> Result<Vec<PurgeTarget>, Error> {
         // Read after them: a terminal one without a lease now gets one only by a new run.
         let leases = self.store.leases(org, MAX_LEASES).await?.items;
         let each: Vec<_> = orders
@@ -168,15 +168,15 @@ impl Purger {
             WorkOrderStatus::Queued => CANCELS_AT_ONCE,
             _ => AT_ONCE,
         };
-        let mut doomed = Vec::new();
+        let mut targets = Vec::new();
         let mut each = stream::iter(each).buffered(at_once);
         while let Some(one) = each.next().await {
             match one {
-                Ok(one) => doomed.extend(one),
+                Ok(one) => targets.extend(one),
                 Err(error) => done.note(Err(error)),
             }
         }
-        Ok(doomed)
+        Ok(targets)
     }
 
     async fn at_rest(
@@ -185,20 +185,20 @@ impl Purger {
         order: WorkOrder,
         is_live: bool,
         began: Instant,
-    ) -> Result<Option<Doomed>, Error> {
+    ) -> Result<Option<PurgeTarget>, Error> {
         let order = match is_live {
             false => Some(order),
             true if began.elapsed() < LONGEST => self.quieted(org, &order).await?,
             true => None,
         };
         match order {
-            Some(order) => self.store.doomed(org, order).await.map(Some),
+            Some(order) => self.store.purge_target(org, order).await.map(Some),
             None => Ok(None),
         }
     }
 
     /// Deletes these together or, where one has changed, those that have not.
-    async fn delete(&self, org: &OrgId, part: Vec<Doomed>) -> Result<Vec<WorkOrderId>, Error> {
+    async fn delete(&self, org: &OrgId, part: Vec<PurgeTarget>) -> Result<Vec<WorkOrderId>, Error> {
         if self.store.purge(org, &part, self.clock.now()).await? {
             return Ok(part.iter().map(|one| one.id().clone()).collect());
         }
@@ -276,7 +276,7 @@ impl Purger {
             // A new run, of somebody who started it meanwhile.
             return Ok(false);
         }
-        self.stopper.ring_task(lease).await;
+        self.stopper.wake_task(lease).await;
         let (began, mut asked_at, mut patience) = (Instant::now(), Instant::now(), LOOK);
         while began.elapsed() < GONE_WITHIN {
             let ask = asked_at.elapsed() >= patience;
@@ -324,7 +324,11 @@ impl Done {
 
     fn note(&mut self, result: Result<(), Error>) {
         if let Err(error) = result {
-            tracing::warn!(?error, "a purge could not delete everything");
+            tracing::warn!(
+                event = "purge_incomplete",
+                ?error,
+                "a purge could not delete everything"
+            );
             self.failed.get_or_insert(error);
         }
     }

@@ -1,4 +1,5 @@
-//! Asking for the task of a lease. Asking twice starts one task: the lease's client token says so.
+//! Requests the task of a lease. A repeated request starts one task, because of the lease's client
+//! token.
 
 use awo_cloud::compute::{Asked, Compute};
 use awo_domain::{Error, Timestamp};
@@ -27,10 +28,10 @@ pub async fn start_task(
         Asked::NoCapacity { reason } => {
             let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;
             if has_waited && store.wait_for_capacity(lease, now).await? {
-                tracing::warn!(run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");
+                tracing::warn!(event = "no_capacity_requeued", run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");
                 return Ok(());
             }
-            tracing::warn!(run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
+            tracing::warn!(event = "no_capacity", run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
             store.look_again(lease, now.plus_ms(UNASKED_MS)).await
         }
     }

@@ -1,12 +1,12 @@
-//! Stopping runs for clients. What the client wants is written down first, in one transaction
-//! with what it means for the run; then the task is told to stop, which only wakes the runner up.
-//! Whatever is lost between the two, the sweep does again.
+//! Stops runs for clients. The stop request is recorded first, in one transaction with its effect
+//! on the run; then the task is stopped, which only wakes the runner up. If anything is lost in
+//! between, the sweep repeats it.
 
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::Compute;
 use awo_cloud::{Clock, Cloud, SetupError};
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
 use awo_domain::work_order::WorkOrderStatus;
@@ -63,7 +63,7 @@ pub enum Killed {
 }
 
 /// What came of writing down that a work order is to die.
-pub(crate) enum Doomed {
+pub(crate) enum KillTarget {
     /// No process of it is to be waited for.
     Over(Killed),
     /// Its task is told.
@@ -107,11 +107,11 @@ impl Stopper {
             let status = found.order.status;
             if status.is_terminal() {
                 // Whoever asks again may be the one who could not tell the children.
-                self.tell_family(org, &found.order).await;
+                self.stop_family(org, &found.order).await;
                 return Err(is_over("work order", status.as_str()));
             }
             if self.try_cancel(org, &found, &of_all(stop), false).await? {
-                self.tell_family(org, &found.order).await;
+                self.stop_family(org, &found.order).await;
                 return Ok(Canceled { was: status });
             }
         }
@@ -135,7 +135,7 @@ impl Stopper {
                 return Err(is_over("run", status));
             }
             if self.try_cancel(org, &found, &of_all(stop), false).await? {
-                self.tell_family(org, &found.order).await;
+                self.stop_family(org, &found.order).await;
                 return Ok(());
             }
         }
@@ -151,23 +151,23 @@ impl Stopper {
         &self,
         org: &OrgId,
         id: &WorkOrderId,
-        wish: Wish,
+        stop_request: StopRequest,
         stopping: &Stopping<'_>,
         holder: &str,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
-        let (order, doomed) = self.doom(org, id, wish, stopping).await?;
-        let lease = match doomed {
-            Doomed::Dies(lease) => lease,
-            Doomed::Over(killed) => {
-                self.tell_family(org, &order).await;
+        let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
+        let lease = match target {
+            KillTarget::Dies(lease) => lease,
+            KillTarget::Over(killed) => {
+                self.stop_family(org, &order).await;
                 return Ok(killed);
             }
         };
         let waiting = async {
             let call = LongCall::Kill {
                 order: id,
-                grace_ms: grace_ms(wish),
+                grace_ms: grace_ms(stop_request),
             };
             let now = self.clock.now();
             let permit = self.store.take_call_permit(org, call, holder, now).await?;
@@ -175,11 +175,11 @@ impl Stopper {
                 true => FIRST_QUESTION,
                 false => LONGEST_QUESTION,
             };
-            let killed = self.see_dead(&lease, wish, (began, asks)).await;
+            let killed = self.see_dead(&lease, stop_request, (began, asks)).await;
             permit.give_back().await;
             killed
         };
-        tokio::join!(waiting, self.tell_family(org, &order)).0
+        tokio::join!(waiting, self.stop_family(org, &order)).0
     }
 
     /// Kills the processes of a work order, and returns when they are known to be dead, or when
@@ -191,49 +191,52 @@ impl Stopper {
         &self,
         org: &OrgId,
         id: &WorkOrderId,
-        wish: Wish,
+        stop_request: StopRequest,
         stopping: &Stopping<'_>,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
-        let (order, doomed) = self.doom(org, id, wish, stopping).await?;
-        let lease = match doomed {
-            Doomed::Dies(lease) => lease,
-            Doomed::Over(killed) => {
-                self.tell_family(org, &order).await;
+        let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
+        let lease = match target {
+            KillTarget::Dies(lease) => lease,
+            KillTarget::Over(killed) => {
+                self.stop_family(org, &order).await;
                 return Ok(killed);
             }
         };
-        let dead = self.see_dead(&lease, wish, (began, FIRST_QUESTION));
-        tokio::join!(dead, self.tell_family(org, &order)).0
+        let dead = self.see_dead(&lease, stop_request, (began, FIRST_QUESTION));
+        tokio::join!(dead, self.stop_family(org, &order)).0
     }
 
     /// Writes down that a work order is to die, and tells its task; it may be over by that.
-    pub(crate) async fn doom(
+    pub(crate) async fn request_kill(
         &self,
         org: &OrgId,
         id: &WorkOrderId,
-        wish: Wish,
+        stop_request: StopRequest,
         stopping: &Stopping<'_>,
-    ) -> Result<(WorkOrder, Doomed), Error> {
+    ) -> Result<(WorkOrder, KillTarget), Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
                 self.escalate(&found).await?;
-                return Ok((found.order, Doomed::Over(Killed::HadEnded(status))));
+                return Ok((found.order, KillTarget::Over(Killed::HadEnded(status))));
             }
             let waits = status == WorkOrderStatus::WaitingForChildren;
             let claimed = |lease: &&Lease| lease.token_hash.is_some() && !waits;
             let Some(lease) = found.lease.as_ref().filter(claimed) else {
                 if self.try_cancel(org, &found, stopping, true).await? {
-                    return Ok((found.order, Doomed::Over(Killed::NothingRan)));
+                    return Ok((found.order, KillTarget::Over(Killed::NothingRan)));
                 }
                 continue;
             };
-            if self.wish_dead(lease, &found, wish, stopping).await? {
-                self.ring_task(lease).await;
+            if self
+                .note_kill(lease, &found, stop_request, stopping)
+                .await?
+            {
+                self.wake_task(lease).await;
                 let lease = Box::new(lease.clone());
-                return Ok((found.order, Doomed::Dies(lease)));
+                return Ok((found.order, KillTarget::Dies(lease)));
             }
         }
         Err(Error::contended("kill: the run kept changing"))
@@ -280,27 +283,30 @@ impl Stopper {
             .cancel_begun(org, &seen, &ending, *stopping, unclaimed, now)
             .await?;
         if let Some(lease) = found.lease.as_ref().filter(|_| canceled) {
-            self.ring_task(lease).await;
+            self.wake_task(lease).await;
         }
         Ok(canceled)
     }
 
-    /// A wish that is no stronger than one that stands is as good as granted.
-    async fn wish_dead(
+    /// A stop request that is no stronger than one that stands is as good as granted.
+    async fn note_kill(
         &self,
         lease: &Lease,
         found: &Found,
-        wish: Wish,
+        stop_request: StopRequest,
         stopping: &Stopping<'_>,
     ) -> Result<bool, Error> {
-        if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
+        if lease
+            .stop_request
+            .is_some_and(|old| !stop_request.is_stronger_than(old))
+        {
             return Ok(true);
         }
         self.store
-            .wish_dead(
+            .request_kill(
                 lease,
                 (&found.order, &found.run),
-                wish,
+                stop_request,
                 stopping,
                 self.clock.now(),
             )
@@ -312,12 +318,12 @@ impl Stopper {
     async fn escalate(&self, found: &Found) -> Result<(), Error> {
         let stopped = found.run.stop.is_some();
         if let Some(lease) = found.lease.as_ref().filter(|_| stopped) {
-            let now_dead = Wish::Kill {
+            let now_dead = StopRequest::Kill {
                 grace_period_ms: 0,
                 immediate: true,
             };
             self.store.hasten(lease, now_dead, self.clock.now()).await?;
-            self.ring_task(lease).await;
+            self.wake_task(lease).await;
         }
         Ok(())
     }
@@ -329,8 +335,8 @@ impl Stopper {
 
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
     /// yet cannot be told; its runner's claim will be refused.
-    pub(crate) async fn ring_task(&self, lease: &Lease) {
-        let rung = async {
+    pub(crate) async fn wake_task(&self, lease: &Lease) {
+        let sent = async {
             let task = match &lease.task_arn {
                 Some(task) => Some(task.clone()),
                 None => self.find_task(lease).await?,
@@ -340,8 +346,8 @@ impl Stopper {
                 None => Ok(()),
             }
         };
-        if let Err(error) = rung.await {
-            tracing::warn!(run = %lease.run_id, ?error, "the task was not told to stop; the sweep tells it");
+        if let Err(error) = sent.await {
+            tracing::warn!(event = "task_not_stopped", run = %lease.run_id, ?error, "the task could not be stopped; the sweep stops it");
         }
     }
 }
@@ -350,7 +356,7 @@ impl Stopper {
 fn of_all(stop: &Stop) -> Stopping<'_> {
     Stopping {
         stop,
-        children: Some(Wish::Cancel),
+        children: Some(StopRequest::Cancel),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Verifying by hand: a place, a task, and the wait for what it says. Whoever waits also asks ECS,
-//! so that a task that dies is noticed; who stops waiting leaves the rest to the sweep.
+//! Manual verification: a permit, a task, and the wait for its result. The waiting function also
+//! polls ECS, to notice a task that ended; if it stops waiting, the sweep does the rest.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,9 @@ use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
 use awo_store::places::MaxTasks;
-use awo_store::verifications::{BEGIN_MS, LOOK_MS, SLACK_MS, Standing, Verification, request_ms};
+use awo_store::verifications::{
+    BEGIN_MS, LOOK_MS, SLACK_MS, Verification, VerificationStanding, request_ms,
+};
 
 use crate::launcher::Launcher;
 
@@ -25,7 +27,7 @@ const UNKNOWN_LIMIT: Duration = Duration::from_secs(15);
 /// How long what a task has said waits for whoever asked, before the sweep takes it for forgotten.
 const FORGOTTEN_MS: i64 = 60_000;
 
-/// Verifies by hand.
+/// Manual verification.
 #[derive(Debug, Clone)]
 pub struct Verifier {
     store: Store,
@@ -94,7 +96,11 @@ impl Verifier {
         match self.wait(of, limit, true).await {
             Ok(Seen::Finished(result)) => {
                 if let Err(error) = self.store.end_verification(of).await {
-                    tracing::warn!(?error, "a place was not given back; the sweep does it");
+                    tracing::warn!(
+                        event = "verification_permit_not_returned",
+                        ?error,
+                        "a permit of a verification could not be returned; the sweep returns it"
+                    );
                 }
                 Ok(*result)
             }
@@ -140,7 +146,7 @@ impl Verifier {
             self.compute.stop_task(&task_arn, OVERDUE).await?;
         }
         if self.store.end_forgotten_verification(of).await? {
-            tracing::warn!(id = %of.verification_id, "ended a verification that nobody has ended");
+            tracing::warn!(event = "verification_ended_by_service", id = %of.verification_id, "ended a verification that did not end itself");
         }
         Ok(())
     }
@@ -167,7 +173,7 @@ impl Verifier {
             self.store.end_verification(of).await
         };
         if let Err(why) = ended.await {
-            tracing::warn!(id = %of.verification_id, ?why, "a verification is left to the sweep");
+            tracing::warn!(event = "verification_left_to_sweep", id = %of.verification_id, ?why, "a verification is left to the sweep");
         }
         error
     }
@@ -210,16 +216,16 @@ impl Verifier {
         let now_is = self.store.as_it_stands(of).await?;
         let gone = || Error::internal("a verification was ended by somebody else");
         match now_is.ok_or_else(gone)?.standing {
-            Standing::Asked {} => Ok(Seen::NothingNew),
-            Standing::Begun {} => Ok(Seen::Begun),
-            Standing::Refused { file, message } => {
+            VerificationStanding::Asked {} => Ok(Seen::NothingNew),
+            VerificationStanding::Begun {} => Ok(Seen::Begun),
+            VerificationStanding::Refused { file, message } => {
                 let file = file.map(|file| format!("/modifiedFiles/{file}"));
                 Err(Error::invalid(
                     file.as_deref().unwrap_or("/workDir"),
                     message,
                 ))
             }
-            Standing::Finished { result } => Ok(Seen::Finished(Box::new(result))),
+            VerificationStanding::Finished { result } => Ok(Seen::Finished(Box::new(result))),
         }
     }
 
@@ -236,7 +242,11 @@ impl Verifier {
                 is_known.then(|| format!("{}, {code}", gone.reason))
             }
             Err(error) => {
-                tracing::warn!(?error, "a look at the task of a verification failed");
+                tracing::warn!(
+                    event = "verification_task_query_failed",
+                    ?error,
+                    "the task of a verification could not be read"
+                );
                 None
             }
         }

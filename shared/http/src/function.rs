@@ -1,13 +1,13 @@
-//! A Lambda function that serves a route: who calls, may they, how often; then the handler; then
-//! what that has left for others to do is sent; then the answer's dress, its headers and a line in
-//! the log. It is the same for functions that answer whole and for those that may stream.
+//! A Lambda function that serves a route: authentication, scopes, rate; then the handler; then the
+//! notifications that it recorded are sent; then the response's style, its headers and a log line.
+//! It is the same for functions that respond whole and for those that may stream.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use awo_cloud::errands::ErrandBell;
+use awo_cloud::notifications::Notifier;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::control::ANSWER_MARK;
 use awo_domain::{Error, Timestamp};
@@ -15,11 +15,11 @@ use lambda_http::http::HeaderValue;
 use lambda_http::tower::Service;
 use lambda_http::{Body, Request, RequestExt, Response};
 
+use crate::access_log::AccessLog;
 use crate::answer::Answer;
+use crate::authentication::{Authenticator, authenticate};
 use crate::call::Call;
 use crate::cors::Cors;
-use crate::door::{Doorkeeper, let_in};
-use crate::line::Line;
 use crate::reply::{Pieces, Sent};
 use crate::routes::{Access, Route, Style};
 
@@ -97,12 +97,12 @@ impl<B: Send + 'static> HttpFunction<B> {
         Fut: Future<Output = Result<A, Error>> + Send + 'static,
     {
         let (doorkeeper, cors, clock, state) = (
-            Doorkeeper::new(cloud)?,
+            Authenticator::new(cloud)?,
             Cors::of(cloud)?,
             cloud.clock.clone(),
             Arc::new(state),
         );
-        let bell = ErrandBell::new(cloud);
+        let notifier = Notifier::new(cloud);
         let Access::Key(scope) = route.access else {
             return Err(SetupError::Missing(format!("a scope of {}", route.path)));
         };
@@ -111,10 +111,10 @@ impl<B: Send + 'static> HttpFunction<B> {
             return Err(SetupError::Missing(what));
         }
         Ok(HttpFunction(Arc::new(move |request| {
-            let line = Line::of(&request, route, cors.headers(&request));
+            let line = AccessLog::of(&request, route, cors.headers(&request));
             let (doorkeeper, clock, state) =
                 (doorkeeper.clone(), clock.clone(), Arc::clone(&state));
-            let bell = bell.clone();
+            let notifier = notifier.clone();
             Box::pin(async move {
                 let now = clock.now();
                 let (caller, rate) = match doorkeeper.caller(&request, now).await {
@@ -122,7 +122,7 @@ impl<B: Send + 'static> HttpFunction<B> {
                     Err(error) => return A::sent(Err(error), line).await,
                 };
                 let line = line.by(&caller, rate);
-                if let Err(error) = let_in(&caller, scope, rate, now) {
+                if let Err(error) = authenticate(&caller, scope, rate, now) {
                     return A::sent(Err(error), line).await;
                 }
                 let call = Call {
@@ -133,8 +133,8 @@ impl<B: Send + 'static> HttpFunction<B> {
                     request,
                 };
                 let answered = handle(state, call).await;
-                bell.ring().await;
-                A::sent(answered.map(|answer| answer.rung(bell)), line).await
+                notifier.notify().await;
+                A::sent(answered.map(|answer| answer.notifying(notifier)), line).await
             })
         })))
     }
@@ -156,7 +156,7 @@ impl HttpFunction {
     {
         let cors = Cors::of(cloud)?;
         Ok(HttpFunction(Arc::new(move |request| {
-            let line = Line::of(&request, route, cors.headers(&request));
+            let line = AccessLog::of(&request, route, cors.headers(&request));
             Box::pin(async move { Answer::sent(handle(request).await, line).await })
         })))
     }
@@ -170,13 +170,13 @@ impl HttpFunction {
         Fut: Future<Output = Result<Answer, Error>> + Send + 'static,
     {
         let (clock, state) = (cloud.clock.clone(), Arc::new(state));
-        let bell = ErrandBell::new(cloud);
+        let notifier = Notifier::new(cloud);
         HttpFunction(Arc::new(move |request| {
-            let (now, state, bell) = (clock.now(), Arc::clone(&state), bell.clone());
+            let (now, state, notifier) = (clock.now(), Arc::clone(&state), notifier.clone());
             Box::pin(async move {
-                let line = Line::at(&request, request.raw_http_path(), Style::Plain);
+                let line = AccessLog::at(&request, request.raw_http_path(), Style::Plain);
                 let answered = handle(state, request, now).await;
-                bell.ring().await;
+                notifier.notify().await;
                 let mut answer = Answer::sent(answered, line).await?;
                 let ours = HeaderValue::from_static("1");
                 answer.headers_mut().insert(ANSWER_MARK, ours);
@@ -193,7 +193,7 @@ impl HttpFunction {
     /// When a setting is missing.
     pub fn fallback(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         let (doorkeeper, cors, clock) = (
-            Doorkeeper::new(cloud)?,
+            Authenticator::new(cloud)?,
             Cors::of(cloud)?,
             cloud.clock.clone(),
         );
@@ -201,7 +201,8 @@ impl HttpFunction {
             let (doorkeeper, clock) = (doorkeeper.clone(), clock.clone());
             let path = request.raw_http_path();
             let methods = crate::routes::methods_of(path);
-            let line = Line::at(&request, path, Style::of_path(path)).with(cors.headers(&request));
+            let line =
+                AccessLog::at(&request, path, Style::of_path(path)).with(cors.headers(&request));
             let preflight = cors.preflight(&request, &methods);
             Box::pin(async move {
                 if let Some(headers) = preflight {

@@ -1,13 +1,13 @@
-//! From an API Gateway request to a typed one and back: the route table, keys and scopes, the
-//! rate limit, bodies and queries, paging, idempotency, both response styles and all errors.
+//! From an API Gateway request to a typed one and back: the route table, keys and scopes, the rate
+//! limit, bodies and queries, paging, idempotency, both response styles and all errors.
 //!
-//! A handler sees a request only after its caller is known and allowed. The checks come in one
-//! order on every route: 401, 404/405, 403, 429, and then what is wrong with the request itself.
+//! A handler gets a request only after its caller is authenticated and authorized. The checks have
+//! one order on every route: 401, 404/405, 403, 429, and then faults of the request itself.
 
 pub mod answer;
+pub mod authentication;
 pub mod body;
 pub mod call;
-pub mod door;
 pub mod events;
 pub mod function;
 pub mod opening;
@@ -18,9 +18,9 @@ pub mod reply;
 pub mod routes;
 pub mod shapes;
 
+mod access_log;
 mod cors;
 mod failure;
-mod line;
 
 pub use answer::Answer;
 pub use call::Call;

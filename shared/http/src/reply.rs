@@ -1,15 +1,15 @@
-//! Answers of routes that may stream: whole, in pieces, or late.
+//! Responses of routes that may stream: whole, in pieces, or late.
 //!
-//! A late answer is one that may take longer than a gateway waits. What is ready soon is sent as
-//! ever, with its own status. What is not begins as 200 with white space, which JSON allows before
-//! a value, and ends with the very body that it would have been.
+//! A late response may take longer than a gateway's timeout. If it is ready soon, it is sent as
+//! usual, with its own status. Otherwise it begins as 200 with white space, which JSON allows
+//! before a value, and ends with the same body.
 
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use awo_cloud::errands::ErrandBell;
+use awo_cloud::notifications::Notifier;
 use awo_domain::Error;
 use bytes::Bytes;
 use futures::stream::{self, BoxStream};
@@ -19,8 +19,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use lambda_http::{Body, Response};
 
+use crate::access_log::AccessLog;
 use crate::answer::Answer;
-use crate::line::Line;
 
 /// How long a late answer may take and still be sent as ever.
 pub const SOON: Duration = Duration::from_secs(5);
@@ -76,27 +76,27 @@ pub trait Sent<B>: Sized {
     /// True if the body may come in pieces.
     const STREAMS: bool;
 
-    /// The same, which rings once more when all of it is known: what comes late was not done yet.
+    /// The same, which notifies once more when all of it is known: what comes late was not done yet.
     #[must_use]
-    fn rung(self, bell: ErrandBell) -> Self;
+    fn notifying(self, notifier: Notifier) -> Self;
 
     /// The response, and its line in the log.
     fn sent(
         reply: Result<Self, Error>,
-        line: Line,
+        line: AccessLog,
     ) -> impl Future<Output = Result<Response<B>, lambda_http::Error>> + Send;
 }
 
 impl Sent<Body> for Answer {
     const STREAMS: bool = false;
 
-    fn rung(self, _: ErrandBell) -> Answer {
+    fn notifying(self, _: Notifier) -> Answer {
         self
     }
 
     async fn sent(
         reply: Result<Answer, Error>,
-        line: Line,
+        line: AccessLog,
     ) -> Result<Response<Body>, lambda_http::Error> {
         Ok(line.whole(reply)?.map(Body::Text))
     }
@@ -105,11 +105,11 @@ impl Sent<Body> for Answer {
 impl Sent<Pieces> for Reply {
     const STREAMS: bool = true;
 
-    fn rung(self, bell: ErrandBell) -> Reply {
+    fn notifying(self, notifier: Notifier) -> Reply {
         match self.0 {
             Kind::Late(answer) => Reply::late(async move {
                 let answer = answer.await;
-                bell.ring().await;
+                notifier.notify().await;
                 answer
             }),
             kind => Reply(kind),
@@ -118,7 +118,7 @@ impl Sent<Pieces> for Reply {
 
     async fn sent(
         reply: Result<Reply, Error>,
-        line: Line,
+        line: AccessLog,
     ) -> Result<Response<Pieces>, lambda_http::Error> {
         match reply.map(|reply| reply.0) {
             Ok(Kind::Whole(answer)) => whole(&line, Ok(answer)),
@@ -142,7 +142,7 @@ impl Sent<Pieces> for Reply {
 }
 
 fn whole(
-    line: &Line,
+    line: &AccessLog,
     answer: Result<Answer, Error>,
 ) -> Result<Response<Pieces>, lambda_http::Error> {
     let response = line.whole(answer)?;
@@ -154,7 +154,7 @@ fn in_pieces(pieces: impl Stream<Item = Bytes> + Send + 'static) -> Pieces {
 }
 
 /// A space at once, so that the client sees the head; then one from time to time; then the body.
-fn after_white_space(answer: Pending, line: Line) -> impl Stream<Item = Bytes> + Send {
+fn after_white_space(answer: Pending, line: AccessLog) -> impl Stream<Item = Bytes> + Send {
     let rest = stream::unfold(Some((answer, line)), |waiting| async {
         let (mut answer, line) = waiting?;
         match tokio::time::timeout(PULSE, &mut answer).await {
@@ -174,8 +174,8 @@ mod tests {
     use serde_json::{Value, json};
     use tokio::time::Instant;
 
-    fn line(path: &str) -> Line {
-        Line::at(&lambda_http::Request::default(), path, Style::of_path(path))
+    fn line(path: &str) -> AccessLog {
+        AccessLog::at(&lambda_http::Request::default(), path, Style::of_path(path))
     }
 
     async fn sent(path: &str, reply: Reply) -> Response<Pieces> {

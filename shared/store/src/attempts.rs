@@ -1,16 +1,16 @@
-//! Attempts of deliveries. An attempt is noted before it is made, so that whoever dies on the way
-//! has used it up, and nobody makes a sixth; its end is noted over exactly what its beginning was.
-//! One without an end is under way for [`UNDER_WAY_MS`] at most, and has failed then. Who has noted
-//! one and not made it may take it back, over exactly what was noted.
+//! Attempts of deliveries. An attempt is recorded before it is made, so a crash consumes it and
+//! there is never a sixth; its outcome replaces exactly that record. One without an outcome is
+//! under way for at most [`UNDER_WAY_MS`], and has failed then. A process that recorded an attempt
+//! and did not make it may withdraw exactly that record.
 
 pub(crate) mod writing;
 
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, Next, Outcome, Schedule};
+use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, AttemptOutcome, Next, Schedule};
 use awo_domain::{AttemptId, Timestamp};
 
 use crate::deliveries::{Attempt, Delivery};
-use crate::outbox::ERRAND_MS;
+use crate::outbox::NOTIFICATION_MS;
 
 /// How long after it was noted an attempt may begin.
 pub const BEGIN_MS: i64 = 5_000;
@@ -21,7 +21,7 @@ const NOBODY_SAW: &str = "the service broke off, and nobody saw how it ended";
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum DeliveryStanding {
     /// It is delivered or abandoned.
     Over,
     /// Nothing is to be done before then: it is not due, or an attempt is under way.
@@ -34,7 +34,7 @@ pub enum Standing {
 #[derive(Debug, Clone)]
 pub struct End {
     /// What decides on the next one.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// When it began: after it was noted.
     pub started_at: Timestamp,
     /// How long it took.
@@ -62,16 +62,16 @@ impl Attempt {
 impl Delivery {
     /// How it stands.
     #[must_use]
-    pub fn standing(&self, now: Timestamp) -> Standing {
+    pub fn standing(&self, now: Timestamp) -> DeliveryStanding {
         let open = self.attempts.last().filter(|attempt| attempt.is_open());
         let until = match open {
-            _ if self.status.is_terminal() => return Standing::Over,
+            _ if self.status.is_terminal() => return DeliveryStanding::Over,
             Some(attempt) => Some(attempt.started_at.plus_ms(UNDER_WAY_MS)),
             None => self.next_attempt_at,
         };
         match until {
-            Some(until) if until > now => Standing::Waits(until),
-            _ => Standing::Due,
+            Some(until) if until > now => DeliveryStanding::Waits(until),
+            _ => DeliveryStanding::Due,
         }
     }
 
@@ -80,11 +80,11 @@ impl Delivery {
     #[must_use]
     pub fn given_up(&self, now: Timestamp, schedule: &Schedule, random: u64) -> Option<Delivery> {
         let attempt = self.attempts.last().filter(|attempt| attempt.is_open())?;
-        if self.standing(now) != Standing::Due {
+        if self.standing(now) != DeliveryStanding::Due {
             return None;
         }
         let at = attempt.started_at.plus_ms(BEGIN_MS + ANSWER_LIMIT_MS);
-        let next = schedule.after(attempt.number, Outcome::Unanswered, at, random);
+        let next = schedule.after(attempt.number, AttemptOutcome::Unanswered, at, random);
         let mut given_up = self.clone();
         if let Some(attempt) = given_up.attempts.last_mut() {
             attempt.error = Some(NOBODY_SAW.to_owned());
@@ -128,8 +128,8 @@ impl Delivery {
             attempt.started_at = end.started_at;
             attempt.duration_ms = Some(end.duration_ms);
             attempt.status_code = match end.outcome {
-                Outcome::Answered(status) => Some(status),
-                Outcome::Unanswered => None,
+                AttemptOutcome::Answered(status) => Some(status),
+                AttemptOutcome::Unanswered => None,
             };
             attempt.error.clone_from(&end.error);
         }
@@ -149,7 +149,7 @@ impl Delivery {
             Next::Retry(at) => Some(at),
             Next::Delivered | Next::Abandoned | Next::Gone => None,
         };
-        let due = self.next_attempt_at.map(|at| at.plus_ms(ERRAND_MS));
+        let due = self.next_attempt_at.map(|at| at.plus_ms(NOTIFICATION_MS));
         self.due_at = due.map(Timestamp::epoch_ms);
         if self.status != DeliveryStatus::Pending {
             self.due_shard = None;
@@ -190,10 +190,10 @@ mod tests {
         let mut delivery = new();
         let mut now = at(1_000);
         for number in 1..=MAX_ATTEMPTS {
-            assert_eq!(delivery.standing(now), Standing::Due);
+            assert_eq!(delivery.standing(now), DeliveryStanding::Due);
             delivery = attempt(delivery, now);
             let over = now.plus_ms(UNDER_WAY_MS);
-            assert_eq!(delivery.standing(now), Standing::Waits(over));
+            assert_eq!(delivery.standing(now), DeliveryStanding::Waits(over));
             assert_eq!(delivery.given_up(now, &Schedule::default(), 0), None);
             let ended_at = now.plus_ms(ANSWER_LIMIT_MS);
             delivery = delivery
@@ -208,7 +208,7 @@ mod tests {
                 None => assert_eq!(number, MAX_ATTEMPTS),
             }
         }
-        assert_eq!(delivery.standing(now), Standing::Over);
+        assert_eq!(delivery.standing(now), DeliveryStanding::Over);
         assert_eq!(delivery.status, DeliveryStatus::Abandoned);
         assert_eq!(delivery.attempts.len(), 5);
         assert_eq!((delivery.due_at, delivery.due_shard), (None, None));
@@ -225,7 +225,7 @@ mod tests {
                 ..new()
             }
         );
-        assert_eq!(back.standing(at(5)), Standing::Due);
+        assert_eq!(back.standing(at(5)), DeliveryStanding::Due);
         let again = attempt(back, at(10));
         assert_eq!((again.attempts.len(), again.attempts[0].number), (1, 1));
     }
@@ -234,7 +234,7 @@ mod tests {
     fn a_delivery_waits_for_its_time_and_is_over_with_its_success() {
         let (delivery, next) = attempt(new(), at(0)).ended(
             &End {
-                outcome: Outcome::Answered(503),
+                outcome: AttemptOutcome::Answered(503),
                 started_at: at(0),
                 duration_ms: 2_000,
                 error: Some("503".to_owned()),
@@ -243,11 +243,14 @@ mod tests {
             0,
         );
         assert_eq!(next, Next::Retry(at(62_000)));
-        assert_eq!(delivery.standing(at(61_999)), Standing::Waits(at(62_000)));
-        assert_eq!(delivery.standing(at(62_000)), Standing::Due);
+        assert_eq!(
+            delivery.standing(at(61_999)),
+            DeliveryStanding::Waits(at(62_000))
+        );
+        assert_eq!(delivery.standing(at(62_000)), DeliveryStanding::Due);
         let (delivery, next) = attempt(delivery, at(62_000)).ended(
             &End {
-                outcome: Outcome::Answered(204),
+                outcome: AttemptOutcome::Answered(204),
                 started_at: at(62_000),
                 duration_ms: 1,
                 error: None,
@@ -256,7 +259,7 @@ mod tests {
             0,
         );
         assert_eq!(next, Next::Delivered);
-        assert_eq!(delivery.standing(at(70_000)), Standing::Over);
+        assert_eq!(delivery.standing(at(70_000)), DeliveryStanding::Over);
         assert_eq!(delivery.attempts.len(), 2);
     }
 }

@@ -1,5 +1,5 @@
-//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks and the
-//! lanes to these, all that a batch of messages is about.
+//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks and
+//! delivery permits, for a whole batch of messages.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
@@ -9,14 +9,14 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes, ReturnConsumedC
 
 use crate::Store;
 use crate::deliveries::Delivery;
-use crate::errands::DeliveryRef;
+use crate::delivery_permits::{self, DELIVERY_PERMITS};
 use crate::item::{Item, Key};
-use crate::lanes::{self, LANES};
+use crate::notifications::DeliveryRef;
 use crate::table::{conflict_pause, failed, log, read};
 use crate::webhooks::{Webhook, WebhookItem};
 
-/// Deliveries of one call: with their webhooks and the lanes to these at most [`MAX_KEYS`].
-pub const MAX_TOGETHER: usize = MAX_KEYS / (2 + LANES as usize);
+/// Deliveries of one call: with their webhooks and the delivery permits to these at most [`MAX_KEYS`].
+pub const MAX_TOGETHER: usize = MAX_KEYS / (2 + DELIVERY_PERMITS as usize);
 /// Most keys of one call, as DynamoDB takes them.
 pub(crate) const MAX_KEYS: usize = 100;
 /// How often what DynamoDB left of a batch is asked for again.
@@ -29,8 +29,8 @@ pub struct Addressed {
     pub delivery: Option<Delivery>,
     /// None if it was deleted.
     pub webhook: Option<Webhook>,
-    /// The lanes to the webhook that nobody holds.
-    pub free_lanes: Vec<u32>,
+    /// The delivery permits to the webhook that nobody holds.
+    pub free_delivery_permits: Vec<u32>,
 }
 
 /// Items of a table, by their keys.
@@ -53,7 +53,7 @@ impl Wanted {
 }
 
 impl Store {
-    /// These deliveries with their webhooks and the lanes that are free now, in the order asked for.
+    /// These deliveries with their webhooks and the delivery permits that are free now, in the order asked for.
     ///
     /// # Errors
     /// Internal, when there are none or more than [`MAX_TOGETHER`], or when DynamoDB fails.
@@ -67,9 +67,13 @@ impl Store {
         }
         let delivery = |at: &DeliveryRef| Key::delivery(&at.org_id, &at.webhook_id, &at.id);
         let webhook = |at: &DeliveryRef| Key::webhook(&at.org_id, &at.webhook_id);
-        let lanes =
-            |at: &'_ DeliveryRef| lanes::keys(&at.org_id, &at.webhook_id).collect::<Vec<_>>();
-        let keys = of.iter().map(delivery).chain(of.iter().flat_map(lanes));
+        let delivery_permits = |at: &'_ DeliveryRef| {
+            delivery_permits::keys(&at.org_id, &at.webhook_id).collect::<Vec<_>>()
+        };
+        let keys = of
+            .iter()
+            .map(delivery)
+            .chain(of.iter().flat_map(delivery_permits));
         let (settings, table) = (&self.tables.settings, &self.tables.deliveries);
         let webhooks = Wanted::new(settings, of.iter().map(webhook));
         let mut found = self.batch([webhooks, Wanted::new(table, keys)]).await?;
@@ -82,7 +86,8 @@ impl Store {
             let is_last = !later.clone().any(|other| other == at);
             let is_last_to = !later.any(|other| (&other.org_id, &other.webhook_id) == to);
             let item = taken(&mut webhooks, &webhook(at), is_last_to);
-            let free_lanes = lanes::free(|lane| deliveries.get(&lane), to, now);
+            let free_delivery_permits =
+                delivery_permits::free(|delivery_permit| deliveries.get(&delivery_permit), to, now);
             let delivery = taken(&mut deliveries, &delivery(at), is_last).map(read);
             found.push(Addressed {
                 delivery: delivery.transpose()?,
@@ -90,7 +95,7 @@ impl Store {
                     .map(read::<WebhookItem>)
                     .transpose()?
                     .map(Webhook::from),
-                free_lanes,
+                free_delivery_permits,
             });
         }
         Ok(found)

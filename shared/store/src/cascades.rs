@@ -1,8 +1,8 @@
-//! Stops that children are to hear of. The transaction that stops a parent, or writes down that
-//! it is to die, leaves an item; it goes when all children have been told, so that a crash before
-//! that is the sweep's to mend.
+//! Stops that apply to children. The transaction that stops a parent, or records its stop request,
+//! writes an item, which is deleted when all children have been stopped; after a crash in between,
+//! the sweep continues.
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::stop::Stop;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Stopping<'a> {
     /// Of the work order.
     pub stop: &'a Stop,
     /// How its children are to stop as well, if they are.
-    pub children: Option<Wish>,
+    pub children: Option<StopRequest>,
 }
 
 /// A stop that the children of a work order are to hear of.
@@ -36,7 +36,7 @@ pub struct Cascade {
     /// What the client asked for.
     pub stop: Stop,
     /// How.
-    pub wish: Wish,
+    pub stop_request: StopRequest,
     /// When the parent was stopped: runs that were created later are not meant.
     pub recorded_at: Timestamp,
     pub(crate) due_shard: String,
@@ -55,7 +55,7 @@ impl Transaction {
         stopping: &Stopping<'_>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        let Some(wish) = stopping.children.filter(|_| order.children > 0) else {
+        let Some(stop_request) = stopping.children.filter(|_| order.children > 0) else {
             return Ok(self);
         };
         let due_at = now.plus_ms(TELLING_MS).epoch_ms();
@@ -63,7 +63,7 @@ impl Transaction {
             org_id: org.clone(),
             work_order_id: order.id.clone(),
             stop: stopping.stop.clone(),
-            wish,
+            stop_request,
             recorded_at: now,
             due_shard: due_shard(order.id.as_str()),
             due_at,

@@ -1,7 +1,11 @@
 //! The ledger: entries that are only added, holds that are resolved once, and a balance that is
 //! always their sum and never below zero.
 
-use awo_domain::ledger::{CostParts, TransactionType};
+mod parts;
+
+pub use parts::EntryParts;
+
+use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
@@ -81,37 +85,6 @@ pub struct LedgerEntry {
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
-}
-
-/// What a deduction is for; nothing of other entries, and of those that were written without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EntryParts {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model_micro: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    compute_micro: Option<i64>,
-}
-
-impl From<CostParts> for EntryParts {
-    fn from(parts: CostParts) -> EntryParts {
-        EntryParts {
-            model_micro: Some(parts.model.micro()),
-            compute_micro: Some(parts.compute.micro()),
-        }
-    }
-}
-
-impl EntryParts {
-    /// The parts, if they were written down.
-    #[must_use]
-    pub fn known(self) -> Option<CostParts> {
-        let (model, compute) = self.model_micro.zip(self.compute_micro)?;
-        Some(CostParts {
-            model: MicroCredits::from_micro(model),
-            compute: MicroCredits::from_micro(compute),
-        })
-    }
 }
 
 /// How a purchase or a refund came about.

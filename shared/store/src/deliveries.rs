@@ -1,19 +1,19 @@
-//! Deliveries: one of each event to each webhook that is told of it, and what came of it.
+//! Deliveries: one of each event for each subscribed webhook, and its outcome.
 //!
-//! A delivery is the truth about itself: what is sent, byte by byte, which attempts were made, and
-//! when the next one is due. It is in the index of due items exactly as long as it is pending.
-//! DynamoDB removes it [`KEPT_MS`] after it was made; nothing waits for that.
+//! A delivery has its complete state: the body, byte by byte, the attempts, and the time of the
+//! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
+//! [`KEPT_MS`] after its creation; nothing waits for that.
 
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::errands::{DeliveryRef, Errand};
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, deliveries, due_shard};
 use crate::list::{Page, Slice};
-use crate::outbox::ERRAND_MS;
+use crate::notifications::{DeliveryRef, Notification};
+use crate::outbox::NOTIFICATION_MS;
 use crate::transaction::{Committed, Guard, Transaction};
 
 /// How long a delivery is kept: 30 days.
@@ -126,7 +126,7 @@ impl Delivery {
             redelivery_of: None,
             abandoned_reason: None,
             due_shard: Some(due_shard(id.as_str())),
-            due_at: Some(now.plus_ms(ERRAND_MS).epoch_ms()),
+            due_at: Some(now.plus_ms(NOTIFICATION_MS).epoch_ms()),
             ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
             revision: 1,
             id,
@@ -171,7 +171,7 @@ pub enum DeliveryCreated {
 
 impl Transaction {
     /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
-    /// other there is an errand.
+    /// other there is a notification.
     pub(crate) fn add_delivery(
         self,
         store: &Store,
@@ -179,7 +179,7 @@ impl Transaction {
     ) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
         let noted = match delivery.attempts.is_empty() {
-            true => self.errand(Errand::Delivery(delivery.at())),
+            true => self.notification(Notification::Delivery(delivery.at())),
             false => self,
         };
         noted.put(Guard::Delivery, &store.tables.deliveries, &key, delivery)

@@ -1,5 +1,5 @@
-//! What a run has changed: the diff of its newest commit, as gzip, in parts that fit into items.
-//! The parts are replaced together, and only by those of a later iteration.
+//! A run's changes: the diff of its newest commit, as gzip, in parts that fit into items. The parts
+//! are replaced together, and only by those of a later iteration.
 
 use awo_domain::control::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, ReportAnswer};
 use awo_domain::{Error, OrgId, RunId, Timestamp};
@@ -81,7 +81,7 @@ impl Store {
             let change = Change::new()
                 .set("diffIteration", diff.iteration)
                 .when("tokenHash", &by.token_hash)
-                .when_missing_unless("closedAt", "wish")
+                .when_missing_unless("closedAt", "stopRequest")
                 .at_most_or_missing("diffIteration", i64::from(diff.iteration) - 1);
             let mut transaction =
                 Transaction::new().update(Guard::Lease, work, &lease_key, change)?;

@@ -1,6 +1,7 @@
-//! The queue's other end: waiting entries in fair order, and the transaction that gives one of
-//! them a slot.
+//! The queue's output: waiting entries in fair order, and the transaction that assigns a slot to
+//! one of them.
 
+use awo_domain::environment::Size;
 use awo_domain::event::Lifecycle;
 use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
 use awo_domain::run::{Phase, RunEvent, RunStatus};
@@ -14,12 +15,12 @@ use crate::change::Change;
 use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
 use crate::list::Slice;
-use crate::moves::{after_order, after_run};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::runs::CREATED_SEQUENCE;
-use crate::tally::{DOORBELL_MS, QueueLimits, Tally};
+use crate::tally::{QueueLimits, Tally, WAKE_UP_MS};
 use crate::timeline::Subject;
 use crate::transaction::{Committed, Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 
 /// A waiting entry as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct EntryItem {
     pub tenant_context: Option<awo_domain::work_order::TenantContext>,
     /// When it came.
     pub enqueued_at: Timestamp,
+    /// The size of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// The sequence of the run's newest event, if it had a slot before and comes back from its
     /// children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +164,7 @@ impl Store {
         &self,
         state: &QueueState,
         entry: &EntryItem,
-        (lease, place): (&Lease, &FreePlace),
+        (lease, place): (&Lease, &FreePermit),
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<Dispatched, Error> {
@@ -222,7 +226,7 @@ impl Store {
         match committed {
             Committed::Yes => Ok(Dispatched::Yes),
             Committed::No(refusals) => {
-                tracing::info!(run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "dispatch lost");
+                tracing::info!(event = "dispatch_lost", run = %entry.run_id, refused = ?refusals.iter().map(|r| r.guard).collect::<Vec<_>>(), "a rival dispatched first");
                 Ok(Dispatched::Lost)
             }
         }
@@ -232,10 +236,10 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn postpone_doorbell(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+    pub async fn postpone_wake_up(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
         let key = Key::tally(org);
         let later = Change::new()
-            .set("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set("dueAt", now.plus_ms(WAKE_UP_MS).epoch_ms())
             .compare("waiting", ">", 0);
         if let crate::table::Updated::Refused(_) =
             self.update(&self.tables.work, &key, later).await?

@@ -1,9 +1,9 @@
 //! The end of a run that has a slot, as one transaction: run and work order terminal, the lease
-//! closed, the event told, and the hold resolved, unless that has to wait for the end of its
-//! compute. Of two that end a run, one does nothing. A run that waits for its children ends in the
-//! same way, with or without what is left of its old lease.
+//! closed, the event written, and the hold resolved, unless that waits for the end of its compute.
+//! Of two concurrent ends, one does nothing. A run that waits for its children ends in the same
+//! way, with or without its old lease.
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::event::Lifecycle;
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{RunEnd, RunStatus};
@@ -17,10 +17,10 @@ use crate::cascades::Stopping;
 use crate::change::Change;
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
-use crate::moves::{after_order, after_run};
 use crate::runs::Run;
 use crate::settlement::{Charge, Settling, log_settled};
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
 
 /// How a run ends.
@@ -301,6 +301,8 @@ impl End<'_> {
             .set("verified", run.verified)
             .set("testsChanged", &run.tests_changed)
             .set("lastSequence", run.last_sequence + 1)
+            .set("waitedMs", run.waited_ms)
+            .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
             .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))
@@ -344,13 +346,13 @@ impl Ender<'_> {
                 .when("tokenHash", token_hash),
             // What the client wants reaches the runner in the answer to its next report.
             Ender::Client { unclaimed, .. } => {
-                let wished = change
-                    .set_if_missing("wish", Wish::Cancel)
-                    .set_if_missing("wishedAt", now);
+                let requested = change
+                    .set_if_missing("stopRequest", StopRequest::Cancel)
+                    .set_if_missing("stopRequestedAt", now);
                 if *unclaimed {
-                    wished.when_missing("tokenHash")
+                    requested.when_missing("tokenHash")
                 } else {
-                    wished
+                    requested
                 }
             }
         }

@@ -1,8 +1,8 @@
-//! The last word of a runner: its run ends, or leaves its compute to wait for children. Like every
-//! report it counts once and under the lease's token alone. The runner of a run that a client
-//! stopped may say one thing more, once: what it used in all.
+//! A runner's final report: its run ends, or leaves its compute to wait for children. Like every
+//! report it counts once and only under the lease's token. The runner of a run that a client
+//! stopped may send one more report, once: its total usage.
 
-use awo_domain::control::{NumberedEvent, ReportAnswer, Wish};
+use awo_domain::control::{NumberedEvent, ReportAnswer, StopRequest};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, Timestamp};
 
@@ -11,7 +11,7 @@ use crate::change::Change;
 use crate::endings::{End, Ender, Ending};
 use crate::item::Key;
 use crate::lease::{Lease, lease_lost};
-use crate::reports::{Progress, REPORT_TRIES, Reporter, Standing};
+use crate::reports::{LeaseStanding, Progress, REPORT_TRIES, Reporter};
 use crate::runs::Run;
 use crate::suspension::{Leave, Suspend};
 use crate::transaction::{Committed, Guard, Transaction};
@@ -23,7 +23,7 @@ pub struct Stands<'a> {
     /// The run, with all events.
     pub run: &'a Run,
     /// What a client wants of it.
-    pub wish: Option<Wish>,
+    pub stop_request: Option<StopRequest>,
     /// True if its work order has children that count and are not integrated.
     pub has_children: bool,
 }
@@ -55,7 +55,7 @@ impl Finished {
         let last = events.last().map_or(0, |event| event.number);
         Finished::from(ReportAnswer {
             acknowledged: last,
-            wish: None,
+            stop_request: None,
             configuration: None,
         })
     }
@@ -86,16 +86,16 @@ impl Store {
     ) -> Result<Finished, Error> {
         for _ in 0..REPORT_TRIES {
             let (stored, lease) = match self.standing(by).await? {
-                Standing::Holds(run, lease) => (run, lease),
-                Standing::Stopped(run, lease) => {
-                    let last = last_word(finishing, &run, lease.wish)?;
+                LeaseStanding::Holds(run, lease) => (run, lease),
+                LeaseStanding::Stopped(run, lease) => {
+                    let last = last_word(finishing, &run, lease.stop_request)?;
                     let said = self.last_report(by, &lease, (&last, nothing_alive), now);
                     match said.await? {
                         Some(answer) => return Ok(answer.into()),
                         None => continue,
                     }
                 }
-                Standing::Lost(lease, run) => {
+                LeaseStanding::Lost(lease, run) => {
                     let known = run.and_then(|run| run.finished_by);
                     if known.as_deref() == Some(&by.token_hash) {
                         return Ok(Finished::again(events));
@@ -120,7 +120,7 @@ impl Store {
             if let Some(ended) = self.finish_once(&said, finishing).await? {
                 let answer = ReportAnswer {
                     acknowledged: progress.reported,
-                    wish: None,
+                    stop_request: None,
                     configuration: None,
                 };
                 let ended = ended.then_some(order);
@@ -144,7 +144,7 @@ impl Store {
         };
         let finish = finishing(&Stands {
             run,
-            wish: said.lease.wish,
+            stop_request: said.lease.stop_request,
             has_children: !family.is_empty(),
         })?;
         let ender = Ender::Runner {
@@ -266,11 +266,11 @@ struct Said<'a> {
 fn last_word(
     finishing: &Finishing<'_>,
     run: &Run,
-    wish: Option<Wish>,
+    stop_request: Option<StopRequest>,
 ) -> Result<Box<Ending>, Error> {
     let stands = Stands {
         run,
-        wish,
+        stop_request,
         has_children: false,
     };
     match finishing(&stands)? {

@@ -1,4 +1,4 @@
-//! Items as DynamoDB has them, and the keys of the tables.
+//! Items in DynamoDB's form, and the keys of the tables.
 
 mod costs;
 
@@ -7,6 +7,7 @@ pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
@@ -170,6 +171,14 @@ impl Key {
         Key::new(format!("{org}#templates"), "count")
     }
 
+    pub fn environment(org: &OrgId, name: &EnvironmentName) -> Key {
+        Key::new(environments(org), name.as_str())
+    }
+
+    pub fn environment_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#environments"), "count")
+    }
+
     pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
         Key::new(plugins(org), id.as_str())
     }
@@ -197,16 +206,19 @@ impl Key {
         Key::new(outbox(org), name)
     }
 
-    /// A lane to a webhook's receiver, by its number.
-    pub fn lane(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
-        Key::new(format!("{org}#{webhook}#lane"), format!("{number:02}"))
+    /// A delivery permit to a webhook's receiver, by its number.
+    pub fn delivery_permit(org: &OrgId, webhook: &WebhookId, number: u32) -> Key {
+        Key::new(
+            format!("{org}#{webhook}#delivery_permit"),
+            format!("{number:02}"),
+        )
     }
 
     pub fn delivery(org: &OrgId, webhook: &WebhookId, id: &DeliveryId) -> Key {
         Key::new(deliveries(org, webhook), id.as_str())
     }
 
-    /// A place for a verification by hand, by its number.
+    /// A place for a manual verification, by its number.
     pub fn verification(org: &OrgId, place: u32) -> Key {
         Key::new(format!("{org}#verification"), format!("{place:02}"))
     }
@@ -312,6 +324,10 @@ pub(crate) fn key_indexes(org: &OrgId) -> String {
 
 pub(crate) fn templates(org: &OrgId) -> String {
     format!("{org}#template")
+}
+
+pub(crate) fn environments(org: &OrgId) -> String {
+    format!("{org}#environment")
 }
 
 pub(crate) fn plugins(org: &OrgId) -> String {

@@ -1,12 +1,12 @@
 //! Slot leases. A lease exists exactly as long as its slot is taken: from the dispatch of a run
-//! until its compute is known to be gone. Its token fences: whoever does not hold it changes
-//! nothing.
+//! until its compute is known to be gone. Its token fences: without it a runner changes nothing.
 
 use awo_domain::audit::Snapshot;
-use awo_domain::control::{ReportAnswer, Wish};
+use awo_domain::control::{ReportAnswer, StopRequest};
+use awo_domain::environment::Size;
 use awo_domain::profile::Profile;
 use awo_domain::stop::CONFIRM_MS;
-use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -14,10 +14,14 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::item::{Key, SCHEMA_VERSION, due_shard, leases};
 use crate::list::{Page, Slice};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::table::{Updated, read};
 use crate::tally::Tally;
 use crate::transaction::{Committed, Guard, Transaction};
+
+pub use claiming::Claiming;
+
+mod claiming;
 
 /// How long a task may take from its request to its first word.
 pub const START_MS: i64 = 600_000;
@@ -60,10 +64,10 @@ pub struct Lease {
     pub place: Option<u32>,
     /// How a client wants the run to stop, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wish: Option<Wish>,
-    /// When the first such wish came.
+    pub stop_request: Option<StopRequest>,
+    /// When the first such stop request came.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wished_at: Option<Timestamp>,
+    pub stop_requested_at: Option<Timestamp>,
     /// When the sweep found its runner silent for the first time since it last reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected_at: Option<Timestamp>,
@@ -73,6 +77,9 @@ pub struct Lease {
     /// When its runner said, in its last report, that nothing of the run is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_at: Option<Timestamp>,
+    /// The size of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// When the work order came into the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enqueued_at: Option<Timestamp>,
@@ -98,23 +105,6 @@ pub struct Lease {
     pub v: u32,
 }
 
-/// A run to be claimed.
-#[derive(Debug)]
-pub struct Claiming<'a> {
-    /// Its lease as it was read.
-    pub lease: &'a Lease,
-    /// What it begins with, if it was not claimed before.
-    pub profile: Profile,
-    /// The iterations that it may have by that.
-    pub max_iterations: u32,
-    /// The id of its first snapshot.
-    pub snapshot_id: SnapshotId,
-    /// The version of the price list that its models are priced by.
-    pub price_list: String,
-    /// True if it comes back from its children: it goes by what it went by.
-    pub resumes: bool,
-}
-
 impl Lease {
     /// A new lease whose task is not asked for yet.
     #[must_use]
@@ -135,11 +125,12 @@ impl Lease {
             token_hash: None,
             task_arn: None,
             place: None,
-            wish: None,
-            wished_at: None,
+            stop_request: None,
+            stop_requested_at: None,
             suspected_at: None,
             last_report_at: None,
             dead_at: None,
+            size: None,
             enqueued_at: Some(enqueued_at),
             came_back: 0,
             leased_at: now,
@@ -153,7 +144,7 @@ impl Lease {
     }
 
     /// As it is once it has this place, in an organization with this tally.
-    pub(crate) fn at(&self, place: &FreePlace, tally: &Tally) -> Lease {
+    pub(crate) fn at(&self, place: &FreePermit, tally: &Tally) -> Lease {
         Lease {
             place: Some(place.shard),
             no_webhooks: tally.no_webhooks,
@@ -175,6 +166,7 @@ impl Lease {
         Lease {
             client_token: format!("{run}{resumed}{again}"),
             came_back: entry.came_back,
+            size: entry.size,
             ..lease
         }
     }
@@ -197,11 +189,11 @@ impl Lease {
     #[must_use]
     pub fn kill_given_up_at(&self) -> Option<Timestamp> {
         let (
-            Some(Wish::Kill {
+            Some(StopRequest::Kill {
                 grace_period_ms, ..
             }),
             Some(at),
-        ) = (self.wish, self.wished_at)
+        ) = (self.stop_request, self.stop_requested_at)
         else {
             return None;
         };
@@ -213,7 +205,7 @@ impl Lease {
     pub(crate) fn answer(&self) -> ReportAnswer {
         ReportAnswer {
             acknowledged: self.reported,
-            wish: self.wish,
+            stop_request: self.stop_request,
             configuration: None,
         }
     }
@@ -306,6 +298,7 @@ impl Store {
                 .set("audit", &first.1)
                 .set("maxIterations", claiming.max_iterations)
                 .set("priceList", &claiming.price_list)
+                .set_some("environment", claiming.environment.as_ref())
                 .when_present("runId");
             transaction = transaction
                 .update(Guard::Run, work, &Key::run(org, run_id), begins)?
@@ -350,7 +343,7 @@ impl Store {
         let change = held(token_hash)
             .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
             .remove("suspectedAt")
-            .when_missing("wish");
+            .when_missing("stopRequest");
         let lease: Lease = match self
             .update(&self.tables.work, &Key::lease(org, run), change)
             .await?
@@ -360,7 +353,7 @@ impl Store {
             Updated::Refused(None) => return Err(lease_lost()),
         };
         let known = lease.is_held_by(token_hash);
-        if known && (lease.closed_at.is_none() || lease.wish.is_some()) {
+        if known && (lease.closed_at.is_none() || lease.stop_request.is_some()) {
             Ok(lease.answer())
         } else {
             Err(lease_lost())

@@ -1,10 +1,10 @@
-//! What agents wrote, by iteration: the end of it, as gzip, under a limit for the whole run.
+//! Agent logs by iteration: the end of the output, as gzip, under a limit for the whole run.
 //!
 //! Gzip from a runner may be a bomb: it is never unpacked beyond [`MAX_LOG_BYTES`].
 
 use std::io::Read;
 
-use awo_domain::control::{MAX_DIFF_GZIP_BYTES, MAX_LOG_BYTES, ReportAnswer, Wish};
+use awo_domain::control::{MAX_DIFF_GZIP_BYTES, MAX_LOG_BYTES, ReportAnswer, StopRequest};
 use awo_domain::{Error, OrgId, RunId, Timestamp};
 use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::bufread::GzDecoder;
@@ -110,8 +110,8 @@ fn text(bytes: &[u8]) -> String {
 pub(crate) struct LeaseView {
     token_hash: Option<String>,
     closed_at: Option<Timestamp>,
-    /// A client's wish that the run stop: its runner may still say what its agent wrote.
-    wish: Option<Wish>,
+    /// A client's stop request that the run stop: its runner may still say what its agent wrote.
+    stop_request: Option<StopRequest>,
     #[serde(default)]
     reported: u64,
     #[serde(default)]
@@ -124,7 +124,7 @@ impl LeaseView {
     pub fn answer(&self) -> ReportAnswer {
         ReportAnswer {
             acknowledged: self.reported,
-            wish: self.wish,
+            stop_request: self.stop_request,
             configuration: None,
         }
     }
@@ -136,7 +136,7 @@ impl LeaseView {
 
     pub fn is_held_by(&self, by: &Reporter) -> bool {
         self.token_hash.as_deref() == Some(&by.token_hash)
-            && (self.closed_at.is_none() || self.wish.is_some())
+            && (self.closed_at.is_none() || self.stop_request.is_some())
     }
 }
 
@@ -164,7 +164,7 @@ impl Store {
             let change = Change::new()
                 .add("logBytes", number(size))
                 .when("tokenHash", &by.token_hash)
-                .when_missing_unless("closedAt", "wish")
+                .when_missing_unless("closedAt", "stopRequest")
                 .at_most_or_missing("logBytes", number(MAX_RUN_LOG_BYTES - size));
             let key = Key::log(&by.org, &by.run_id, log.iteration);
             let committed = Transaction::new()

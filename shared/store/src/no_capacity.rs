@@ -1,5 +1,5 @@
-//! Runs for whose tasks the cluster has no capacity: each gives slot and permit back after a minute, so that
-//! others can have them, and waits at the place in the queue that it had.
+//! Runs whose tasks get no capacity from the cluster: each returns slot and permit after a minute,
+//! for use by others, and waits at its former position in the queue.
 
 use awo_domain::event::Lifecycle;
 use awo_domain::run::RunEvent;
@@ -11,9 +11,9 @@ use crate::change::Change;
 use crate::dispatch::EntryItem;
 use crate::item::{Key, runs_with};
 use crate::lease::Lease;
-use crate::moves::{after_order, after_run};
 use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::work_orders::{WorkOrder, queue_entry};
 
 impl Store {
@@ -57,7 +57,7 @@ impl Store {
             .when("clientToken", &lease.client_token)
             .when_present("nonce")
             .when_missing("taskArn")
-            .when_missing("wish")
+            .when_missing("stopRequest")
             .when_missing("closedAt");
         let tally = Change::new()
             .add("slots", -1)

@@ -1,6 +1,6 @@
-//! The outbox: events of runs that webhooks are still to be told of. An event enters it in the
-//! transaction of what it tells, with all that is told, and leaves it in the one that writes its
-//! deliveries: so each has its deliveries once, whatever crashes and whoever purges the run.
+//! The outbox: events of runs that are not yet deliveries. An event enters it in the transaction of
+//! its cause, complete, and leaves it in the one that writes its deliveries: so each has its
+//! deliveries once, despite crashes and purges of the run.
 
 use awo_domain::event::TimelineEvent;
 use awo_domain::webhook::envelope::body;
@@ -14,15 +14,15 @@ use crate::Store;
 use crate::budgets::Alert;
 use crate::change::Change;
 use crate::deliveries::{Delivery, Notice};
-use crate::errands::{DeliveryRef, Errand};
 use crate::item::{DUE_SHARDS, Key, SCHEMA_VERSION, due_shard, outbox};
 use crate::list::{Page, Slice};
+use crate::notifications::{DeliveryRef, Notification};
 use crate::schema::DUE;
 use crate::timeline::Subject;
 use crate::transaction::{Committed, Guard, Transaction};
 
-/// How long an errand has before the sweep sends it again.
-pub(crate) const ERRAND_MS: i64 = 60_000;
+/// How long a notification has before the sweep sends it again.
+pub(crate) const NOTIFICATION_MS: i64 = 60_000;
 
 /// An event that webhooks are still to be told of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct OutboxEvent {
     pub(crate) v: u32,
 }
 
-/// An errand that was not done in time.
+/// A notification that was not done in time.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Overdue {
@@ -129,7 +129,7 @@ impl Transaction {
             event_id,
             event_type,
             due_shard: due_shard(run.as_str()),
-            due_at: event.timestamp.plus_ms(ERRAND_MS).epoch_ms(),
+            due_at: event.timestamp.plus_ms(NOTIFICATION_MS).epoch_ms(),
             v: SCHEMA_VERSION,
         }))
     }
@@ -145,9 +145,9 @@ impl Store {
         self.slice(slice).await
     }
 
-    /// Notes an errand that no transaction of this store does.
-    pub fn note(&self, errand: Errand) {
-        self.errands.note([errand]);
+    /// Notes a notification that no transaction of this store does.
+    pub fn note(&self, notification: Notification) {
+        self.notifications.note([notification]);
     }
 
     /// Takes an event out of the outbox and writes its deliveries, which are due at once. Answers
@@ -193,11 +193,15 @@ impl Store {
         }
     }
 
-    /// Errands that were not done in time, at most `limit` of each shard, oldest first.
+    /// Notifications that were not done in time, at most `limit` of each shard, oldest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn overdue_errands(&self, now: Timestamp, limit: u32) -> Result<Vec<Overdue>, Error> {
+    pub async fn overdue_notifications(
+        &self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Overdue>, Error> {
         let mut overdue = Vec::new();
         for shard in 0..DUE_SHARDS {
             let shard = format!("due#{shard}");

@@ -1,12 +1,13 @@
-//! Places for tasks: how many tasks all organizations together may have at once.
+//! Capacity permits: how many tasks all organizations together may have at once.
 //!
-//! A place is taken in the transaction that makes a lease or a verification by hand, and given back
-//! in the one that deletes it, so there are as many taken places as there are such items. They are
-//! counted in several items (shards), so that organizations do not meet in one: each has its part
-//! of the places, and the condition on the part makes the sum exact.
+//! A permit is taken in the transaction that creates a lease or a manual verification, and returned
+//! in the one that deletes it, so there are as many taken permits as such items. They are counted
+//! in several items (shards), so that organizations do not conflict in one: each has its part of
+//! the limit, and the condition on the part makes the sum exact.
 //!
-//! Who finds no place stands in line. A place that is free is for whoever stands there longest, so
-//! that an organization whose runs end does not take each place again before one that has none.
+//! An organization that finds no permit waits. A free permit belongs to the organization that has
+//! waited longest, so that one whose runs end does not take each permit again before one that has
+//! none.
 
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::Deserialize;
@@ -30,7 +31,7 @@ const PATIENCE_MS: i64 = 150_000;
 const FORGOTTEN_MS: i64 = 3_600_000;
 
 /// What is logged when there is no place: an alarm can look for it.
-pub const NO_ROOM: &str = "the deployment has no room for another task";
+pub const AT_TASK_LIMIT: &str = "the deployment is at its task limit";
 
 /// Most tasks of the deployment at once: at least one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl MaxTasks {
 /// A shard, or an organization in line, as it is stored.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum PlacesItem {
+enum PermitsItem {
     #[serde(rename_all = "camelCase")]
     Shard { shard: u32, taken: i64 },
     #[serde(rename_all = "camelCase")]
@@ -79,7 +80,7 @@ enum PlacesItem {
 
 /// A place that was free when it was looked for.
 #[derive(Debug, Clone)]
-pub struct FreePlace {
+pub struct FreePermit {
     /// Which shard it is of.
     pub shard: u32,
     part: i64,
@@ -94,7 +95,7 @@ pub struct FreePlace {
 #[derive(Debug)]
 pub struct Room {
     /// A place for the organization, if there is one and it is its turn.
-    pub place: Option<FreePlace>,
+    pub place: Option<FreePermit>,
     /// Others whose turn it is, oldest first, no more than there are places.
     pub others: Vec<OrgId>,
     /// True if the organization stands in line.
@@ -102,17 +103,17 @@ pub struct Room {
 }
 
 impl Room {
-    fn of(items: Vec<PlacesItem>, max: MaxTasks, org: &OrgId, near: &str, now: Timestamp) -> Room {
+    fn of(items: Vec<PermitsItem>, max: MaxTasks, org: &OrgId, near: &str, now: Timestamp) -> Room {
         let (mut taken, mut line) = (Vec::new(), Vec::new());
         for item in items {
             match item {
-                PlacesItem::Shard { shard, taken: by } => taken.push((shard, by)),
-                PlacesItem::InLine {
+                PermitsItem::Shard { shard, taken: by } => taken.push((shard, by)),
+                PermitsItem::InLine {
                     org_id,
                     since,
                     asked_at,
                 } if now.epoch_ms() - asked_at < PATIENCE_MS => line.push((since, org_id)),
-                PlacesItem::InLine { .. } => {}
+                PermitsItem::InLine { .. } => {}
             }
         }
         line.sort();
@@ -120,11 +121,11 @@ impl Room {
         let free = usize::try_from(i64::from(max.0) - of_all).unwrap_or(0);
         let before = line.iter().position(|(_, other)| other == org);
         let place = (before.unwrap_or(line.len()) < free)
-            .then(|| FreePlace::near(near, &taken, max))
+            .then(|| FreePermit::near(near, &taken, max))
             .flatten();
         let others = line.into_iter().take(free).map(|(_, other)| other);
         Room {
-            place: place.map(|place| FreePlace {
+            place: place.map(|place| FreePermit {
                 in_line: before.map(|_| org.clone()),
                 ..place
             }),
@@ -134,17 +135,17 @@ impl Room {
     }
 }
 
-impl FreePlace {
+impl FreePermit {
     /// The same, for what the organization does not stand in line for.
-    pub(crate) fn beside_the_line(self) -> FreePlace {
-        FreePlace {
+    pub(crate) fn beside_the_line(self) -> FreePermit {
+        FreePermit {
             in_line: None,
             ..self
         }
     }
 
     /// The first shard with a free place, from one on that depends on who asks.
-    fn near(near: &str, taken: &[(u32, i64)], max: MaxTasks) -> Option<FreePlace> {
+    fn near(near: &str, taken: &[(u32, i64)], max: MaxTasks) -> Option<FreePermit> {
         let known = |shard: u32| taken.iter().find(|(of, _)| *of == shard).map(|(_, by)| *by);
         let shards = max.shards();
         let sum: u32 = near.bytes().map(u32::from).sum();
@@ -159,7 +160,7 @@ impl FreePlace {
             }
             false => Vec::new(),
         };
-        Some(FreePlace {
+        Some(FreePermit {
             shard,
             part: max.part(shard),
             in_line: None,
@@ -173,7 +174,7 @@ impl Transaction {
     pub(crate) fn take_place(
         mut self,
         store: &Store,
-        place: &FreePlace,
+        place: &FreePermit,
     ) -> Result<Transaction, Error> {
         let work = &store.tables.work;
         if let Some(org) = &place.in_line {
@@ -280,19 +281,19 @@ mod tests {
         OrgId::new(now(), n)
     }
 
-    fn shard(shard: u32, taken: i64) -> PlacesItem {
-        PlacesItem::Shard { shard, taken }
+    fn shard(shard: u32, taken: i64) -> PermitsItem {
+        PermitsItem::Shard { shard, taken }
     }
 
-    fn in_line(n: u128, waits_ms: i64, silent_ms: i64) -> PlacesItem {
-        PlacesItem::InLine {
+    fn in_line(n: u128, waits_ms: i64, silent_ms: i64) -> PermitsItem {
+        PermitsItem::InLine {
             org_id: org(n),
             since: now().plus_ms(-waits_ms),
             asked_at: now().plus_ms(-silent_ms).epoch_ms(),
         }
     }
 
-    fn room(items: Vec<PlacesItem>, max: u32, of: u128) -> Room {
+    fn room(items: Vec<PermitsItem>, max: u32, of: u128) -> Room {
         Room::of(items, MaxTasks::new(max).unwrap(), &org(of), "run", now())
     }
 

@@ -1,7 +1,7 @@
-//! Work orders that are deleted for good. A work order goes whole: it, its runs and what the tally
-//! counts of them, in one transaction with a record of what is still to be deleted behind
+//! Permanent deletion of work orders. A work order is deleted whole: it, its runs and their share
+//! of the tally, in one transaction with a record of what remains to be deleted
 //! ([`crate::erasure`]). It must be terminal, and the compute of each of its runs gone and settled;
-//! the conditions say so, so that whoever starts it again at the same time keeps it.
+//! the transaction is conditional on that, so a concurrent start preserves it.
 //!
 //! Ledger and usage are not touched.
 
@@ -35,14 +35,14 @@ const ERASE_AFTER_MS: i64 = 60_000;
 
 /// A work order that is to be deleted, with its runs as far as they are known.
 #[derive(Debug, Clone)]
-pub struct Doomed {
+pub struct PurgeTarget {
     order: WorkOrder,
-    runs: Vec<DoomedRun>,
+    runs: Vec<PurgeTargetRun>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct DoomedRun {
+struct PurgeTargetRun {
     run_id: RunId,
     status: RunStatus,
 }
@@ -64,7 +64,7 @@ pub struct PurgeRecord {
     pub(crate) v: u32,
 }
 
-impl Doomed {
+impl PurgeTarget {
     /// The work order's id.
     #[must_use]
     pub fn id(&self) -> &WorkOrderId {
@@ -82,8 +82,8 @@ impl Doomed {
 
 /// Parts that fit into one transaction each.
 #[must_use]
-pub fn in_transactions(all: Vec<Doomed>) -> Vec<Vec<Doomed>> {
-    let mut parts: Vec<Vec<Doomed>> = Vec::new();
+pub fn in_transactions(all: Vec<PurgeTarget>) -> Vec<Vec<PurgeTarget>> {
+    let mut parts: Vec<Vec<PurgeTarget>> = Vec::new();
     let (mut deletes, mut bytes) = (0, 0);
     for one in all {
         let (more, larger) = (deletes + one.deletes(), bytes + one.bytes());
@@ -160,14 +160,14 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn doomed(&self, org: &OrgId, order: WorkOrder) -> Result<Doomed, Error> {
+    pub async fn purge_target(&self, org: &OrgId, order: WorkOrder) -> Result<PurgeTarget, Error> {
         let work = &self.tables.work;
         let runs = Slice::of_index(work, BY_PARENT, "parentKey", runs_of(org, &order.id));
-        let runs = self.slice::<DoomedRun>(runs.newest_first().limit(MAX_RUNS_AT_ONCE));
+        let runs = self.slice::<PurgeTargetRun>(runs.newest_first().limit(MAX_RUNS_AT_ONCE));
         let newest = Key::run(org, &order.run_id);
-        let newest = self.get::<DoomedRun>(work, &newest);
+        let newest = self.get::<PurgeTargetRun>(work, &newest);
         let (known, newest) = tokio::try_join!(runs, newest)?;
-        let mut runs: Vec<DoomedRun> = newest.into_iter().collect();
+        let mut runs: Vec<PurgeTargetRun> = newest.into_iter().collect();
         for run in known.items {
             if run.run_id == order.run_id {
                 continue;
@@ -178,7 +178,7 @@ impl Store {
                 runs.extend(self.get(work, &Key::run(org, &run.run_id)).await?);
             }
         }
-        Ok(Doomed { order, runs })
+        Ok(PurgeTarget { order, runs })
     }
 
     /// Deletes work orders and their runs, all or none; what belongs to the runs is deleted behind.
@@ -189,17 +189,17 @@ impl Store {
     pub async fn purge(
         &self,
         org: &OrgId,
-        doomed: &[Doomed],
+        targets: &[PurgeTarget],
         now: Timestamp,
     ) -> Result<bool, Error> {
-        let Some(first) = doomed.first() else {
+        let Some(first) = targets.first() else {
             return Ok(true);
         };
         let work = &self.tables.work;
         let record = PurgeRecord {
             org_id: org.clone(),
-            work_orders: doomed.iter().map(|one| one.id().clone()).collect(),
-            runs: doomed
+            work_orders: targets.iter().map(|one| one.id().clone()).collect(),
+            runs: targets
                 .iter()
                 .flat_map(|one| one.runs.iter().map(|run| run.run_id.clone()))
                 .collect(),
@@ -211,7 +211,7 @@ impl Store {
         let mut tally = Change::new();
         let mut transaction =
             Transaction::new().put(Guard::Purge, work, &Key::purge(org, first.id()), &record)?;
-        for Doomed { order, runs } in doomed {
+        for PurgeTarget { order, runs } in targets {
             tally = tally.uncount_work_order(order.status);
             let unchanged = Change::new()
                 .when("status", order.status)

@@ -1,5 +1,5 @@
-//! What runners report: events under their own numbers, each taken once and in order. Every write
-//! is conditional on the lease's token, so that a runner that lost its lease changes nothing.
+//! Runners' reports: events under their own numbers, each accepted once and in order. Every write
+//! is conditional on the lease's token, so a runner that lost its lease changes nothing.
 
 use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
 use awo_domain::event::{Lifecycle, meaning};
@@ -11,9 +11,9 @@ use crate::Store;
 use crate::change::Change;
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, SILENCE_MS, held, lease_lost};
-use crate::moves::after_run;
 use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::after_run;
 
 /// Who reports, on what.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ pub struct Reporter {
 pub(crate) const REPORT_TRIES: u32 = 3;
 
 /// How a reporter stands to its run.
-pub(crate) enum Standing {
+pub(crate) enum LeaseStanding {
     /// It holds the lease.
     Holds(Box<Run>, Box<Lease>),
     /// A client has stopped the run, and its last report may still come.
@@ -64,6 +64,7 @@ impl Progress {
         for numbered in events {
             if numbered.number == progress.reported + 1 {
                 progress.take(&numbered.event)?;
+                progress.run.waits(&numbered.event, numbered.at);
                 progress.reported += 1;
             }
         }
@@ -80,7 +81,7 @@ impl Progress {
             let since = |at: Timestamp| (now.epoch_ms() - at.epoch_ms()) as f64 / 1_000.0;
             let seconds = since(self.run.created_at);
             let queued = seconds - self.run.started_at.map_or(0.0, since);
-            tracing::info!(run = %self.run.run_id, seconds, queued, "first agent started");
+            tracing::info!(event = "first_agent_started", run = %self.run.run_id, seconds, queued, "first agent started");
         }
     }
 
@@ -136,9 +137,9 @@ impl Store {
     ) -> Result<ReportAnswer, Error> {
         for _ in 0..REPORT_TRIES {
             let (run, lease) = match self.standing(by).await? {
-                Standing::Holds(run, lease) => (run, lease),
-                Standing::Stopped(_, lease) => return Ok(lease.answer()),
-                Standing::Lost(..) => return Err(lease_lost()),
+                LeaseStanding::Holds(run, lease) => (run, lease),
+                LeaseStanding::Stopped(_, lease) => return Ok(lease.answer()),
+                LeaseStanding::Lost(..) => return Err(lease_lost()),
             };
             let mut progress = Progress::of(&run, lease.reported, events)?;
             if progress.reported == lease.reported {
@@ -159,10 +160,10 @@ impl Store {
             let change = held(&by.token_hash)
                 .set("reported", progress.reported)
                 .when("reported", lease.reported)
-                .when_option("wish", lease.wish)
+                .when_option("stopRequest", lease.stop_request)
                 .when_webhooks(!lease.no_webhooks);
             // Once a client wants the run to stop, the deadline of that counts.
-            let change = match lease.wish {
+            let change = match lease.stop_request {
                 None => change
                     .set("dueAt", now.plus_ms(SILENCE_MS).epoch_ms())
                     .remove("suspectedAt"),
@@ -190,7 +191,7 @@ impl Store {
                 progress.log_start(now);
                 return Ok(ReportAnswer {
                     acknowledged: progress.reported,
-                    wish: lease.wish,
+                    stop_request: lease.stop_request,
                     configuration: taken.map(|taken| Box::new(taken.configuration)),
                 });
             }
@@ -224,26 +225,26 @@ impl Store {
     /// [`Error::Conflict`] if the lease is lost, or internal.
     pub async fn held_run(&self, by: &Reporter) -> Result<Run, Error> {
         match self.standing(by).await? {
-            Standing::Holds(run, _) => Ok(*run),
-            Standing::Stopped(..) | Standing::Lost(..) => Err(lease_lost()),
+            LeaseStanding::Holds(run, _) => Ok(*run),
+            LeaseStanding::Stopped(..) | LeaseStanding::Lost(..) => Err(lease_lost()),
         }
     }
 
     /// How a reporter stands to its run now.
-    pub(crate) async fn standing(&self, by: &Reporter) -> Result<Standing, Error> {
+    pub(crate) async fn standing(&self, by: &Reporter) -> Result<LeaseStanding, Error> {
         let (lease, run) = tokio::try_join!(
             self.lease(&by.org, &by.run_id),
             self.run(&by.org, &by.run_id)
         )?;
         Ok(match (lease.map(Box::new), run.map(Box::new)) {
             (Some(lease), Some(run)) if lease.is_held_by(&by.token_hash) => {
-                match (lease.closed_at, lease.wish) {
-                    (None, _) => Standing::Holds(run, lease),
-                    (Some(_), Some(_)) => Standing::Stopped(run, lease),
-                    (Some(_), None) => Standing::Lost(Some(lease), Some(run)),
+                match (lease.closed_at, lease.stop_request) {
+                    (None, _) => LeaseStanding::Holds(run, lease),
+                    (Some(_), Some(_)) => LeaseStanding::Stopped(run, lease),
+                    (Some(_), None) => LeaseStanding::Lost(Some(lease), Some(run)),
                 }
             }
-            (lease, run) => Standing::Lost(lease, run),
+            (lease, run) => LeaseStanding::Lost(lease, run),
         })
     }
 
@@ -273,6 +274,8 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("maxIterations", to.max_iterations)
         .set("verified", to.verified)
         .set("testsChanged", &to.tests_changed)
+        .set("waitedMs", to.waited_ms)
+        .set_or_remove("waitsSince", to.waits_since)
         .set_some("audit", to.audit.as_ref())
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())

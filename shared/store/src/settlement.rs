@@ -1,9 +1,9 @@
-//! The resolution of holds, and the return of slots. A settlement that is written once cannot be
-//! written again, so whatever comes twice, nothing is charged twice.
+//! The settlement of holds, and the return of slots. A settlement that is written once cannot be
+//! written again, so duplicates charge nothing twice.
 //!
-//! A run that came to its own end is settled in the transaction that ends it. A run that a client
+//! A run that ended by itself is settled in the transaction that ends it. A run that a client
 //! stopped is settled when its compute is known to be gone, in the transaction that returns its
-//! slot: until then its runner may still say, once, what it used.
+//! slot: until then its runner may still report its usage, once.
 
 use awo_domain::ledger::{CostParts, Settlement, TransactionType, settle};
 use awo_domain::money::MicroCredits;
@@ -124,7 +124,7 @@ pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, end
     let began = run.started_at.unwrap_or(ended);
     let minutes = (ended.epoch_ms() - began.epoch_ms()) as f64 / 60_000.0;
     let credits = settled.deduction.to_decimal();
-    tracing::info!(run = %run.run_id, succeeded, minutes, credits, "run settled");
+    tracing::info!(event = "run_settled", run = %run.run_id, succeeded, minutes, credits, "run settled");
 }
 
 impl Charge {

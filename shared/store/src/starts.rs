@@ -1,6 +1,6 @@
-//! A new run of a work order that waits or has failed, in one transaction. Where the old run
-//! still waits, the new one takes its place in the queue; where a slot is free and it is the
-//! work order's turn, the new one has it from the start.
+//! A new run of a waiting or failed work order, in one transaction. If the old run still waits, the
+//! new one replaces it in the queue; if a slot is free and the work order is first in order, the
+//! new run has it from the start.
 
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
@@ -17,12 +17,12 @@ use crate::dispatch::{EntryItem, QueueState};
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::Key;
 use crate::lease::Lease;
-use crate::moves::{after_order, after_run};
-use crate::places::FreePlace;
+use crate::places::FreePermit;
 use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
 use crate::settlement::released;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::usage::Earlier;
 use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
 
@@ -55,7 +55,7 @@ pub enum Place<'a> {
         /// Its lease.
         lease: &'a Lease,
         /// The place of its task.
-        place: &'a FreePlace,
+        place: &'a FreePermit,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
     },

@@ -1,8 +1,8 @@
-//! Runs that clients stop. A waiting run is over and settled at once. A run with a slot is over
-//! at once when it is canceled, and when its processes are dead when it is killed; what the
-//! client wants stands on the lease, and its runner reads it in the answer to its next report.
+//! Runs that clients stop. A waiting run ends and is settled at once. A run with a slot ends at
+//! once when it is canceled, and when its processes have ended when it is killed; the stop request
+//! is on the lease, and its runner reads it in the response to its next report.
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunEvent, RunStatus};
@@ -16,11 +16,11 @@ use crate::change::Change;
 use crate::endings::{Ender, Ending, Seen};
 use crate::item::{Key, runs_with};
 use crate::lease::{Lease, STOPPING_MS};
-use crate::moves::{after_order, after_run};
 use crate::runs::Run;
 use crate::settlement::released;
 use crate::table::Updated;
 use crate::transaction::{Guard, Transaction};
+use crate::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
 
 impl Store {
@@ -94,20 +94,20 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn wish_dead(
+    pub async fn request_kill(
         &self,
         lease: &Lease,
         (order, run): (&WorkOrder, &Run),
-        wish: Wish,
+        stop_request: StopRequest,
         stopping: &Stopping<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let (org, work, stop) = (&lease.org_id, &self.tables.work, stopping.stop);
         let asked = Lifecycle::KillRequested {
-            grace_period_ms: grace_ms(wish),
+            grace_period_ms: grace_ms(stop_request),
             immediate: matches!(
-                wish,
-                Wish::Kill {
+                stop_request,
+                StopRequest::Kill {
                     immediate: true,
                     ..
                 }
@@ -119,7 +119,7 @@ impl Store {
             .set("lastSequence", run.last_sequence + 1)
             .when("status", run.status)
             .when("lastSequence", run.last_sequence);
-        let lease_change = wished(lease, wish, now)
+        let lease_change = requested(lease, stop_request, now)
             .when_present("tokenHash")
             .when_missing("closedAt");
         let committed = Transaction::new()
@@ -153,40 +153,48 @@ impl Store {
         Ok(committed.is_yes())
     }
 
-    /// Makes the wish on the lease of a run stronger that is over and whose processes still live.
+    /// Makes the stop request on the lease of a run stronger that is over and whose processes still live.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn hasten(&self, lease: &Lease, wish: Wish, now: Timestamp) -> Result<(), Error> {
-        if lease.wish.is_some_and(|old| !wish.is_stronger_than(old)) {
+    pub async fn hasten(
+        &self,
+        lease: &Lease,
+        stop_request: StopRequest,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if lease
+            .stop_request
+            .is_some_and(|old| !stop_request.is_stronger_than(old))
+        {
             return Ok(());
         }
         let key = Key::lease(&lease.org_id, &lease.run_id);
-        let change = wished(lease, wish, now).when_present("runId");
-        // Refused, the lease is gone, or somebody else wishes: the one was strong enough.
+        let change = requested(lease, stop_request, now).when_present("runId");
+        // Refused, the lease is gone, or somebody else asks for one: it was strong enough.
         let (Updated::New(_) | Updated::Refused(_)) =
             self.update(&self.tables.work, &key, change).await?;
         Ok(())
     }
 }
 
-/// A lease whose runner is to act on a wish. It is due when the processes should be gone.
-fn wished(lease: &Lease, wish: Wish, now: Timestamp) -> Change {
-    let grace = i64::try_from(grace_ms(wish)).unwrap_or(i64::MAX);
+/// A lease whose runner is to act on a stop request. It is due when the processes should be gone.
+fn requested(lease: &Lease, stop_request: StopRequest, now: Timestamp) -> Change {
+    let grace = i64::try_from(grace_ms(stop_request)).unwrap_or(i64::MAX);
     Change::new()
-        .set("wish", wish)
-        .set("wishedAt", now)
+        .set("stopRequest", stop_request)
+        .set("stopRequestedAt", now)
         .set("dueAt", now.plus_ms(grace + STOPPING_MS).epoch_ms())
-        .when_option("wish", lease.wish)
+        .when_option("stopRequest", lease.stop_request)
 }
 
-fn grace_ms(wish: Wish) -> u64 {
-    match wish {
-        Wish::Kill {
+fn grace_ms(stop_request: StopRequest) -> u64 {
+    match stop_request {
+        StopRequest::Kill {
             grace_period_ms,
             immediate: false,
         } => grace_period_ms,
-        Wish::Kill { .. } | Wish::Cancel => 0,
+        StopRequest::Kill { .. } | StopRequest::Cancel => 0,
     }
 }
 

@@ -1,6 +1,6 @@
-//! Runners that are silent while ECS says that their tasks run. A minute of throttling, of errors or
-//! without a network silences a runner that is well, and many at once; so silence alone ends no run
-//! until it has lasted.
+//! Runners that stopped reporting while ECS reports their tasks as running. A minute of throttling,
+//! errors or network loss stops the reports of healthy runners, often of many at once; so missing
+//! reports end a run only after some time.
 
 use awo_domain::{Error, Timestamp};
 
@@ -35,7 +35,7 @@ impl Store {
             .set("suspectedAt", lease.suspected_at.unwrap_or(now))
             .set("dueAt", now.plus_ms(NEXT_LOOK_MS).epoch_ms())
             .when("dueAt", lease.due_at)
-            .when_missing("wish")
+            .when_missing("stopRequest")
             .when_missing("closedAt");
         let key = Key::lease(&lease.org_id, &lease.run_id);
         self.update(&self.tables.work, &key, change).await?;

@@ -1,4 +1,4 @@
-//! What is due: the index of everything that has a deadline, which the sweep reads.
+//! Due items: the index of everything that has a deadline, which the sweep reads.
 
 use awo_domain::{Error, OrgId, Timestamp};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -16,11 +16,11 @@ use crate::verifications::Verification;
 /// Something whose time has come.
 #[derive(Debug)]
 pub enum Due {
-    /// A queue in which something waits: ring.
+    /// A queue in which something waits: wake the dispatcher.
     Queue(OrgId),
     /// A lease: look after its run.
     Lease(Box<Lease>),
-    /// A verification by hand: look whether it still goes on.
+    /// A manual verification: look whether it still goes on.
     Verification(Box<Verification>),
     /// A work order that waits for its children: look whether they have ended.
     Waiting(Box<WaitingOrder>),

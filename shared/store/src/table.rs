@@ -15,11 +15,11 @@ use serde::de::DeserializeOwned;
 use crate::change::Change;
 use crate::cost_policy::CostPolicies;
 use crate::details::DetailsKept;
-use crate::errands::Errands;
-use crate::grouped::Grouped;
 use crate::item::{Item, Key};
+use crate::notifications::Notifications;
 use crate::subscribers::Subscribers;
 use crate::turns::Turns;
+use crate::write_batch::WriteBatches;
 
 /// How often a write is tried again that met another transaction on the same item.
 pub(crate) const CONFLICT_RETRIES: u32 = 12;
@@ -44,11 +44,11 @@ pub struct Tables {
 pub struct Store {
     pub(crate) client: Client,
     pub(crate) tables: Tables,
-    pub(crate) errands: Errands,
+    pub(crate) notifications: Notifications,
     pub(crate) subscribers: Subscribers,
     pub(crate) turns: Turns,
     pub(crate) cost_policies: CostPolicies,
-    pub(crate) grouped: Option<Arc<Grouped>>,
+    pub(crate) write_batches: Option<Arc<WriteBatches>>,
     pub(crate) details: DetailsKept,
 }
 
@@ -61,17 +61,17 @@ pub(crate) enum Updated {
 }
 
 impl Store {
-    /// A store on these tables, which notes in `errands` what its transactions leave to do.
+    /// A store on these tables, which notes in `notifications` what its transactions leave to do.
     #[must_use]
-    pub fn new(client: Client, tables: Tables, errands: Errands) -> Store {
+    pub fn new(client: Client, tables: Tables, notifications: Notifications) -> Store {
         Store {
             client,
             tables,
-            errands,
+            notifications,
             subscribers: Subscribers::default(),
             turns: Turns::default(),
             cost_policies: CostPolicies::default(),
-            grouped: None,
+            write_batches: None,
             details: DetailsKept::default(),
         }
     }

@@ -1,6 +1,6 @@
-//! The tally of an organization: taken slots, waiting entries, totals by status, and whose turn
-//! it is. One item, because the rules bind these numbers together: it is the hot item of the
-//! work table, and every change of it adds, so that rivals do not depend on what they read.
+//! The tally of an organization: taken slots, waiting entries, totals by status, and the tenants'
+//! turn. One item, because the rules bind these numbers together: it is the hot item of the work
+//! table, and every change of it is an addition, so that rivals do not depend on what they read.
 
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;
@@ -12,8 +12,8 @@ use crate::Store;
 use crate::change::Change;
 use crate::item::{Key, due_shard};
 
-/// How long a waiting queue may go without a doorbell before the sweep rings.
-pub const DOORBELL_MS: i64 = 20_000;
+/// How long a waiting queue may go without a wake-up before the sweep sends another.
+pub const WAKE_UP_MS: i64 = 20_000;
 
 /// Since when an operator lets no run begin.
 pub(crate) const PAUSED: &str = "pausedAt";
@@ -139,7 +139,7 @@ impl Change {
         self.add(runs_in(status), -1)
     }
 
-    /// An entry came, if there is room; somebody will ring, and if the bell is lost the sweep does.
+    /// An entry came, if there is room; a wake-up will be sent, and if the wake-up is lost the sweep does.
     pub(crate) fn entry_came(self, org: &OrgId, limits: QueueLimits, now: Timestamp) -> Change {
         self.add("waiting", 1)
             .compare_or(
@@ -149,7 +149,7 @@ impl Change {
                 i64::from(limits.max_queue_size),
             )
             .set("dueShard", due_shard(org.as_str()))
-            .set_if_missing("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set_if_missing("dueAt", now.plus_ms(WAKE_UP_MS).epoch_ms())
             .set("orgId", org)
     }
 
@@ -157,7 +157,7 @@ impl Change {
     pub(crate) fn entry_came_back(self, org: &OrgId, now: Timestamp) -> Change {
         self.add("waiting", 1)
             .set("dueShard", due_shard(org.as_str()))
-            .set_if_missing("dueAt", now.plus_ms(DOORBELL_MS).epoch_ms())
+            .set_if_missing("dueAt", now.plus_ms(WAKE_UP_MS).epoch_ms())
             .set("orgId", org)
     }
 

@@ -1,4 +1,4 @@
-//! Several conditional writes that happen together or not at all.
+//! Several conditional writes that succeed or fail together.
 
 use std::borrow::Borrow;
 use std::time::Instant;
@@ -14,10 +14,10 @@ use serde::Serialize;
 
 use crate::budgets::{Funds, OverBudget};
 use crate::change::Change;
-use crate::errands::Errand;
 use crate::item::Item;
 use crate::item::Key;
 use crate::lease::Lease;
+use crate::notifications::Notification;
 use crate::outbox::OutboxEvent;
 use crate::subscribers;
 use crate::table::{Store, failed, log};
@@ -55,6 +55,8 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Environment,
+    EnvironmentCount,
     Plugin,
     PluginCount,
     Webhook,
@@ -104,7 +106,7 @@ impl Committed {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transaction {
     writes: Vec<(Guard, TransactWriteItem)>,
-    errands: Vec<Errand>,
+    notifications: Vec<Notification>,
     /// Events for webhooks, which are written if the organization has any.
     outbox: Vec<OutboxEvent>,
     /// Whether it has, where a condition of these writes is on that already.
@@ -128,9 +130,9 @@ impl Transaction {
         }
     }
 
-    /// Notes an errand once this is committed.
-    pub fn errand(mut self, errand: Errand) -> Transaction {
-        self.errands.push(errand);
+    /// Notes a notification once this is committed.
+    pub fn notification(mut self, notification: Notification) -> Transaction {
+        self.notifications.push(notification);
         self
     }
 
@@ -288,12 +290,9 @@ impl Transaction {
         if has_webhooks {
             for event in events {
                 let key = Key::outbox(&event.org_id, &event.name());
-                self = self.errand(Errand::Outbox(event.org_id.clone())).put(
-                    Guard::Outbox,
-                    &store.tables.deliveries,
-                    &key,
-                    &event,
-                )?;
+                self = self
+                    .notification(Notification::Outbox(event.org_id.clone()))
+                    .put(Guard::Outbox, &store.tables.deliveries, &key, &event)?;
             }
         }
         Ok(self)
@@ -324,7 +323,7 @@ impl Transaction {
         let error = match answer {
             Ok(done) => {
                 log("TransactWriteItems", began, done.consumed_capacity());
-                store.errands.note(self.errands);
+                store.notifications.note(self.notifications);
                 store.turns.note_commit(began.elapsed());
                 return Ok(Some(Committed::Yes));
             }

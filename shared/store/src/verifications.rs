@@ -1,9 +1,9 @@
-//! Verifications by hand that are under way. Each is one item and stands at one of the places
-//! that an organization has for them, so there are never more than [`MAX_VERIFICATIONS`] at once:
-//! a place is taken exactly as long as its item exists.
+//! Manual verifications under way. Each is one item and takes one of an organization's permits for
+//! them, so there are never more than [`MAX_VERIFICATIONS`] at once: a permit is taken exactly as
+//! long as its item exists.
 //!
-//! The function that asked for a task removes the item when it has its answer. Where it cannot,
-//! the sweep does: every item has a deadline.
+//! The function that requested a task removes the item when it has its response. If it cannot, the
+//! sweep does: every item has a deadline.
 
 use awo_domain::manual::{Request, VerificationReport};
 use awo_domain::verification::CombinedResult;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION, due_shard};
-use crate::places::{MaxTasks, NO_ROOM};
+use crate::places::{AT_TASK_LIMIT, MaxTasks};
 use crate::table::{Updated, read};
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
-/// Most verifications by hand of an organization at once.
+/// Most manual verifications of an organization at once.
 pub const MAX_VERIFICATIONS: u32 = 2;
 /// How long a task may take from its request until it has looked at the workspace.
 pub const BEGIN_MS: i64 = 240_000;
@@ -37,7 +37,7 @@ const RETRY_S: i64 = 30;
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Standing {
+pub enum VerificationStanding {
     /// Nothing is known of the workspace yet.
     Asked {},
     /// Its plugins run.
@@ -82,7 +82,7 @@ pub struct Verification {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_arn: Option<String>,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: VerificationStanding,
     /// When it stood so last.
     pub changed_at: Timestamp,
     /// When it is overdue, whatever it does.
@@ -115,7 +115,7 @@ impl Verification {
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
-            standing: Standing::Asked {},
+            standing: VerificationStanding::Asked {},
             changed_at: now,
             ends_at: now.plus_ms(whole_ms),
             due_shard: due_shard(id.as_str()),
@@ -140,7 +140,7 @@ pub fn request_ms(request: &Request) -> i64 {
     i64::try_from(request.timeout_ms).unwrap_or(i64::MAX / 4)
 }
 
-fn no_room(max: MaxTasks) -> Error {
+fn at_task_limit(max: MaxTasks) -> Error {
     Error::TooManyAtOnce {
         what: "tasks of this deployment",
         limit: max.get(),
@@ -165,8 +165,8 @@ impl Store {
             let near = new.verification_id.as_str();
             let room = self.room(&new.org_id, near, max, now).await?;
             let Some(place) = room.place else {
-                tracing::warn!(org = %new.org_id, "{NO_ROOM}");
-                return Err(no_room(max));
+                tracing::warn!(event = "task_limit", org = %new.org_id, "{AT_TASK_LIMIT}");
+                return Err(at_task_limit(max));
             };
             // Who stands in line has a run that waits, and goes on waiting.
             let place = place.beside_the_line();
@@ -192,7 +192,7 @@ impl Store {
             }
         }
         if rivals == MAX_RIVALS {
-            return Err(no_room(max));
+            return Err(at_task_limit(max));
         }
         Err(Error::TooManyAtOnce {
             what: "verifications of your organization",
@@ -299,13 +299,15 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool, Error> {
         let standing = match report {
-            VerificationReport::Begun {} => Standing::Begun {},
-            VerificationReport::Refused { file, message } => Standing::Refused { file, message },
-            VerificationReport::Finished { result } => Standing::Finished { result },
+            VerificationReport::Begun {} => VerificationStanding::Begun {},
+            VerificationReport::Refused { file, message } => {
+                VerificationStanding::Refused { file, message }
+            }
+            VerificationReport::Finished { result } => VerificationStanding::Finished { result },
         };
         let before = match &standing {
-            Standing::Finished { .. } => Standing::Begun {},
-            _ => Standing::Asked {},
+            VerificationStanding::Finished { .. } => VerificationStanding::Begun {},
+            _ => VerificationStanding::Asked {},
         };
         // What was asked for is with the runner, and an item has a largest size.
         let request = Request {

@@ -1,4 +1,4 @@
-//! The supervisor's life: start the command, listen, and leave nothing behind.
+//! The supervisor's life: start the command, listen, and leave no process behind.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -20,12 +20,12 @@ use crate::sandbox::drop_capabilities;
 use crate::tree::{LOOK_AGAIN, Terminated};
 use crate::{Breach, Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
-/// Bytes of standard input that are read at once; all wishes that can wait there are shorter.
-const WISH_BYTES: usize = 256;
+/// Bytes of standard input that are read at once; all requests that can wait there are shorter.
+const REQUEST_BYTES: usize = 256;
 
 /// What somebody wants of the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum StopRequest {
     /// SIGTERM for the command alone, which sees to its own tree.
     Stop,
     /// SIGINT for the command's group; its time.
@@ -191,23 +191,23 @@ fn watch(
         });
         let measure = measuring.as_ref().map(|measuring| measuring.next());
         let look_again = look_again.into_iter().chain(measure).min();
-        for wish in next_wishes(order, &stdin, signals, look_again) {
-            let grace = match wish {
-                Wish::Kill => return None,
-                Wish::Stop => {
+        for stop_request in next_requests(order, &stdin, signals, look_again) {
+            let grace = match stop_request {
+                StopRequest::Kill => return None,
+                StopRequest::Stop => {
                     if !main_ended {
                         tree::ask(main_child);
                     }
                     continue;
                 }
-                Wish::Interrupt(grace) => {
+                StopRequest::Interrupt(grace) => {
                     if told < Told::Interrupted {
                         interrupt(main_child);
                         told = Told::Interrupted;
                     }
                     grace
                 }
-                Wish::Terminate(grace) => {
+                StopRequest::Terminate(grace) => {
                     if told < Told::Terminated {
                         terminated.all();
                         told = Told::Terminated;
@@ -215,7 +215,7 @@ fn watch(
                     grace
                 }
             };
-            // A second wish never gives more time.
+            // A second stop request never gives more time.
             let at = Instant::now() + grace;
             deadline = Some(deadline.map_or(at, |deadline| deadline.min(at)));
         }
@@ -230,13 +230,13 @@ fn interrupt(main_child: Pid) {
     let _ = killpg(main_child, Signal::SIGCONT);
 }
 
-/// Waits for wishes or the death of a child, at most until `until`.
-fn next_wishes(
+/// Waits for requests or the death of a child, at most until `until`.
+fn next_requests(
     order: &Order,
     stdin: &io::Stdin,
     signals: &SignalFd,
     until: Option<Instant>,
-) -> Vec<Wish> {
+) -> Vec<StopRequest> {
     let timeout = until.map_or(PollTimeout::NONE, |at| {
         let left = at.saturating_duration_since(Instant::now());
         // Rounded up: woken a little early, it would spin until the deadline.
@@ -248,48 +248,48 @@ fn next_wishes(
     ];
     match poll(&mut fds, timeout) {
         Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => return vec![Wish::Kill],
+        Err(_) => return vec![StopRequest::Kill],
     }
     let [by_signal, by_line] = fds.map(|fd| fd.any().unwrap_or(true));
-    let mut wishes = Vec::new();
+    let mut requests = Vec::new();
     if by_line {
-        wishes.extend(line_wishes(stdin, order.term_grace));
+        requests.extend(line_requests(stdin, order.term_grace));
     }
     if by_signal {
-        wishes.extend(signal_wishes(signals, order.term_grace));
+        requests.extend(signal_requests(signals, order.term_grace));
     }
-    wishes
+    requests
 }
 
-fn signal_wishes(signals: &SignalFd, grace: Duration) -> Vec<Wish> {
-    let mut wishes = Vec::new();
+fn signal_requests(signals: &SignalFd, grace: Duration) -> Vec<StopRequest> {
+    let mut requests = Vec::new();
     while let Ok(Some(info)) = signals.read_signal() {
         match Signal::try_from(info.ssi_signo.cast_signed()) {
             Ok(Signal::SIGCHLD) | Err(_) => {}
-            Ok(Signal::SIGINT) => wishes.push(Wish::Interrupt(grace)),
-            Ok(_) => wishes.push(Wish::Terminate(grace)),
+            Ok(Signal::SIGINT) => requests.push(StopRequest::Interrupt(grace)),
+            Ok(_) => requests.push(StopRequest::Terminate(grace)),
         }
     }
-    wishes
+    requests
 }
 
-/// The wishes that stand on standard input. The end of input, or a line that is no wish, means
+/// The stop requests that stand on standard input. The end of input, or a line that is no stop request, means
 /// that whoever started us is gone or broken.
-fn line_wishes(stdin: &io::Stdin, grace: Duration) -> Vec<Wish> {
-    let mut bytes = [0_u8; WISH_BYTES];
+fn line_requests(stdin: &io::Stdin, grace: Duration) -> Vec<StopRequest> {
+    let mut bytes = [0_u8; REQUEST_BYTES];
     // Past the buffer of `Stdin`: a line in there would not wake `poll`.
     let count = match nix::unistd::read(stdin.as_fd(), &mut bytes) {
         Ok(count) if count > 0 => count,
         Err(Errno::EINTR) => return Vec::new(),
-        Ok(_) | Err(_) => return vec![Wish::Kill],
+        Ok(_) | Err(_) => return vec![StopRequest::Kill],
     };
     String::from_utf8_lossy(&bytes[..count])
         .lines()
-        .map(|line| read_wish(line, grace).unwrap_or(Wish::Kill))
+        .map(|line| read_stop_request(line, grace).unwrap_or(StopRequest::Kill))
         .collect()
 }
 
-fn read_wish(line: &str, grace: Duration) -> Option<Wish> {
+fn read_stop_request(line: &str, grace: Duration) -> Option<StopRequest> {
     let (word, grace) = match line.split_once(' ') {
         None => (line, grace),
         Some((word, ms)) => {
@@ -298,9 +298,9 @@ fn read_wish(line: &str, grace: Duration) -> Option<Wish> {
         }
     };
     match word {
-        "stop" => Some(Wish::Stop),
-        "int" => Some(Wish::Interrupt(grace)),
-        "term" => Some(Wish::Terminate(grace)),
+        "stop" => Some(StopRequest::Stop),
+        "int" => Some(StopRequest::Interrupt(grace)),
+        "term" => Some(StopRequest::Terminate(grace)),
         _ => None,
     }
 }
@@ -320,21 +320,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_a_wish_with_its_own_time_or_the_usual_one() {
+    fn a_line_is_a_stop_request_with_its_own_time_or_the_usual_one() {
         let usual = Duration::from_secs(5);
         let own = Duration::from_millis(20);
-        for (line, wish) in [
-            ("stop", Some(Wish::Stop)),
-            ("int", Some(Wish::Interrupt(usual))),
-            ("int 20", Some(Wish::Interrupt(own))),
-            ("term", Some(Wish::Terminate(usual))),
-            ("term 20", Some(Wish::Terminate(own))),
+        for (line, stop_request) in [
+            ("stop", Some(StopRequest::Stop)),
+            ("int", Some(StopRequest::Interrupt(usual))),
+            ("int 20", Some(StopRequest::Interrupt(own))),
+            ("term", Some(StopRequest::Terminate(usual))),
+            ("term 20", Some(StopRequest::Terminate(own))),
             ("kill", None),
             ("term -1", None),
             ("term 99999999", None),
             ("", None),
         ] {
-            assert_eq!(read_wish(line, usual), wish, "{line}");
+            assert_eq!(read_stop_request(line, usual), stop_request, "{line}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use awo_cloud::settings::webhook_reach;
 use awo_cloud::{Environment, SetupError};
 use awo_domain::webhook::address::Reach;
-use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, Outcome};
+use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, AttemptOutcome};
 use awo_domain::webhook::signature::{Message, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{OrgId, Timestamp};
@@ -45,7 +45,7 @@ pub struct Attempt<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// What decides on the next attempt.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// When it began: the message's `sent_at`.
     pub started_at: Timestamp,
     /// How long it took, in milliseconds, the reading of the answer's body included.
@@ -65,8 +65,8 @@ impl Sent {
     #[must_use]
     pub fn status_code(&self) -> Option<u16> {
         match self.outcome {
-            Outcome::Answered(status) => Some(status),
-            Outcome::Unanswered => None,
+            AttemptOutcome::Answered(status) => Some(status),
+            AttemptOutcome::Unanswered => None,
         }
     }
 }
@@ -144,8 +144,8 @@ impl Ready {
         let began = Instant::now();
         let answered = self.exchange(attempt, began).await;
         let (outcome, error) = match answered {
-            Ok(status) => (Outcome::Answered(status), fault_of_status(status)),
-            Err(fault) => (Outcome::Unanswered, Some(fault.to_string())),
+            Ok(status) => (AttemptOutcome::Answered(status), fault_of_status(status)),
+            Err(fault) => (AttemptOutcome::Unanswered, Some(fault.to_string())),
         };
         Sent {
             outcome,

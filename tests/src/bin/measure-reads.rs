@@ -1,5 +1,5 @@
-//! `make bench`: what reads cost, with few work orders and with many: how long a client waits, and
-//! how many round trips to DynamoDB there are. Prints numbers; nothing here can fail a build.
+//! `make bench`: the cost of reads, with few work orders and with many: request latency, and round
+//! trips to DynamoDB. Prints numbers; nothing here can fail a build.
 
 #![expect(
     clippy::expect_used,
@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::measure::print;
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
@@ -24,7 +24,7 @@ const WAITING: usize = 20;
 async fn main() {
     let settings = [("AWO_MAX_CONCURRENT", "0")];
     let service = TestService::start(1_000_000_000, &settings).await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let client = door.for_client(&service.client);
     let cloud = &service.service.cloud;
     let seed = Seed::of(cloud, &service.org);

@@ -1,5 +1,5 @@
-//! Who may do what: every route of the table, with every kind of key, and with another
-//! organization's. A route that is added is covered here, or fails for want of a sample.
+//! Authorisation: every route of the table, with every kind of key, and with another
+//! organization's. A new route is covered here, or fails for lack of a sample.
 
 pub mod answers;
 mod runners;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use awo_domain::api_key::{ApiKey, Scope};
 use awo_http::routes::{Access, methods_of};
 use awo_tests::client::Client;
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::everything::{everything_of, nothing_changed};
 use awo_tests::rules;
 use awo_tests::service::TestService;
@@ -76,7 +76,7 @@ async fn bad_credentials(service: &TestService) -> Vec<(&'static str, Option<Str
 #[tokio::test]
 async fn without_a_good_key_every_route_answers_the_same_401() {
     let service = quiet_service().await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let nobody = door.for_client(&service.client.with_key(None));
     let things = Things::of(&service).await;
     let tables = rules::client(&service.service.cloud);

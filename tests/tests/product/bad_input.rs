@@ -1,5 +1,5 @@
-//! Bad input on every route: an answer from the catalogue of errors that says where the fault is,
-//! and nothing is changed, lost or kept waiting for.
+//! Invalid input on every route: an error from the catalogue with the position of the fault, and no
+//! change, loss or delay.
 
 use awo_tests::client::{Answer, Client};
 use awo_tests::contract::{self, DOCUMENT};
@@ -297,7 +297,9 @@ async fn when_the_tables_are_gone_every_route_answers_500_and_says_nothing_of_th
         "AWO_LEDGER_TABLE",
         "AWO_DELIVERIES_TABLE",
     ] {
-        doors.push(awo_tests::door::CountedDoor::with(&service, &[(table, "gone")]).await);
+        doors.push(
+            awo_tests::counted_requests::CountedRequests::with(&service, &[(table, "gone")]).await,
+        );
     }
     for sample in samples::keyed().iter().filter(|sample| !sample.is_live()) {
         let mut failed = 0;

@@ -1,6 +1,6 @@
-//! Every call to AWS of a deliverer goes wrong in every way, and no delivery is lost, none has an
-//! attempt too many, and none is written twice. Afterwards nobody comes back and every message is
-//! lost: time and the sweep alone bring it to its end.
+//! Every AWS call of a deliverer fails in every way; no delivery is lost, none has an additional
+//! attempt, and none is written twice. Afterwards no caller returns and every message is lost: time
+//! and the sweep alone finish it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_store::attempts::BEGIN_MS;
 use awo_store::deliveries::Delivery;
-use awo_store::errands::Errand;
+use awo_store::notifications::Notification;
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::faults::Fault;
 use awo_tests::receiver::{Answer, Receiver};
@@ -98,7 +98,7 @@ impl Told {
             }
             world.cloud.clock.advance(61_000);
             world.sound.sweep().await.unwrap();
-            while world.deliver_errands(&world.sound).await {}
+            while world.deliver_notifications(&world.sound).await {}
         }
         panic!("{case}: {:#?}", self.deliveries(world).await);
     }
@@ -114,14 +114,17 @@ async fn goes_wrong(
     let events = step.events();
     let told = told(world, receiver, events).await;
     if step != Step::FanOut {
-        assert!(world.deliver_errands(&world.sound).await, "the outbox");
+        assert!(
+            world.deliver_notifications(&world.sound).await,
+            "the outbox"
+        );
         assert_eq!(told.deliveries(world).await.len(), events);
     }
     world.faults.arm(nth, fault);
-    let batch = world.deliver_errands(&world.faulty);
+    let batch = world.deliver_notifications(&world.faulty);
     world.faults.until_crash(batch).await;
     let fired = world.faults.disarm();
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     let case = format!("{step:?}, call {nth}: {fault:?}");
     for over in told.come_to_their_end(world, events, &case).await {
         assert_eq!(over.status, DeliveryStatus::Delivered, "{case}: {over:#?}");
@@ -182,14 +185,26 @@ async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200), Answer::Status(503)]).await;
     let one = told(&world, &receiver, 1).await;
-    assert!(world.deliver_errands(&world.sound).await, "the outbox");
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the outbox"
+    );
     let found = &one.deliveries(&world).await[0];
     assert_eq!(found.status, DeliveryStatus::Delivered, "{found:#?}");
     assert_eq!(receiver.heard().len(), 1);
-    assert!(!world.deliver_errands(&world.sound).await, "no message");
+    assert!(
+        !world.deliver_notifications(&world.sound).await,
+        "no message"
+    );
     let other = told(&world, &receiver, 1).await;
-    assert!(world.deliver_errands(&world.sound).await, "the outbox");
-    assert!(world.deliver_errands(&world.sound).await, "the delivery");
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the outbox"
+    );
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the delivery"
+    );
     let found = &other.deliveries(&world).await[0];
     assert_eq!(found.status, DeliveryStatus::Pending, "{found:#?}");
     assert_eq!((found.attempts.len(), receiver.heard().len()), (1, 2));
@@ -200,13 +215,16 @@ async fn deliverers_who_have_the_same_messages_make_each_attempt_once() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
     let told = told(&world, &receiver, BATCH).await;
-    assert!(world.deliver_errands(&world.sound).await, "the outbox");
-    let errands: Vec<Errand> = told.deliveries(&world).await.iter().map(due).collect();
-    assert_eq!(errands.len(), BATCH);
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the outbox"
+    );
+    let notifications: Vec<Notification> = told.deliveries(&world).await.iter().map(due).collect();
+    assert_eq!(notifications.len(), BATCH);
     // Each deliverer has a batch of all, beside the messages that are there.
-    let queue = world.cloud.errand_queue().unwrap();
-    queue.send(&errands).await.unwrap();
-    let batch = || world.deliver_errands(&world.sound);
+    let queue = world.cloud.notification_queue().unwrap();
+    queue.send(&notifications).await.unwrap();
+    let batch = || world.deliver_notifications(&world.sound);
     assert_eq!(tokio::join!(batch(), batch()), (true, true));
     for over in told.come_to_their_end(&world, BATCH, "rivals").await {
         assert_eq!(over.attempts.len(), 1, "{over:#?}");
@@ -214,8 +232,8 @@ async fn deliverers_who_have_the_same_messages_make_each_attempt_once() {
     }
 }
 
-fn due(delivery: &Delivery) -> Errand {
-    Errand::Delivery(delivery.at())
+fn due(delivery: &Delivery) -> Notification {
+    Notification::Delivery(delivery.at())
 }
 
 #[tokio::test]
@@ -227,8 +245,14 @@ async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() 
     let answers = [quick, quick, Answer::Late(slow, 200), quick];
     let receiver = Receiver::start(&answers).await;
     let told = told(&world, &receiver, TOGETHER).await;
-    assert!(world.deliver_errands(&world.sound).await, "the outbox");
-    assert!(world.deliver_errands(&world.sound).await, "the deliveries");
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the outbox"
+    );
+    assert!(
+        world.deliver_notifications(&world.sound).await,
+        "the deliveries"
+    );
     let over = told.deliveries(&world).await;
     assert_eq!(over.len(), TOGETHER);
     let revisions: BTreeSet<u32> = over.iter().map(|over| over.revision).collect();
@@ -266,7 +290,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
 }
 
 #[tokio::test]
-async fn of_a_batch_what_is_no_errand_comes_back_alone() {
+async fn of_a_batch_what_is_no_notification_comes_back_alone() {
     let world = World::new().await;
     let receiver = Receiver::start(&[Answer::Status(200)]).await;
     let (mut all, mut records) = (Vec::new(), Vec::new());
@@ -278,11 +302,14 @@ async fn of_a_batch_what_is_no_errand_comes_back_alone() {
     };
     for number in 0..9 {
         let told = told(&world, &receiver, 1).await;
-        let errand = Errand::Outbox(told.org.id.clone());
-        records.push(record(number, serde_json::to_string(&errand).unwrap()));
+        let notification = Notification::Outbox(told.org.id.clone());
+        records.push(record(
+            number,
+            serde_json::to_string(&notification).unwrap(),
+        ));
         all.push(told);
     }
-    records.insert(4, record(9, "no errand".to_owned()));
+    records.insert(4, record(9, "no notification".to_owned()));
     let answer = world.sound.deliver(&records).await.unwrap();
     let failed = json!([{ "itemIdentifier": "9" }]);
     assert_eq!(answer["batchItemFailures"], failed, "{answer}");
@@ -296,8 +323,8 @@ async fn of_a_batch_what_is_no_errand_comes_back_alone() {
 /// A batch whose deliverer breaks off after so many calls, before it notes an end.
 async fn breaks_off(world: &World, calls: u32) {
     world.faults.arm(calls + 1, Fault::CrashBefore);
-    let batch = world.deliver_errands(&world.faulty);
+    let batch = world.deliver_notifications(&world.faulty);
     world.faults.until_crash(batch).await;
     world.faults.disarm();
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
 }

@@ -1,4 +1,4 @@
-//! Stopping a parent stops its children like it, in every state that a parent can be in.
+//! Stopping a parent stops its children likewise, in every state of the parent.
 
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
@@ -25,8 +25,8 @@ async fn kill(service: &TestService, order: &Value) -> Value {
 }
 
 /// What the runner of a run hears that says nothing new.
-async fn wish(run: &DrivenRun) -> Value {
-    run.control("report", &json!({ "events": [] })).await.body["wish"].clone()
+async fn stop_request(run: &DrivenRun) -> Value {
+    run.control("report", &json!({ "events": [] })).await.body["stopRequest"].clone()
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn canceling_a_parent_that_waits_cancels_all_below_it_and_settles_it_at_on
         run["settledAt"].is_string() && run["computeStoppedAt"].is_string(),
         "{run}"
     );
-    assert_eq!(wish(&running).await["kind"], "cancel");
+    assert_eq!(stop_request(&running).await["kind"], "cancel");
     holds(&service).await;
     running.free_slot().await;
     assert!(holds(&service).await.is_at_rest());
@@ -62,7 +62,7 @@ async fn canceling_the_run_of_a_parent_that_waits_cancels_all_below_it() {
     for order in [&parent, &children[0], &children[1]] {
         is(&service, order, "canceled").await;
     }
-    assert_eq!(wish(&running).await["kind"], "cancel");
+    assert_eq!(stop_request(&running).await["kind"], "cancel");
     holds(&service).await;
     running.free_slot().await;
     assert!(holds(&service).await.is_at_rest());
@@ -114,7 +114,7 @@ async fn a_parent_that_integrates_is_stopped_as_one_that_runs() {
     do_well(&service, &children[0]).await;
     let again = DrivenRun::of(&service, &parent).await;
     assert_eq!(cancel(&service, &parent).await["wasRunning"], true);
-    assert_eq!(wish(&again).await["kind"], "cancel");
+    assert_eq!(stop_request(&again).await["kind"], "cancel");
     holds(&service).await;
     again.free_slot().await;
     assert!(holds(&service).await.is_at_rest());
@@ -128,9 +128,9 @@ async fn killing_a_parent_kills_its_children_with_the_same_grace_and_reason() {
     assert_eq!(kill(&service, &parent).await["status"], "canceled");
     is(&service, &children[1], "canceled").await;
     is(&service, &children[0], "running").await;
-    let wished = wish(&running).await;
+    let requested = stop_request(&running).await;
     assert_eq!(
-        (&wished["kind"], &wished["gracePeriodMs"]),
+        (&requested["kind"], &requested["gracePeriodMs"]),
         (&json!("kill"), &json!(100))
     );
     holds(&service).await;
@@ -151,7 +151,7 @@ async fn a_running_parent_takes_its_children_along_and_gets_no_more() {
     let run = DrivenRun::of(&service, &parent).await;
     let child = child_of(&service, &parent).await;
     let (dead, ()) = tokio::join!(kill(&service, &parent), async {
-        while wish(&run).await.is_null() {
+        while stop_request(&run).await.is_null() {
             tokio::task::yield_now().await;
         }
         let mut body = crate::http_api::order();

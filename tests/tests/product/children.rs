@@ -1,4 +1,4 @@
-//! Children that agents ask for, or clients make, and the parents that wait for them.
+//! Children that agents or clients create, and the parents that wait for them.
 
 use awo_tests::client::Answer;
 use awo_tests::driven::DrivenRun;
@@ -205,7 +205,7 @@ async fn faulty_children_are_told_of_with_every_fault_and_none_is_opened() {
 }
 
 #[tokio::test]
-async fn children_that_there_is_no_room_for_are_not_opened_and_count_for_nothing() {
+async fn children_that_there_is_no_capacity_for_are_not_opened_and_count_for_nothing() {
     let settings = [("AWO_MAX_CONCURRENT", "0"), ("AWO_MAX_QUEUE_SIZE", "2")];
     let service = TestService::start(1_000_000, &settings).await;
     let parent = root(&service).await;

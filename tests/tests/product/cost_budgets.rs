@@ -1,11 +1,12 @@
 //! Budgets: what may be spent in a period, kept by reservation.
 
-use std::collections::BTreeSet;
+mod alerts;
+mod bodies;
+mod waiting;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_domain::cost::labels::CostLabels;
 use awo_domain::money::MicroCredits;
-use awo_domain::time::DAY_MS;
 use awo_domain::{RunId, TransactionId};
 use awo_execution::dispatcher::Dispatcher;
 use awo_store::credits::Booking;
@@ -104,7 +105,7 @@ async fn position(service: &TestService, order: &Value) -> Value {
 async fn dispatch(service: &TestService) {
     let dispatcher = Dispatcher::new(&service.service.cloud).unwrap();
     dispatcher
-        .fill_slots(&Doorbell::of(&service.org))
+        .fill_slots(&WakeUp::of(&service.org))
         .await
         .unwrap();
 }
@@ -190,104 +191,6 @@ async fn a_settlement_that_costs_less_frees_the_rest_at_once_and_a_refund_what_i
         .await
         .unwrap();
     assert_eq!(standing(&service, &budget).await.0, spent - 0.5);
-    holds(&service).await;
-}
-
-#[tokio::test]
-async fn a_run_waits_for_its_budget_until_the_limit_rises() {
-    let service = quiet_service().await;
-    let budget = create_budget(&service, &limited("wait", 5.0)).await;
-    let first = accepted(&service, &asks(4.0)).await;
-    let waits = accepted(&service, &asks(4.0)).await;
-    assert_eq!(waits["status"], "queued");
-    assert_eq!(position(&service, &first).await.get("waitsFor"), None);
-    let place = position(&service, &waits).await;
-    assert_eq!(
-        (&place["waitsFor"], &place["state"]),
-        (&json!("budget"), &json!("waiting"))
-    );
-    assert_eq!(place.get("estimatedStartTime"), None);
-    // It keeps nobody waiting that fits.
-    let small = accepted(&service, &asks(1.0)).await;
-    assert_eq!(position(&service, &small).await["position"], 2);
-    assert_eq!(position(&service, &waits).await["position"], 3);
-    assert_eq!(standing(&service, &budget).await, (0.0, 5.0, 0.0));
-    dispatch(&service).await;
-    assert_eq!(position(&service, &small).await["state"], "waiting");
-    assert_eq!(position(&service, &waits).await["waitsFor"], "budget");
-    holds(&service).await;
-    let path = format!("/v1/budgets/{}", budget["id"].as_str().unwrap());
-    let raised = put(&service, &path, &limited("wait", 9.0)).await;
-    assert_eq!(raised.status, 200, "{}", raised.text);
-    dispatch(&service).await;
-    assert_eq!(position(&service, &waits).await.get("waitsFor"), None);
-    assert_eq!(standing(&service, &budget).await, (0.0, 9.0, 0.0));
-    holds(&service).await;
-}
-
-#[tokio::test]
-async fn a_run_waits_for_its_budget_until_the_period_turns_and_counts_in_the_new_one() {
-    let service = quiet_service().await;
-    let mut body = limited("wait", 5.0);
-    body["period"] = json!("day");
-    let budget = create_budget(&service, &body).await;
-    accepted(&service, &asks(5.0)).await;
-    let waits = accepted(&service, &asks(3.0)).await;
-    dispatch(&service).await;
-    assert_eq!(position(&service, &waits).await["waitsFor"], "budget");
-    service.service.cloud.clock.advance(DAY_MS);
-    assert_eq!(standing(&service, &budget).await, (0.0, 0.0, 5.0));
-    dispatch(&service).await;
-    assert_eq!(position(&service, &waits).await.get("waitsFor"), None);
-    assert_eq!(standing(&service, &budget).await, (0.0, 3.0, 2.0));
-    holds(&service).await;
-}
-
-#[tokio::test]
-async fn a_run_that_waits_for_its_budget_can_be_canceled_and_started_anew() {
-    let service = quiet_service().await;
-    let budget = create_budget(&service, &limited("wait", 5.0)).await;
-    let first = accepted(&service, &asks(5.0)).await;
-    let waits = accepted(&service, &asks(5.0)).await;
-    let path = format!("/api/v1/work-orders/{}/runs", waits["id"].as_str().unwrap());
-    let again = service.client.post(&path, &json!({})).await;
-    assert_eq!(
-        (again.status, &again.body["data"]["status"]),
-        (201, &json!("queued")),
-        "{}",
-        again.text
-    );
-    assert_eq!(position(&service, &waits).await["waitsFor"], "budget");
-    holds(&service).await;
-    cancel(&service, &first).await;
-    let again = service.client.post(&path, &json!({})).await;
-    assert_eq!(again.status, 201, "{}", again.text);
-    assert_eq!(position(&service, &waits).await.get("waitsFor"), None);
-    assert_eq!(standing(&service, &budget).await, (0.0, 5.0, 0.0));
-    let other = accepted(&service, &asks(1.0)).await;
-    assert_eq!(position(&service, &other).await["waitsFor"], "budget");
-    cancel(&service, &other).await;
-    cancel(&service, &waits).await;
-    assert_eq!(standing(&service, &budget).await, (0.0, 0.0, 5.0));
-    holds(&service).await;
-}
-
-#[tokio::test]
-async fn a_deleted_budget_keeps_nothing_waiting() {
-    let service = quiet_service().await;
-    let budget = create_budget(&service, &limited("wait", 1.0)).await;
-    let waits = accepted(&service, &asks(2.0)).await;
-    let path = format!("/v1/budgets/{}", budget["id"].as_str().unwrap());
-    assert_eq!(delete(&service, &path).await.status, 204);
-    dispatch(&service).await;
-    assert_eq!(position(&service, &waits).await.get("waitsFor"), None);
-    for answer in [
-        service.client.get(&path).await,
-        delete(&service, &path).await,
-    ] {
-        assert_eq!(answer.status, 404, "{}", answer.text);
-        assert_eq!(answer.body["error"]["code"], "BUDGET_NOT_FOUND");
-    }
     holds(&service).await;
 }
 
@@ -402,165 +305,6 @@ async fn a_scope_counts_whom_it_names_and_nobody_else() {
         acme["id"]
     );
     holds(&service).await;
-}
-
-#[tokio::test]
-async fn a_budget_that_is_not_as_it_must_be_is_400_with_every_fault() {
-    let service = quiet_service().await;
-    let paths = |answer: &Answer| -> BTreeSet<String> {
-        assert_eq!(answer.status, 400, "{}", answer.text);
-        let errors = answer.body["error"]["details"]["errors"]
-            .as_array()
-            .unwrap()
-            .clone();
-        errors
-            .iter()
-            .map(|e| e["path"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    let all = |of: &[&str]| {
-        of.iter()
-            .map(|path| (*path).to_owned())
-            .collect::<BTreeSet<_>>()
-    };
-    let nothing = service.client.post("/v1/budgets", &json!({})).await;
-    assert_eq!(
-        paths(&nothing),
-        all(&["/name", "/period", "/limitCredits", "/onLimit"])
-    );
-    let wrong = json!({
-        "name": "", "period": "week", "limitCredits": 0, "onLimit": "stop", "alertsAt": [0],
-        "scope": { "tenantUserId": "u" }, "colour": "red",
-    });
-    let wrong = service.client.post("/v1/budgets", &wrong).await;
-    let wanted = [
-        "/name",
-        "/period",
-        "/limitCredits",
-        "/onLimit",
-        "/alertsAt/0",
-        "/scope/tenantId",
-        "/colour",
-    ];
-    assert_eq!(paths(&wrong), all(&wanted));
-    for (field, value) in [
-        ("alertsAt", json!([50, 50])),
-        ("alertsAt", json!([1, 2, 3, 4, 5, 6])),
-        ("scope", json!({ "tenantId": "a", "keyId": "k" })),
-    ] {
-        let mut body = limited("block", 1.0);
-        body[field] = value;
-        let path = format!("/{field}");
-        assert_eq!(
-            paths(&service.client.post("/v1/budgets", &body).await),
-            all(&[&path])
-        );
-    }
-}
-
-#[tokio::test]
-async fn an_organization_has_fifty_budgets_at_most_and_a_repeated_create_makes_one() {
-    let service = quiet_service().await;
-    let json = [
-        ("content-type", "application/json"),
-        ("idempotency-key", "k"),
-    ];
-    let body = limited("alert", 1.0).to_string().into_bytes();
-    let first = service
-        .client
-        .send("POST", "/v1/budgets", &json, body.clone())
-        .await;
-    assert_eq!(first.status, 201, "{}", first.text);
-    for _ in 1..50 {
-        create_budget(&service, &limited("alert", 1.0)).await;
-    }
-    let again = service
-        .client
-        .send("POST", "/v1/budgets", &json, body)
-        .await;
-    assert_eq!((again.status, &again.text), (201, &first.text));
-    let full = service
-        .client
-        .post("/v1/budgets", &limited("alert", 1.0))
-        .await;
-    assert_eq!(full.status, 409, "{}", full.text);
-    // All fifty count in one transaction.
-    accepted(&service, &asks(3.0)).await;
-    let page = service.client.get("/v1/budgets?limit=100").await.body;
-    let budgets = page["budgets"].as_array().unwrap();
-    assert!(
-        budgets.iter().all(|of| of["reservedCredits"] == 3.0),
-        "{page}"
-    );
-    holds(&service).await;
-}
-
-/// The events of a type that a webhook was to be told of, oldest first.
-async fn told(service: &TestService, webhook: &str, kind: &str) -> Vec<Value> {
-    let path = format!("/v1/webhooks/{webhook}/deliveries?limit=100");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    loop {
-        let outbox = service
-            .service
-            .cloud
-            .store()
-            .unwrap()
-            .outbox(&service.org, 10)
-            .await
-            .unwrap();
-        if outbox.items.is_empty() {
-            break;
-        }
-        assert!(
-            std::time::Instant::now() < deadline,
-            "the outbox is not emptied"
-        );
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    let listed = service.client.get(&path).await.body;
-    let mut all = listed["deliveries"].as_array().unwrap().clone();
-    all.retain(|of| of["eventType"] == kind);
-    all.reverse();
-    all
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_percentage_of_a_period_and_each_fall_of_the_balance_makes_one_event() {
-    let service = quiet_service().await;
-    let webhook = json!({ "url": "https://hooks.example.com", "events": ["budget.threshold", "credits.low"] });
-    let webhook = service.client.post("/v1/webhooks", &webhook).await.body;
-    let webhook = webhook["webhook"]["id"].as_str().unwrap();
-    let store = service.service.cloud.store().unwrap();
-    let threshold = MicroCredits::from_credits(999_995);
-    store
-        .set_credits_low(&service.org, threshold)
-        .await
-        .unwrap();
-    let mut body = limited("alert", 10.0);
-    body["alertsAt"] = json!([50, 100]);
-    create_budget(&service, &body).await;
-    accepted(&service, &asks(4.0)).await;
-    dispatch(&service).await;
-    assert!(told(&service, webhook, "budget.threshold").await.is_empty());
-    let second = accepted(&service, &asks(8.0)).await;
-    let rivals = (0..4).map(|_| dispatch(&service));
-    join_all(rivals).await;
-    assert_eq!(told(&service, webhook, "budget.threshold").await.len(), 2);
-    assert_eq!(told(&service, webhook, "credits.low").await.len(), 1);
-    cancel(&service, &second).await;
-    dispatch(&service).await;
-    accepted(&service, &asks(8.0)).await;
-    dispatch(&service).await;
-    assert_eq!(
-        told(&service, webhook, "budget.threshold").await.len(),
-        2,
-        "once a period"
-    );
-    assert_eq!(
-        told(&service, webhook, "credits.low").await.len(),
-        2,
-        "another fall"
-    );
 }
 
 #[tokio::test]

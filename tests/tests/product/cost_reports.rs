@@ -1,5 +1,5 @@
-//! Reports of costs: they agree with the ledger to the micro-credit, whatever they are grouped by
-//! and whether what they count was added to sums or not.
+//! Cost reports agree with the ledger to the micro-credit, under every grouping and whether or not
+//! their records were added to sums.
 
 use awo_domain::TransactionId;
 use awo_domain::cost::labels::CostLabels;
@@ -347,7 +347,7 @@ async fn whatever_call_of_an_addition_goes_wrong_records_are_added_once() {
     let mut points = 0;
     for fault in Fault::ALL {
         for nth in crash_part::calls(fault, MAX_CALLS) {
-            while world.deliver_errands(&world.sound).await {}
+            while world.deliver_notifications(&world.sound).await {}
             let mut story = Story::new(&world).await;
             let declared = world.store.declare_cost_labels(&story.org.id, &labels);
             declared.await.unwrap();
@@ -361,7 +361,7 @@ async fn whatever_call_of_an_addition_goes_wrong_records_are_added_once() {
             let fired = world.faults.disarm();
             world.cloud.clock.advance(61_000);
             world.sound.sweep().await.unwrap();
-            world.lose_bells().await;
+            world.lose_wake_ups().await;
             let dump = world.dump(&story.org.id).await;
             assert!(dump.partition("#costnew").is_empty(), "{fault:?} {nth}");
             assert!(!dump.partition("#cost").is_empty());

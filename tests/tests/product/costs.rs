@@ -1,5 +1,5 @@
-//! What operations and runs cost: round trips, calls and units of DynamoDB. `tests/golden/calls.md`
-//! is the table of them, so that a change of what something costs is seen where it is reviewed.
+//! The cost of operations and runs: round trips, calls and units of DynamoDB.
+//! `tests/golden/calls.md` is the table of them, so that reviews show a change of cost.
 
 mod operations;
 mod runs;
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use awo_domain::OrgId;
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::driven::DrivenRun;
 use awo_tests::recorder::Costs;
 use awo_tests::service::TestService;
@@ -96,7 +96,7 @@ async fn finish(service: &TestService, orders: u32) {
 #[tokio::test]
 async fn lists_and_the_queue_cost_the_same_however_many_there_are() {
     let service = quiet_service().await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let client = door.for_client(&service.client);
     let org: &OrgId = &service.org;
     let things = Things::of(&service).await;

@@ -1,9 +1,9 @@
-//! Every call to AWS of every step of a run goes wrong in every way, and the rules hold.
+//! Every AWS call of every step of a run fails in every way, and the rules hold.
 //!
 //! For each step, each of its calls and each fault there are two stories. In the first one the
-//! caller comes back, as real callers do, and the run must come to its end as if nothing had
-//! been. In the second one nobody ever comes back and every message is lost: time and the sweep
-//! alone must bring everything to rest, with every slot returned and every hold resolved.
+//! caller retries, as real callers do, and the run must reach its end as without the fault. In the
+//! second one no caller retries and every message is lost: time and the sweep alone must bring
+//! everything to rest, with every slot returned and every hold resolved.
 
 use awo_tests::crash_part;
 use awo_tests::faults::Fault;
@@ -45,7 +45,7 @@ const SUCCESS: Plot = Plot {
     ends: "succeeded",
     costs: true,
 };
-/// The bell is lost.
+/// The wake-up is lost.
 const RUNG_BY_THE_SWEEP: Plot = Plot {
     steps: &[Create, Sweep, Dispatch, Claim, Report, Finish, TaskStopped],
     ends: "succeeded",
@@ -133,8 +133,8 @@ async fn begin<'a>(
     nth: u32,
     fault: Fault,
 ) -> (Story<'a>, bool) {
-    // What earlier stories have told is done with: a sweep has this story's errands alone to send.
-    while world.deliver_errands(&world.sound).await {}
+    // What earlier stories have told is done with: a sweep has this story's notifications alone to send.
+    while world.deliver_notifications(&world.sound).await {}
     let mut story = Story::new(world).await;
     for earlier in &plot.steps[..at] {
         story.insist(*earlier).await;
@@ -195,7 +195,7 @@ async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
 
 /// Nobody comes back; time passes and the sweep goes on, until everything is at rest.
 async fn never_comes_back(story: Story<'_>, step: Step) {
-    story.world.lose_bells().await;
+    story.world.lose_wake_ups().await;
     let mut dump = story.holds("right after the fault").await;
     for _ in 0..MINUTES {
         if dump.is_at_rest() {

@@ -1,13 +1,13 @@
-//! Events of runs as receivers of webhooks hear them: real TLS, over the whole way from the
-//! transaction that tells an event to the list of deliveries.
+//! Events of runs at receivers of webhooks: real TLS, over the whole way from an event's
+//! transaction to the list of deliveries.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{DeliveryId, WebhookId};
-use awo_store::errands::{DeliveryRef, Errand};
-use awo_store::lanes::LANES;
+use awo_store::delivery_permits::DELIVERY_PERMITS;
+use awo_store::notifications::{DeliveryRef, Notification};
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
 use awo_tests::receiver::{Answer, Heard, Receiver, ca_file};
@@ -162,6 +162,7 @@ async fn every_event_of_runs_is_delivered_once_with_the_data_of_the_contract() {
     let failed = &of_type(&heard, "run.failed")[0]["data"];
     assert_eq!(failed["status"], "failed");
     assert_eq!(failed["error"]["code"], "AGENT_FAILED");
+    crate::run_errors::is_explained(&failed["error"]);
     assert!(failed["timing"].is_object() && failed["cost"].is_object());
     let cancelled = &of_type(&heard, "run.cancelled")[0]["data"];
     assert_eq!(cancelled["status"], "canceled");
@@ -278,10 +279,10 @@ async fn a_receiver_that_hangs_keeps_no_other_waiting() {
     let ended = attempts.iter().filter(|a| a["error"].is_string()).count();
     // Of those to the receiver that hangs no more were waited for than go to it at once, and each
     // takes 30 s: had others waited for them, most would have ended.
-    let lanes = usize::try_from(LANES).unwrap();
-    assert!(ended <= lanes, "{ended}: {attempts:#?}");
+    let delivery_permits = usize::try_from(DELIVERY_PERMITS).unwrap();
+    assert!(ended <= delivery_permits, "{ended}: {attempts:#?}");
     assert!(
-        heard - ended.min(heard) <= lanes,
+        heard - ended.min(heard) <= delivery_permits,
         "{heard} of {attempts:#?}"
     );
 }
@@ -332,7 +333,7 @@ async fn a_message_that_comes_twice_makes_one_attempt_and_a_deleted_webhook_gets
         id: DeliveryId::parse(over[0]["id"].as_str().unwrap()).unwrap(),
     };
     let cloud = &service.service.cloud;
-    let (queue, store) = (cloud.errand_queue().unwrap(), cloud.store().unwrap());
+    let (queue, store) = (cloud.notification_queue().unwrap(), cloud.store().unwrap());
     let again = format!("{path}/deliveries/{}/redeliver", at.id);
     let again = client.send("POST", &again, &[], Vec::new()).await;
     assert_eq!(again.status, 200, "{}", again.text);
@@ -341,7 +342,7 @@ async fn a_message_that_comes_twice_makes_one_attempt_and_a_deleted_webhook_gets
         ..at.clone()
     };
     // Of the one that is over, and of the one that may be under way.
-    let doubled = [at, new.clone(), new.clone()].map(Errand::Delivery);
+    let doubled = [at, new.clone(), new.clone()].map(Notification::Delivery);
     queue.send(&doubled).await.unwrap();
     all_over(client, &path, 2).await;
     let heard = receiver.has_heard(2).await;
@@ -356,7 +357,10 @@ async fn a_message_that_comes_twice_makes_one_attempt_and_a_deleted_webhook_gets
     let now = cloud.clock.now();
     let last = over.unwrap().again(DeliveryId::new(now, 1), now);
     store.create_delivery(&last, None).await.unwrap();
-    queue.send(&[Errand::Delivery(last.at())]).await.unwrap();
+    queue
+        .send(&[Notification::Delivery(last.at())])
+        .await
+        .unwrap();
     let began = Instant::now();
     loop {
         let found = store.delivery(&service.org, &id, &last.id).await.unwrap();

@@ -1,5 +1,5 @@
-//! Every call of every step of a parent and its child goes wrong in every way, and the rules hold:
-//! as `crash_points`, for a run that asks for a child, waits for it and goes on.
+//! Every call of every step of a parent and its child fails in every way, and the rules hold: as
+//! `crash_points`, for a run that requests a child, waits for it and continues.
 
 use awo_domain::{RunId, WorkOrderId};
 use awo_store::lease::Lease;
@@ -161,8 +161,8 @@ impl<'a> Family<'a> {
                 by.create(&self.org, &order, Some("the-key")).await.status == 201
             }
             Dispatch => {
-                let bell = json!({ "orgId": self.org.id }).to_string();
-                let answer = by.bell(&bell).await;
+                let wake_up = json!({ "orgId": self.org.id }).to_string();
+                let answer = by.wake_up(&wake_up).await;
                 answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
             }
             Claim(task) => by.claim(&self.nonces[task], TOKENS[task]).await.status == 200,
@@ -277,7 +277,7 @@ async fn go(world: &World, plot: &[Step], at: usize, nth: u32, fault: Fault, bac
             family.holds(&format!("{when}, then {next:?}")).await;
         }
     } else {
-        world.lose_bells().await;
+        world.lose_wake_ups().await;
     }
     let dump = family.rests(&when).await;
     let ends: Vec<&str> = dump

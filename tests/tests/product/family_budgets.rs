@@ -1,5 +1,5 @@
-//! An agent's family has one budget: what its children hold comes out of the hold of the run that
-//! asks for them, and they have no longer than it has left.
+//! An agent's family has one budget: the holds of its children come out of the hold of the
+//! requesting run, and their time limit is its remaining time.
 
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
@@ -57,7 +57,7 @@ async fn children_of_an_agent_hold_no_more_than_their_parent_has_left() {
 }
 
 #[tokio::test]
-async fn children_without_limits_share_what_is_left_and_small_wishes_are_met() {
+async fn children_without_limits_share_what_is_left_and_small_requests_are_met() {
     let service = quiet_service().await;
     let (order, run) = parent(&service, json!({ "maxCredits": 90 })).await;
     let used = json!({

@@ -1,7 +1,7 @@
-//! What a request asks the tables for because of the key it shows.
+//! The table reads of a request's authentication.
 
 use awo_domain::api_key::{ApiKey, RANDOM_BYTES, Scope};
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::rules;
 use awo_tests::service::TestService;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -26,7 +26,7 @@ async fn known_and_guessed(service: &TestService) -> (ApiKey, ApiKey) {
 #[tokio::test]
 async fn a_wrong_secret_names_no_item_that_a_good_key_names() {
     let service = quiet_service().await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let (known, guessed) = known_and_guessed(&service).await;
     assert_eq!(known.id(), guessed.id());
     let client = door.for_client(&service.client);

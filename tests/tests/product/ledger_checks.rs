@@ -1,4 +1,4 @@
-//! The daily check of ledgers: what drifts is found, what does not is left in peace.
+//! The daily check of ledgers: drifts are found, and correct ledgers raise no alarm.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -42,7 +42,7 @@ async fn live_a_day(world: &World, org: &Org) {
             assert_eq!(world.sound.cancel(org, id).await.status, 200);
         }
     }
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
 }
 
 /// The organization's checkpoint, as the table has it.
@@ -250,7 +250,7 @@ async fn whatever_call_of_a_check_goes_wrong_the_next_one_goes_on() {
             world.cloud.clock.advance(3_600_001);
             let swept = world.sound.sweep().await.unwrap();
             assert_eq!(swept["failed"], 0, "{swept}");
-            world.lose_bells().await;
+            world.lose_wake_ups().await;
             assert!(matches!(check(&world, &org).await, Checked::Sound(_)));
             if !fired {
                 break;

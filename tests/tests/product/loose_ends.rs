@@ -1,4 +1,4 @@
-//! What one call has left undone is made good by the next one that comes across it.
+//! The next call repairs what an interrupted one left undone.
 
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, WorkOrderId};
@@ -68,12 +68,12 @@ impl Scene {
         limited.await.unwrap();
     }
 
-    fn bell(&self) -> String {
+    fn wake_up(&self) -> String {
         json!({ "orgId": self.org.id }).to_string()
     }
 
     async fn dispatch(&self) {
-        self.world.sound.bell(&self.bell()).await.unwrap();
+        self.world.sound.wake_up(&self.wake_up()).await.unwrap();
     }
 
     async fn says(&self, by: &Functions, run: &RunId, token: &str, say: (&str, Value)) -> Reply {
@@ -182,8 +182,8 @@ async fn children_that_have_slots_before_they_are_taken_back_are_stopped() {
     scene.slots(3).await;
     for nth in 1..=MAX_CALLS {
         world.faults.arm(nth, Fault::CrashBefore);
-        let bell = scene.bell();
-        let dispatching = world.faulty.bell(&bell);
+        let wake_up = scene.wake_up();
+        let dispatching = world.faulty.wake_up(&wake_up);
         world.faults.clone().until_crash(dispatching).await;
         let seen = world.faults.seen();
         world.faults.disarm();
@@ -211,17 +211,17 @@ async fn children_that_have_slots_before_they_are_taken_back_are_stopped() {
 
 #[tokio::test]
 async fn a_dispatcher_that_has_given_many_slots_rings_for_the_rest() {
-    /// One more than a bell is for.
+    /// One more than a wake-up is for.
     const ORDERS: usize = 26;
     let scene = Scene::new(1_000).await;
     for _ in 0..ORDERS {
         scene.create().await;
     }
-    scene.world.lose_bells().await;
+    scene.world.lose_wake_ups().await;
     scene.slots(30).await;
     scene.dispatch().await;
     assert_eq!(scene.waiting().await, 1);
     let sound = &scene.world.sound;
-    scene.world.deliver_bells(sound).await;
+    scene.world.deliver_wake_ups(sound).await;
     assert_eq!(scene.waiting().await, 0);
 }

@@ -1,9 +1,9 @@
 //! Random sequences of everything that can happen to work orders, with faults, against a small
-//! model: after each step, what the tables hold is what the model says, and the rules hold.
+//! model: after each step, the tables match the model, and the rules hold.
 //!
-//! `AWO_MODEL_SEQUENCES` says how many sequences, `AWO_MODEL_SEED` which; the seed is printed.
-//! Where nothing is said they are the same each time: a change is judged by the same sequences as
-//! the one before it. `make test-model` draws others.
+//! `AWO_MODEL_SEQUENCES` is the number of sequences, `AWO_MODEL_SEED` their seed, which is printed.
+//! Without them they are the same each time, so that consecutive changes are judged by the same
+//! sequences. `make test-model` uses others.
 
 mod moves;
 mod reference;
@@ -49,7 +49,7 @@ pub enum Move {
     Start { order: usize },
     Cancel { order: usize },
     Kill { order: usize, immediate: bool },
-    Bell,
+    WakeUp,
     Claim { order: usize },
     Report { order: usize, events: Events },
     Finish { order: usize, success: bool },
@@ -87,7 +87,7 @@ impl Move {
             | Move::Finish { order, .. }
             | Move::TaskDies { order }
             | Move::TaskEvent { order } => Some(*order),
-            Move::Create { .. } | Move::Bell | Move::Sweep { .. } | Move::LoseMessages => None,
+            Move::Create { .. } | Move::WakeUp | Move::Sweep { .. } | Move::LoseMessages => None,
         }
     }
 }
@@ -126,7 +126,7 @@ impl ReferenceStateMachine for Reference {
 
     fn transitions(model: &Model) -> BoxedStrategy<Step> {
         let mut moves = vec![
-            (4, Just(Move::Bell).boxed()),
+            (4, Just(Move::WakeUp).boxed()),
             (
                 3,
                 any::<bool>()
@@ -170,7 +170,7 @@ impl ReferenceStateMachine for Reference {
             Move::Start { order } => model.start(order),
             Move::Cancel { order } => model.cancel(order),
             Move::Kill { order, immediate } => model.kill(order, immediate),
-            Move::Bell => model.fill(None),
+            Move::WakeUp => model.fill(None),
             Move::Claim { order } => model.claim(order),
             Move::Report { order, events } => model.report(
                 order,

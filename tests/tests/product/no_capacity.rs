@@ -1,4 +1,5 @@
-//! Runs for whose tasks the cluster has no capacity, as an account's quota or a crowded zone make it.
+//! Runs whose tasks get no capacity from the cluster, because of an account's quota or a crowded
+//! zone.
 
 use awo_domain::RunId;
 use awo_local::ecs::Conduct;
@@ -28,7 +29,7 @@ async fn lease(story: &Story<'_>, run: &RunId) -> Option<Lease> {
 async fn came_back(world: &World) -> Story<'_> {
     let mut story = Story::new(world).await;
     story.insist(Create).await;
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     story.insist(Dispatch).await;
     let run = story.run().await;
     assert_eq!(run.status.as_str(), "building");

@@ -1,8 +1,8 @@
-//! How many tasks a deployment has at once, whoever asks for them.
+//! The deployment's limit of concurrent tasks, over all organizations.
 
 use std::collections::BTreeMap;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_domain::manual::Request;
 use awo_domain::{Error, OrgId, VerificationId};
 use awo_execution::dispatcher::Dispatcher;
@@ -29,10 +29,10 @@ async fn create(world: &World, org: &Org, orders: usize) {
     }
 }
 
-/// The organization's bell reaches the dispatcher.
-async fn ring(world: &World, org: &Org) {
-    let bell = json!({ "orgId": org.id }).to_string();
-    let answer = world.sound.bell(&bell).await.unwrap();
+/// The organization's wake-up reaches the dispatcher.
+async fn wake(world: &World, org: &Org) {
+    let wake_up = json!({ "orgId": org.id }).to_string();
+    let answer = world.sound.wake_up(&wake_up).await.unwrap();
     assert_eq!(answer["batchItemFailures"], json!([]), "{answer}");
 }
 
@@ -82,7 +82,7 @@ async fn a_flood_of_organizations_gets_no_more_tasks_than_the_deployment_has_and
     const MAX: usize = 5;
     let world = World::with_tasks(5).await;
     let orgs = orgs(&world, 12, 2).await;
-    join_all(orgs.iter().map(|org| ring(&world, org))).await;
+    join_all(orgs.iter().map(|org| wake(&world, org))).await;
     assert_eq!(all_leases(&world, &orgs).await, MAX);
     assert_eq!(world.living_tasks(), MAX);
     assert_eq!(sum_of_places(&world).await, 5);
@@ -92,14 +92,14 @@ async fn a_flood_of_organizations_gets_no_more_tasks_than_the_deployment_has_and
     }
     assert_eq!(waits, 24 - MAX);
 
-    // Every bell is lost from now on but those of sweeps: all of them get their turn.
+    // Every wake-up is lost from now on but those of sweeps: all of them get their turn.
     for _ in 0..24 {
         for org in &orgs {
             if leases(&world, org).await > 0 {
                 end_one(&world, org).await;
             }
         }
-        world.lose_bells().await;
+        world.lose_wake_ups().await;
         world.sweep_after_a_minute().await;
         assert!(all_leases(&world, &orgs).await <= MAX);
         sum_of_places(&world).await;
@@ -116,14 +116,14 @@ async fn a_flood_of_organizations_gets_no_more_tasks_than_the_deployment_has_and
 async fn a_place_that_comes_free_is_for_who_waits_longest_not_for_who_had_it() {
     let world = World::with_tasks(2).await;
     let orgs = orgs(&world, 3, 4).await;
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     for (org, has) in orgs.iter().zip([2, 0, 0]) {
-        ring(&world, org).await;
+        wake(&world, org).await;
         assert_eq!(leases(&world, org).await, has);
         world.cloud.clock.advance(10);
     }
-    world.lose_bells().await;
-    // Each bell is of who had the place; whose turn it is hears of it by that.
+    world.lose_wake_ups().await;
+    // Each wake-up is of who had the place; whose turn it is hears of it by that.
     let mut had = Vec::new();
     for _ in 0..6 {
         for org in &orgs {
@@ -132,7 +132,7 @@ async fn a_place_that_comes_free_is_for_who_waits_longest_not_for_who_had_it() {
                 break;
             }
         }
-        world.deliver_bells(&world.sound).await;
+        world.deliver_wake_ups(&world.sound).await;
         had.push(join_all(orgs.iter().map(|org| leases(&world, org))).await);
     }
     // The first has stood in line since it found no third place: before the others, once.
@@ -149,18 +149,18 @@ async fn a_start_that_finds_no_place_waits_in_the_queue() {
     let world = World::with_tasks(1).await;
     let orgs = orgs(&world, 2, 1).await;
     let (busy, other) = (&orgs[0], &orgs[1]);
-    ring(&world, busy).await;
+    wake(&world, busy).await;
     assert_eq!(leases(&world, busy).await, 1);
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     let orders = world.store.queue(&other.id).await.unwrap().entries;
     let id = orders[0].work_order_id.clone();
     let started = world.sound.start(other, id.as_str(), None).await;
     assert_eq!(started.status, 201, "{}", started.text);
     assert_eq!(started.body["data"]["status"], "queued", "{}", started.text);
     assert_eq!(leases(&world, other).await, 0);
-    world.lose_bells().await;
+    world.lose_wake_ups().await;
     end_one(&world, busy).await;
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     assert_eq!(leases(&world, other).await, 1, "it heard of the place");
     assert_eq!(sum_of_places(&world).await, 1);
 }
@@ -170,7 +170,7 @@ async fn a_smaller_cap_lets_nobody_begin_until_there_are_fewer_tasks_than_that()
     let world = World::with_tasks(4).await;
     let orgs = orgs(&world, 2, 3).await;
     let (one, other) = (&orgs[0], &orgs[1]);
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     assert_eq!(world.living_tasks(), 4);
     let smaller = Dispatcher {
         max_tasks: MaxTasks::new(2).unwrap(),
@@ -183,9 +183,9 @@ async fn a_smaller_cap_lets_nobody_begin_until_there_are_fewer_tasks_than_that()
             _ => one,
         };
         end_one(&world, holder).await;
-        world.lose_bells().await;
+        world.lose_wake_ups().await;
         for org in [one, other] {
-            smaller.fill_slots(&Doorbell::of(&org.id)).await.unwrap();
+            smaller.fill_slots(&WakeUp::of(&org.id)).await.unwrap();
         }
         begun.push(world.living_tasks());
     }
@@ -247,7 +247,7 @@ async fn the_places_of_all_shards_together_are_never_more_than_the_cap_whatever_
 async fn a_lease_from_before_there_were_places_gives_none_back() {
     let world = World::with_tasks(3).await;
     let org = &orgs(&world, 1, 1).await[0];
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     let lease = world
         .store
         .leases(&org.id, 1)

@@ -1,5 +1,5 @@
-//! The comparison of policies with calls bites: what is taken away is missing, what is added is
-//! extra. `make test` makes the comparison itself, when all tests have noted their calls.
+//! Tests of the comparison of policies with calls: a removed permission is missing, an added one is
+//! superfluous. `make test` makes the comparison itself, when all tests have recorded their calls.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ Resources:
       Policies:
         - !Ref KnowCallers
         - Statement:
-            - Sid: Look
+            - Sid: Read
               Effect: Allow
               Action: [dynamodb:GetItem, dynamodb:Query]
               Resource: !GetAtt WorkTable.Arn
-            - Sid: LookByStatus
+            - Sid: QueryByStatus
               Effect: Allow
               Action: dynamodb:Query
               Resource: !Sub '${WorkTable.Arn}/index/byStatus'
@@ -135,7 +135,7 @@ fn what_lambda_and_ecs_ask_for_with_a_functions_role_is_missed_too() {
 fn what_is_added_to_a_policy_is_extra() {
     says(
         &after("[dynamodb:GetItem,", "[dynamodb:GetItem, dynamodb:PutItem,"),
-        "read-thing: extra: dynamodb:PutItem on WorkTable (ReadThing's Look allows it",
+        "read-thing: extra: dynamodb:PutItem on WorkTable (ReadThing's Read allows it",
     );
     says(
         &after("['key#*']", "['key#*', 'org_*#key']"),
@@ -151,7 +151,7 @@ fn a_pattern_that_is_wider_than_its_calls_is_extra() {
     );
     says(
         &after("index/byStatus'", "index/*'"),
-        "read-thing: ReadThing's LookByStatus: WorkTable/index/* is several resources",
+        "read-thing: ReadThing's QueryByStatus: WorkTable/index/* is several resources",
     );
 }
 
@@ -179,7 +179,7 @@ fn what_is_not_understood_allows_nothing() {
     );
     says(
         &after("Effect: Allow", "Effect: Deny")[..1],
-        "ReadThing's Look: only plain Allow statements are understood",
+        "ReadThing's Read: only plain Allow statements are understood",
     );
 }
 

@@ -1,5 +1,5 @@
-//! The service is killed in the middle of everything, and started again on what it kept: nothing
-//! is lost, nothing is paid twice, no slot stays taken, and no process of an agent lives on.
+//! The service is killed during all kinds of work, and restarted with its data: nothing is lost,
+//! nothing is charged twice, no slot stays taken, and no process of an agent survives.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ async fn what_waits_is_looked_at_as_soon_as_the_service_is_back() {
     let mut house = House::new("0");
     house.calm_down();
     let local = house.start();
-    // Nothing has a slot, so no end of a task will ring.
+    // Nothing has a slot, so no end of a task will send a wake-up.
     let order = submit(&local.client, &house.order("", "0")).await;
     house.slots = "1";
     let local = house.restart(local).await;

@@ -1,11 +1,12 @@
-//! Slots are shared fairly and never given twice, at size, on the whole service with real runners.
+//! Slots are shared fairly and never assigned twice, at scale, on the whole service with real
+//! runners.
 
 mod replay;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_execution::dispatcher::Dispatcher;
 use awo_tests::client::{Answer, Client};
 use awo_tests::repository::Repository;
@@ -153,8 +154,8 @@ async fn a_flood_of_one_tenant_delays_another_by_at_most_one_completion_a_slot()
         .await
         .unwrap();
     let dispatcher = Dispatcher::new(&service.service.cloud).unwrap();
-    let bell = Doorbell::of(&service.org);
-    dispatcher.fill_slots(&bell).await.unwrap();
+    let wake_up = WakeUp::of(&service.org);
+    dispatcher.fill_slots(&wake_up).await.unwrap();
     let mut late = Vec::new();
     for _ in 0..LATE {
         let one = submit(&service, order(&repository, "late", "true")).await;
@@ -260,7 +261,7 @@ async fn an_organizations_own_limits_take_effect_at_once_and_the_settings_are_th
     store.set_limits(org, Some(1), None).await.unwrap();
     assert_eq!(limits(client).await, (1, 3));
     held.end_one(client).await;
-    dispatcher.fill_slots(&Doorbell::of(org)).await.unwrap();
+    dispatcher.fill_slots(&WakeUp::of(org)).await.unwrap();
     queue(client, |running, waiting| (running, waiting) == (1, 3)).await;
     held.end_one(client).await;
     queue(client, |running, waiting| (running, waiting) == (1, 2)).await;

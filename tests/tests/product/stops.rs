@@ -1,9 +1,9 @@
-//! Runs are stopped in every phase, by a cancel and by a kill: nothing of them is left, the slot is
-//! back, the hold is resolved, and the origin is as it was.
+//! Runs are stopped in every phase, by a cancel and by a kill: no process of them is left, the slot
+//! is returned, the hold is resolved, and the origin is unchanged.
 
 use std::time::Duration;
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::{Stop, StopKind};
 use awo_store::cascades::Stopping;
@@ -320,7 +320,7 @@ async fn a_start_that_credits_do_not_cover_is_402_and_changes_nothing() {
     );
 }
 
-/// Whoever killed it crashed before the bell, and its runner does not heed the wish.
+/// Whoever killed it crashed before the wake-up, and its runner does not heed the stop request.
 #[tokio::test]
 async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until_the_task_is_gone()
 {
@@ -332,7 +332,7 @@ async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until
     let (run, now) = (story.run().await, world.cloud.clock.now());
     let lease = world.store.lease(&story.org.id, &run.run_id).await;
     let lease = lease.unwrap().unwrap();
-    let wish = Wish::Kill {
+    let stop_request = StopRequest::Kill {
         grace_period_ms: 5_000,
         immediate: false,
     };
@@ -344,11 +344,11 @@ async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until
     let order = story.work_order().await;
     let stopping = Stopping {
         stop: &stop,
-        children: Some(wish),
+        children: Some(stop_request),
     };
     let store = &world.store;
-    let wished = store.wish_dead(&lease, (&order, &run), wish, &stopping, now);
-    assert!(wished.await.unwrap());
+    let requested = store.request_kill(&lease, (&order, &run), stop_request, &stopping, now);
+    assert!(requested.await.unwrap());
     // Past the grace and the minute in which its death could be confirmed.
     world.cloud.clock.advance(66_000);
     world.sound.sweep().await.unwrap();

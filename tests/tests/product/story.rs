@@ -1,4 +1,4 @@
-//! One work order's story in one organization, told step by step by hand.
+//! One work order's life in one organization, step by step.
 
 use awo_domain::RunId;
 use awo_store::runs::Run;
@@ -19,7 +19,7 @@ const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccd
 pub enum Step {
     /// A client creates the work order.
     Create,
-    /// The bell reaches the dispatcher.
+    /// The wake-up reaches the dispatcher.
     Dispatch,
     /// The runner trades its nonce.
     Claim,
@@ -165,7 +165,9 @@ impl<'a> Story<'a> {
                 functions.kill(&self.org, &id, &body).await.status == 200
             }
             Step::Dispatch => {
-                let answer = functions.bell(&json!({ "orgId": org }).to_string()).await;
+                let answer = functions
+                    .wake_up(&json!({ "orgId": org }).to_string())
+                    .await;
                 answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
             }
             Step::Claim => functions.claim(&self.nonce, TOKEN).await.status == 200,

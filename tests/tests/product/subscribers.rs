@@ -1,5 +1,5 @@
-//! An organization without webhooks pays nothing for its events but their timeline, and one that has
-//! its first webhook misses none.
+//! Without webhooks an organization's events cost only their timeline entries, and from its first
+//! webhook on none is missed.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ async fn a_run_of_an_organization_without_webhooks_leaves_nothing_for_the_delive
     let told = events(&story).await;
     assert_eq!(told.in_timelines.len(), 3, "created, started, completed");
     assert!(told.in_outbox.is_empty(), "{told:?}");
-    assert_eq!(world.errands_left(), 0);
+    assert_eq!(world.notifications_left(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -140,7 +140,7 @@ async fn after_the_last_webhook_is_deleted_events_stay_in_the_timeline() {
     go(&mut story, &[Step::Create]).await;
     assert_eq!(events(&story).await.in_outbox.len(), 1, "one is left");
     store.delete_webhook(&story.org.id, &second).await.unwrap();
-    while world.deliver_errands(&world.sound).await {}
+    while world.deliver_notifications(&world.sound).await {}
     assert!(events(&story).await.in_outbox.is_empty(), "cleaned up");
     go(&mut story, &WHOLE[1..]).await;
     let told = events(&story).await;
@@ -167,10 +167,10 @@ async fn the_deliverer_notes_that_there_are_no_webhooks_where_nobody_has() {
     assert!(store.0.until_crash(creation).await.is_none());
     go(&mut story, &[Step::Create]).await;
     assert_eq!(events(&story).await.in_outbox.len(), 1);
-    while world.deliver_errands(&world.sound).await {}
+    while world.deliver_notifications(&world.sound).await {}
     go(&mut story, &WHOLE[1..]).await;
     assert!(events(&story).await.in_outbox.is_empty());
-    assert_eq!(world.errands_left(), 0);
+    assert_eq!(world.notifications_left(), 0);
 }
 
 async fn faulty_store(world: &World) -> (Faults, Store) {

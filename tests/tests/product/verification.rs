@@ -1,4 +1,4 @@
-//! Verifying by hand: on the workspace of a run, inside its organization's own folder and nowhere
+//! Manual verification: on the workspace of a run, inside its organization's own folder and nowhere
 //! else.
 
 mod ends;

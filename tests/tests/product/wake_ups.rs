@@ -1,8 +1,8 @@
-//! What a wake-up of the dispatcher costs, in calls.
+//! The cost of a wake-up of the dispatcher, in calls.
 
 use std::collections::BTreeMap;
 
-use awo_cloud::queue::Doorbell;
+use awo_cloud::queue::WakeUp;
 use awo_tests::world::{Org, World};
 use serde_json::json;
 
@@ -32,7 +32,7 @@ async fn create(world: &World, org: &Org, orders: usize) {
 /// The calls that the dispatcher makes for a batch of wake-ups.
 async fn calls(world: &World, batch: &[String]) -> BTreeMap<String, usize> {
     world.faults.disarm();
-    let answer = world.faulty.bells(batch).await.expect("an answer");
+    let answer = world.faulty.wake_ups(batch).await.expect("an answer");
     assert_eq!(answer["batchItemFailures"], json!([]), "{answer}");
     let mut calls = BTreeMap::new();
     for target in world.faults.seen() {
@@ -46,21 +46,21 @@ fn of<const N: usize>(calls: [(&str, usize); N]) -> BTreeMap<String, usize> {
     calls.map(|(call, times)| (call.to_owned(), times)).into()
 }
 
-fn body(bell: &Doorbell) -> String {
-    serde_json::to_string(bell).expect("a message")
+fn body(wake_up: &WakeUp) -> String {
+    serde_json::to_string(wake_up).expect("a message")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wake_ups_of_creates_that_find_no_free_slot_cost_one_item_read_a_batch() {
     let world = World::new().await;
     let org = org(&world, SLOTS, SLOTS as usize).await;
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     assert_eq!(world.living_tasks(), SLOTS as usize);
 
     create(&world, &org, 25).await;
     let mut batches = 0;
     loop {
-        let batch = world.take_bells().await;
+        let batch = world.take_wake_ups().await;
         if batch.is_empty() {
             break;
         }
@@ -76,8 +76,8 @@ async fn wake_ups_of_creates_that_find_no_free_slot_cost_one_item_read_a_batch()
 async fn a_wake_up_of_an_organization_in_which_nothing_waits_costs_one_item_read() {
     let world = World::new().await;
     let org = org(&world, SLOTS, 0).await;
-    let bell = body(&Doorbell::of(&org.id));
-    assert_eq!(calls(&world, &[bell]).await, of([("GetItem", 1)]));
+    let wake_up = body(&WakeUp::of(&org.id));
+    assert_eq!(calls(&world, &[wake_up]).await, of([("GetItem", 1)]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -85,7 +85,7 @@ async fn a_batch_costs_one_look_for_each_of_its_organizations() {
     let world = World::new().await;
     let (one, other) = (org(&world, SLOTS, 0).await, org(&world, SLOTS, 0).await);
     let batch: Vec<String> = [&one, &other, &one, &other, &one]
-        .map(|org| body(&Doorbell::of(&org.id)))
+        .map(|org| body(&WakeUp::of(&org.id)))
         .into();
     assert_eq!(calls(&world, &batch).await, of([("GetItem", 2)]));
 }
@@ -94,8 +94,8 @@ async fn a_batch_costs_one_look_for_each_of_its_organizations() {
 async fn one_look_reads_the_queue_once_however_many_entries_it_dispatches() {
     let world = World::new().await;
     let org = org(&world, SLOTS, 10).await;
-    let bell = body(&Doorbell::of(&org.id));
-    let calls = calls(&world, &[bell]).await;
+    let wake_up = body(&WakeUp::of(&org.id));
+    let calls = calls(&world, &[wake_up]).await;
     let dispatches = SLOTS as usize;
     assert_eq!(world.living_tasks(), dispatches);
     assert_eq!(calls["RunTask"], dispatches);
@@ -115,20 +115,20 @@ async fn one_look_reads_the_queue_once_however_many_entries_it_dispatches() {
 async fn a_returned_slot_looks_once_more_for_those_that_wait_for_its_capacity() {
     let world = World::with_tasks(1).await;
     let (first, second) = (org(&world, SLOTS, 1).await, org(&world, SLOTS, 1).await);
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     let leases = world.store.leases(&first.id, 10).await.unwrap().items;
     let task = leases[0].task_arn.clone().expect("a task");
     world.stop_task(&task).await;
     let by = awo_cloud::compute::started_by(&leases[0]);
     world.sound.task_stopped(&task, &by).await.unwrap();
-    let batch = world.take_bells().await;
-    assert_eq!(batch, [body(&Doorbell::for_capacity(&first.id))]);
+    let batch = world.take_wake_ups().await;
+    assert_eq!(batch, [body(&WakeUp::for_capacity(&first.id))]);
     assert_eq!(
         calls(&world, &batch).await,
         of([("GetItem", 1), ("Query", 1), ("SendMessage", 1)])
     );
-    let batch = world.take_bells().await;
-    assert_eq!(batch, [body(&Doorbell::for_capacity(&second.id))]);
+    let batch = world.take_wake_ups().await;
+    assert_eq!(batch, [body(&WakeUp::for_capacity(&second.id))]);
     calls(&world, &batch).await;
     let leases = world.store.leases(&second.id, 10).await.unwrap().items;
     assert_eq!(leases.len(), 1, "it has the capacity that came free");
@@ -138,13 +138,13 @@ async fn a_returned_slot_looks_once_more_for_those_that_wait_for_its_capacity() 
 async fn an_organization_that_waits_for_capacity_in_vain_passes_it_on() {
     let world = World::with_tasks(1).await;
     let busy = org(&world, SLOTS, 1).await;
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     // Both wait for capacity; then the first needs none any more.
     let first = org(&world, SLOTS, 1).await;
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     world.cloud.clock.advance(10);
     let second = org(&world, SLOTS, 1).await;
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     let order = world.store.queue(&first.id).await.unwrap().entries;
     let canceled = world.sound.cancel(&first, order[0].work_order_id.as_str());
     assert_eq!(canceled.await.status, 200);
@@ -154,7 +154,7 @@ async fn an_organization_that_waits_for_capacity_in_vain_passes_it_on() {
     world.stop_task(&task).await;
     let by = awo_cloud::compute::started_by(&leases[0]);
     world.sound.task_stopped(&task, &by).await.unwrap();
-    world.deliver_bells(&world.sound).await;
+    world.deliver_wake_ups(&world.sound).await;
     let leases = world.store.leases(&second.id, 10).await.unwrap().items;
     assert_eq!(leases.len(), 1, "the first has passed it on");
 }

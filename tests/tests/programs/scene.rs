@@ -1,4 +1,4 @@
-//! A service on whose runners the real programs are found, a model server, and work orders.
+//! A service whose runners have the real programs, a model server, and work orders.
 
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -56,7 +56,7 @@ pub struct Scene {
     pub local: Local,
     pub models: Models,
     /// Everything that the service keeps.
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 impl Scene {
@@ -82,11 +82,12 @@ impl Scene {
         for provider in ["anthropic", "openai"] {
             set_key(&local, dir.path(), provider);
         }
-        Scene {
-            local,
-            models,
-            _dir: dir,
-        }
+        Scene { local, models, dir }
+    }
+
+    /// Where the service stores everything.
+    pub fn data_dir(&self) -> std::path::PathBuf {
+        self.dir.path().join("data")
     }
 
     /// Submits a work order for a program; `more` goes over it.

@@ -3,6 +3,7 @@
 mod audit;
 mod budgets;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -26,6 +27,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         credits::all,
         budgets::all,
         templates::all,
+        environments::all,
         webhooks::all,
         verification::all,
         openapi::all,

@@ -1,5 +1,5 @@
-//! Keeps an agent at work to the run's budget: one that has used it up is told to end, also if it
-//! heeds no refusal or calls no model at all.
+//! Enforces the run's budget on a running agent: an agent that has exhausted it is asked to end,
+//! even if it ignores refusals or calls no model.
 
 use std::convert::Infallible;
 use std::fs;
@@ -11,15 +11,15 @@ use awo_domain::agent::{AgentResult, MAX_RESULT_BYTES};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::confined;
 use crate::meter::{SharedMeter, now};
+use crate::safe_files;
 
 /// Between two looks at the meter.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// How long an agent has to end by itself once its calls are refused.
 const HEED_LIMIT: Duration = Duration::from_secs(1);
 
-/// Calls the agent off when the budget is used up. An agent without a door may say what it has
+/// Calls the agent off when the budget is used up. An agent without a proxy may say what it has
 /// used while it is at work: in its result file, which it writes anew each time.
 pub(super) async fn keep_to(
     meter: &SharedMeter,
@@ -39,14 +39,18 @@ pub(super) async fn keep_to(
         }
     };
     sleep(HEED_LIMIT).await;
-    tracing::info!(why, "the agent is called off");
+    tracing::info!(
+        event = "agent_called_off",
+        why,
+        "the agent is stopped: its budget is used up"
+    );
     call_off.send_replace(Some(why));
     pending().await
 }
 
 /// Takes over what the file says, if it is whole.
 fn tell(meter: &SharedMeter, result: &Path) {
-    let said = confined::read(result, MAX_RESULT_BYTES).ok();
+    let said = safe_files::read(result, MAX_RESULT_BYTES).ok();
     if let Some(said) = said.and_then(|bytes| AgentResult::parse(&bytes).ok()) {
         meter.lock().tell(said.usage, now());
     }

@@ -1,6 +1,6 @@
-//! Drivers: the command line and the environment under which a known program does the work. It
-//! reads its prompt from standard input, since an argument has room for less than a prompt may
-//! take; it speaks to models through the runner's door, whose key is good for nothing else.
+//! Drivers: command line and environment of known agent programs. A driver reads its prompt from
+//! standard input, since an argument is too short for some prompts; it calls models through the
+//! runner's proxy, with a key that only the proxy accepts.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use awo_domain::control::Provider;
 use serde_json::json;
 
 use super::program::NotConfigured;
-use crate::proxy::Door;
+use crate::proxy::ProxyAddress;
 
 /// What the shell does for a driver: its prompt becomes standard input.
 const WITH_PROMPT: &str = "exec \"$0\" \"$@\" < \"$AWO_PROMPT\"";
@@ -79,7 +79,7 @@ fn provider(agent: &Agent) -> Result<Provider, NotConfigured> {
                     )
                 })
         }
-        _ => Ok(Provider::Openai),
+        AgentType::Codex | AgentType::Command | AgentType::Patch => Ok(Provider::Openai),
     }
 }
 
@@ -93,7 +93,7 @@ fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
 pub(super) struct Start<'a> {
     pub(super) agent: &'a Agent,
     pub(super) path: &'a OsStr,
-    pub(super) door: &'a Door,
+    pub(super) proxy_address: &'a ProxyAddress,
     /// What it resumes.
     pub(super) session_id: Option<&'a str>,
     /// US dollars that are left, where its model's price is known.
@@ -110,7 +110,8 @@ pub(super) fn command(start: &Start<'_>) -> Option<(Vec<OsString>, Environment)>
     let (program, args, env) = match start.agent.kind {
         AgentType::ClaudeCode => (program, claude_code(start), claude_code_env()),
         AgentType::Codex => (native(program), codex(start), Vec::new()),
-        _ => (program, opencode(start), opencode_env(start)),
+        AgentType::Opencode => (program, opencode(start), opencode_env(start)),
+        AgentType::Command | AgentType::Patch => return None,
     };
     let shell = ["sh", "-c", WITH_PROMPT].map(OsString::from);
     let args = args.into_iter().map(OsString::from);
@@ -157,7 +158,7 @@ fn claude_code_env() -> Environment {
 fn codex(start: &Start<'_>) -> Vec<String> {
     let base = format!(
         "model_providers.awo.base_url=\"{}/openai/v1\"",
-        start.door.url
+        start.proxy_address.url
     );
     let args = [
         "exec",
@@ -240,8 +241,8 @@ fn opencode(start: &Start<'_>) -> Vec<String> {
 
 fn opencode_env(start: &Start<'_>) -> Environment {
     let provider = |name: &str| {
-        let base = format!("{}/{name}/v1", start.door.url);
-        json!({"options": {"baseURL": base, "apiKey": start.door.key}})
+        let base = format!("{}/{name}/v1", start.proxy_address.url);
+        json!({"options": {"baseURL": base, "apiKey": start.proxy_address.key}})
     };
     let config = json!({
         "autoupdate": false,
@@ -255,16 +256,16 @@ fn opencode_env(start: &Start<'_>) -> Environment {
 }
 
 /// How any agent finds the models of the organization: the names are those that the providers'
-/// own libraries read. The key is the door's.
-pub(super) fn models(door: &Door) -> Environment {
+/// own libraries read. The key is the proxy's.
+pub(super) fn models(proxy_address: &ProxyAddress) -> Environment {
     let mut env = Environment::new();
-    for provider in &door.providers {
+    for provider in &proxy_address.providers {
         let (url, key, base) = match provider {
             Provider::Anthropic => ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "/anthropic"),
             Provider::Openai => ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/openai/v1"),
         };
-        env.push((url, format!("{}{base}", door.url).into()));
-        env.push((key, door.key.clone().into()));
+        env.push((url, format!("{}{base}", proxy_address.url).into()));
+        env.push((key, proxy_address.key.clone().into()));
     }
     env
 }

@@ -1,14 +1,14 @@
-//! What is made of an attempt: by how the process ended, its result file and, of a driver, its
+//! The result of an attempt, from the process's end, its result file and, for a driver, its
 //! records.
 
 use std::time::Duration;
 
-use awo_domain::agent::told::{Told, told as read};
+use awo_domain::agent::output::{AgentOutput, parse};
 use awo_domain::agent::{Agent, AgentResult, AgentStatus};
 
 use super::{Attempt, Failure, NOT_STARTED};
+use crate::contained_process::{End, Finished, Interrupted};
 use crate::output::last_bytes;
-use crate::supervised::{End, Finished, Interrupted};
 
 /// What of it the next iteration is told when the agent failed; the run's error has room for it.
 const TOLD_OUTPUT_BYTES: usize = 1_536;
@@ -16,20 +16,20 @@ const TOLD_OUTPUT_BYTES: usize = 1_536;
 const UNKNOWN_MODEL: &str = "unknown";
 
 /// What a driver's records say; nothing for agents that are none.
-pub(super) fn told(agent: &Agent, finished: &Finished, resumed: bool) -> Option<Told> {
+pub(super) fn told(agent: &Agent, finished: &Finished, resumed: bool) -> Option<AgentOutput> {
     let tail = finished.stdout.bytes();
     // What the tail has, too, would count twice.
     let before_tail = finished.stdout.total() - tail.len() as u64;
     let before_tail = usize::try_from(before_tail).unwrap_or(usize::MAX);
     let head = &finished.stdout_head[..finished.stdout_head.len().min(before_tail)];
     let model = agent.model.as_deref().unwrap_or(UNKNOWN_MODEL);
-    read(agent.kind, head, tail, model, resumed)
+    parse(agent.kind, head, tail, model, resumed)
 }
 
 pub(super) fn judge(
     finished: Finished,
     result: Result<Option<AgentResult>, String>,
-    told: Option<Told>,
+    told: Option<AgentOutput>,
     limit: Duration,
 ) -> Attempt {
     let ended = match &finished.end {
@@ -105,7 +105,7 @@ pub(super) fn judge(
 
 /// What a driver's records say beside its result file. The session is the program's own word: it
 /// becomes an argument, and the file is the model's.
-fn heard(said: AgentResult, told: &Told) -> AgentResult {
+fn heard(said: AgentResult, told: &AgentOutput) -> AgentResult {
     AgentResult {
         summary: said.summary.or_else(|| told.summary.clone()),
         session_id: told.session_id.clone(),

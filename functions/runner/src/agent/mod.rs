@@ -1,9 +1,9 @@
-//! Agents: from a request to an attempt that is over.
+//! Agents: from a request to a finished attempt.
 //!
-//! An agent is a command in the workspace. Nothing that it says is believed beyond its exit code
-//! and its result file, or, of a driver, its records; and nothing of it is alive when its attempt
-//! is judged. What it used is what went through the door to the models, if anything did: what it
-//! says itself counts only where nothing did, so that nothing counts twice.
+//! An agent is a command in the workspace. Only its exit code and its result file are trusted, or,
+//! for a driver, its records. No process of it is alive when its attempt is evaluated. Its usage is
+//! the model proxy's count, if there was any traffic; its own report counts only otherwise, so
+//! nothing counts twice.
 
 mod budget;
 mod driver;
@@ -15,12 +15,14 @@ use std::time::Duration;
 
 use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
+use awo_domain::environment::SecretPhase;
 use awo_domain::profile::ExecutionLimits;
 use awo_domain::usage::{ModelUsage, PricedUsage};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::confined::{self, Unreadable};
+use crate::contained_process::{AtTimeout, ContainedProcesses, Job};
+use crate::environment::Environment;
 use crate::layout::{self, Layout};
 use crate::limits;
 use crate::live_output::{Heard, LiveOutput};
@@ -28,10 +30,8 @@ use crate::meter::{SharedMeter, now};
 use crate::output::Tail;
 use crate::prompt;
 use crate::proxy::Proxy;
+use crate::safe_files::{self, Unreadable};
 use crate::stop::Stopped;
-use crate::supervised::{AtTimeout, Job, Supervised};
-
-use driver::Environment;
 
 pub(crate) use driver::is_driver;
 pub(crate) use program::{Program, check_type, program};
@@ -85,15 +85,16 @@ impl Failure {
 /// Runs agents.
 pub(crate) struct Agents<'a> {
     pub(crate) agent: &'a Agent,
-    pub(crate) supervised: &'a Supervised,
+    pub(crate) processes: &'a ContainedProcesses,
     pub(crate) layout: &'a Layout,
-    /// The door to the models, where the organization has keys for any.
+    /// The proxy to the models, where the organization has keys for any.
     pub(crate) proxy: Option<&'a Proxy>,
     /// Tells what they write while they work.
     pub(crate) live: &'a LiveOutput,
     pub(crate) meter: &'a SharedMeter,
     /// The profile's.
     pub(crate) limits: &'a ExecutionLimits,
+    pub(crate) environment: &'a Environment,
 }
 
 /// What is left of what the run may take.
@@ -121,7 +122,7 @@ impl Agents<'_> {
         }
         let mut attempt = match self.command_line(request, program) {
             Some((argv, env)) => self.run(&argv, &env, left.time, request).await,
-            None => not_made("the door to its models is shut".to_owned()),
+            None => not_made("the proxy to its models is shut".to_owned()),
         };
         if let Some(proxy) = self.proxy {
             let limit = match attempt.stopped {
@@ -134,7 +135,7 @@ impl Agents<'_> {
         let log = self.layout.log(request.iteration);
         let output = attempt.output.as_ref().map_or(&[][..], Tail::bytes);
         if let Err(why) = layout::write_anew(&log, output) {
-            tracing::warn!(%why, "the agent's output could not be kept");
+            tracing::warn!(event = "output_not_stored", %why, "the agent's output could not be stored");
         }
         attempt
     }
@@ -147,10 +148,17 @@ impl Agents<'_> {
         request: &AgentRequest,
     ) -> Attempt {
         let layout = self.layout;
-        let key = self.proxy.map(|proxy| proxy.door().key.clone());
+        let key = self.proxy.map(|proxy| proxy.proxy_address().key.clone());
         let heard = Heard::new(self.agent.kind, key);
         let [dir, home, tmp, result] = layout.agents_dirs();
         let said = layout.result();
+        // What the product sets comes last, and counts.
+        let of_environment = self.environment.variables(SecretPhase::Agent);
+        let of_environment = of_environment.iter();
+        let env: Vec<(&str, OsString)> = of_environment
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .chain(env.iter().cloned())
+            .collect();
         let (call_off, called_off) = watch::channel(None);
         let job = Job {
             argv,
@@ -158,7 +166,7 @@ impl Agents<'_> {
             home: &home,
             tmp: &tmp,
             reads: &[&layout.request(), &layout.prompt()],
-            env,
+            env: &env,
             limit,
             at_timeout: AtTimeout::Ask,
             limits: limits::limits(self.limits, &[&dir, &home, &tmp, &result]),
@@ -168,7 +176,7 @@ impl Agents<'_> {
         };
         let ran = self
             .live
-            .of(request.iteration, &heard, self.supervised.run(job));
+            .of(request.iteration, &heard, self.processes.run(job));
         let ended = tokio::select! {
             ended = ran => ended,
             never = budget::keep_to(self.meter, &said, &call_off) => match never {},
@@ -184,14 +192,14 @@ impl Agents<'_> {
     }
 
     /// The command line and what its environment has beyond that of any process; nothing for a
-    /// driver without a door.
+    /// driver without a proxy.
     fn command_line(
         &self,
         request: &AgentRequest,
         program: &Program,
-    ) -> Option<(Vec<OsString>, Environment)> {
+    ) -> Option<(Vec<OsString>, driver::Environment)> {
         let layout = self.layout;
-        let mut env: Environment = vec![
+        let mut env: driver::Environment = vec![
             ("AWO_REQUEST", layout.request().into()),
             ("AWO_PROMPT", layout.prompt().into()),
             ("AWO_PROMPT_FILE", layout.prompt().into()),
@@ -202,8 +210,8 @@ impl Agents<'_> {
         ];
         let parent = request.parent_id.as_ref();
         env.extend(parent.map(|parent| ("AWO_PARENT_ID", parent.as_str().into())));
-        let door = self.proxy.map(Proxy::door);
-        env.extend(door.into_iter().flat_map(driver::models));
+        let proxy_address = self.proxy.map(Proxy::proxy_address);
+        env.extend(proxy_address.into_iter().flat_map(driver::models));
         let argv = match program {
             Program::Command(argv) => argv.clone(),
             Program::Driver => {
@@ -211,8 +219,8 @@ impl Agents<'_> {
                 let usd_left = |proxy: &Proxy| proxy.usd_left(model?);
                 let start = driver::Start {
                     agent: self.agent,
-                    path: self.supervised.path(),
-                    door: door?,
+                    path: self.processes.path(),
+                    proxy_address: proxy_address?,
                     session_id: request.session_id.as_deref(),
                     usd_left: self.proxy.and_then(usd_left),
                 };
@@ -245,8 +253,8 @@ impl Agents<'_> {
 
     /// What the agent says of itself; nothing if it wrote no file.
     fn result(&self) -> Result<Option<AgentResult>, String> {
-        match confined::read(&self.layout.result(), MAX_RESULT_BYTES) {
-            Ok(bytes) => AgentResult::parse(&bytes).map(Some),
+        match safe_files::read(&self.layout.result(), MAX_RESULT_BYTES) {
+            Ok(bytes) => AgentResult::parse(&self.environment.masks.bytes(&bytes)).map(Some),
             Err(Unreadable::Missing) => Ok(None),
             Err(why) => Err(format!("the result file {why}")),
         }

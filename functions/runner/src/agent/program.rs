@@ -1,4 +1,4 @@
-//! Which program an agent is: an argument vector, or the reason why there is none.
+//! An agent's program: an argument vector, or the reason why there is none.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -36,7 +36,11 @@ pub(crate) fn check_type(
         AgentType::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(
             NotConfigured("agent.command is empty: give it a program".to_owned()),
         ),
-        _ => driver::check(agent, path, keys),
+        AgentType::Command
+        | AgentType::Patch
+        | AgentType::ClaudeCode
+        | AgentType::Codex
+        | AgentType::Opencode => driver::check(agent, path, keys),
     }
 }
 
@@ -50,7 +54,9 @@ pub(crate) fn program(
         (AgentType::Command, Some(command)) => command.iter().map(OsString::from).collect(),
         (AgentType::Command, None) => own_agent(workspace)?,
         (AgentType::Patch, _) => patch(workspace, iteration)?,
-        _ => return Ok(Program::Driver),
+        (AgentType::ClaudeCode | AgentType::Codex | AgentType::Opencode, _) => {
+            return Ok(Program::Driver);
+        }
     };
     Ok(Program::Command(argv))
 }

@@ -1,5 +1,5 @@
-//! Calls of GitHub's REST API in an organization's name. Its token is in one header of calls to one
-//! place, and in nothing that comes back from here; no redirect is followed.
+//! Calls of GitHub's REST API for an organization. Its token is in one header of calls to one
+//! address, and never in a result; no redirect is followed.
 
 mod judgement;
 
@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 use reqwest::{Certificate, Client};
 use serde_json::Value;
 
-use super::place::{Hosts, Place};
+use super::forge_repository::{ForgeRepository, Hosts};
 use crate::git::without;
 use crate::http_client;
 
@@ -44,7 +44,7 @@ impl Fault {
 /// The line to an API.
 pub(super) struct Github {
     http: Client,
-    pub(super) place: Place,
+    pub(super) place: ForgeRepository,
     headers: HeaderMap,
     secrets: [String; 1],
 }
@@ -52,7 +52,11 @@ pub(super) struct Github {
 impl Github {
     /// # Errors
     /// A sentence, if there is no HTTP client to be had, or the token is none.
-    pub(super) fn new(hosts: &Hosts, place: Place, token: &str) -> Result<Github, String> {
+    pub(super) fn new(
+        hosts: &Hosts,
+        place: ForgeRepository,
+        token: &str,
+    ) -> Result<Github, String> {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
             "the organization's token holds characters that no token has".to_owned()
         })?;
@@ -81,7 +85,7 @@ impl Github {
         query: &[(&str, &str)],
         body: Option<&Value>,
     ) -> Result<Value, Fault> {
-        let Place { owner, name, .. } = &self.place;
+        let ForgeRepository { owner, name, .. } = &self.place;
         let url = format!("{}/repos/{owner}/{name}/{path}", self.place.api);
         let mut url = url::Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
         if !query.is_empty() {
@@ -153,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_token_is_in_no_debug_text_and_in_no_fault() {
-        let place = Place::of("https://github.com/a/b", &Hosts::default()).unwrap();
+        let place = ForgeRepository::of("https://github.com/a/b", &Hosts::default()).unwrap();
         let github = Github::new(&Hosts::default(), place.clone(), "ghp_s3cret").unwrap();
         assert!(!format!("{:?}", github.headers).contains("s3cret"));
         let status = StatusCode::UNAUTHORIZED;

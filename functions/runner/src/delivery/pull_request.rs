@@ -1,7 +1,7 @@
-//! A pull request for a branch that is on the origin.
+//! A pull request for a branch of the origin.
 //!
-//! There is one open pull request of a branch, however often this is done and whatever answer is
-//! lost: before one is created they are listed, and one that is there is brought up to date.
+//! A branch has one open pull request, however often this runs and whatever response is lost:
+//! before a create, the open ones are listed, and an existing one is updated.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::forge_repository::{ForgeRepository, Hosts};
 use super::github::{Fault, Github};
-use super::place::{Hosts, Place};
 use super::texts;
 use crate::repository::Base;
 
@@ -42,7 +42,7 @@ pub(crate) struct Pushed<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Opened {
     pub(crate) url: PullRequestUrl,
-    /// What of the profile's wishes was not done, and why.
+    /// What the profile asks for and was not done, and why.
     pub(crate) notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum Unopened {
 pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, Unopened> {
     let spec = pushed.spec;
     let repository = spec.source.repository.as_str();
-    let place = Place::of(repository, hosts).map_err(Unopened::NotPossible)?;
+    let place = ForgeRepository::of(repository, hosts).map_err(Unopened::NotPossible)?;
     let mut credentials = spec.git_credentials.iter();
     let Some(credential) = credentials.find(|one| one.host == place.host) else {
         return Err(Unopened::NotPossible(format!(
@@ -108,7 +108,11 @@ impl Opening<'_> {
         notes.extend(self.label(&known).await);
         notes.extend(self.request_reviews(&known).await);
         let url = known.url;
-        tracing::info!(url = url.as_str(), "a pull request is open");
+        tracing::info!(
+            event = "pull_request_opened",
+            url = url.as_str(),
+            "a pull request is open"
+        );
         Ok(Opened { url, notes })
     }
 
@@ -202,7 +206,12 @@ impl Opening<'_> {
             if tries == MAX_TRIES || Instant::now() + wait > self.deadline {
                 return Err(Fault::Again(format!("{why} (try {tries})"), wanted));
             }
-            tracing::warn!(why, tries, "a call of GitHub failed; trying again");
+            tracing::warn!(
+                event = "github_call_failed",
+                why,
+                tries,
+                "a call of GitHub failed; retrying"
+            );
             sleep(wait).await;
             pause *= 2;
             tries += 1;

@@ -1,9 +1,9 @@
-//! Inspections: whatever reads hostile data (plans, patterns, schemas, reports) does so in a process
-//! of its own, which is supervised as a command is, as the agents' user, within time and memory. A
-//! schema that never ends, or a report that takes all memory, costs its own check and nothing else.
+//! Inspections: a separate process reads hostile data (plans, patterns, schemas, reports),
+//! contained like a command, as the agents' user, within time and memory. A schema that never ends,
+//! or a report that takes all memory, affects only its own check.
 //!
-//! The process is this program. It reads a request from a file and writes one line for each task, so
-//! that what it had answered before it was ended counts.
+//! The process is this program. It reads a request from a file and writes one line per task, so the
+//! results before a forced end count.
 
 mod child;
 mod protocol;
@@ -17,10 +17,10 @@ use awo_domain::verification::{Check, Status};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
 use crate::layout::write_anew;
 use crate::plan::{FrozenPlan, PLAN_FILE};
 use crate::stop::Stopped;
-use crate::supervised::{AtTimeout, End, Finished, Job, Supervised};
 
 pub use child::main;
 pub(crate) use protocol::{Answer, Bytes, Files, Paths, Request, Task};
@@ -82,7 +82,7 @@ impl Fault {
 
 /// Where inspections happen.
 pub(crate) struct Inspector<'a> {
-    pub(crate) supervised: &'a Supervised,
+    pub(crate) processes: &'a ContainedProcesses,
     /// What is looked at.
     pub(crate) dir: &'a Path,
     pub(crate) home: &'a Path,
@@ -189,7 +189,7 @@ impl Inspector<'_> {
             keep_bytes: MAX_ANSWERS_BYTES,
             heard: None,
         };
-        let ran = self.supervised.run(job).await;
+        let ran = self.processes.run(job).await;
         let finished = ran.map_err(|interrupted| interrupted.stopped)?;
         if finished.stdout.was_cut() {
             return broken("there was too much to say".to_owned());

@@ -1,10 +1,10 @@
-//! The plan of a repository that has no `verify.yaml`: what its manifests suggest.
+//! The plan of a repository without `verify.yaml`, derived from its manifests.
 //!
-//! Every manifest at the top that has tests adds them; a makefile's `test` counts only where no
-//! other manifest has any, since it usually runs the same ones.
+//! Every top-level manifest with tests adds them; a makefile's `test` counts only if no other
+//! manifest has tests, since it usually runs the same ones.
 //!
 //! The commands are those of the base: a `scripts.test` or a make target that an agent changed is
-//! put back in the checkout that is verified, and a test file of the base must still be there.
+//! restored in the verified checkout, and every test file of the base must still exist.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::types::{Command, Plan};
 use super::{FrozenPlan, MAX_PLAN_BYTES};
 use super::{makefile, python};
-use crate::confined;
+use crate::safe_files;
 
 /// Scripts of `package.json` that decide what testing means.
 const SCRIPTS: [&str; 6] = ["pretest", "test", "posttest", "prelint", "lint", "postlint"];
@@ -68,7 +68,7 @@ pub(super) fn detect(dir: &Path) -> FrozenPlan {
 }
 
 fn text(dir: &Path, name: &str) -> Option<String> {
-    let bytes = confined::read(&dir.join(name), MAX_PLAN_BYTES).ok()?;
+    let bytes = safe_files::read(&dir.join(name), MAX_PLAN_BYTES).ok()?;
     String::from_utf8(bytes).ok()
 }
 

@@ -1,8 +1,8 @@
-//! The plan of verification: what is checked, and what an agent cannot change about it.
+//! The plan of verification: the checks, and the files that an agent cannot change.
 //!
-//! A plan is read once, at the base commit, and then only from memory: an agent that edits
-//! `verify.yaml`, a manifest's test command or a protected file changes nothing about what its
-//! own work is judged by.
+//! A plan is read once, at the base commit, and then used from memory. An agent that edits
+//! `verify.yaml`, a manifest's test command or a protected file does not change how its work is
+//! judged.
 
 mod bounds;
 mod detected;
@@ -16,8 +16,8 @@ use std::path::Path;
 use awo_domain::run::MAX_ERROR_MESSAGE;
 use serde::{Deserialize, Serialize};
 
-use crate::confined::{self, Unreadable};
 use crate::repository::{Change, ChangeKind};
+use crate::safe_files::{self, Unreadable};
 
 pub(crate) use detected::Manifest;
 use detected::{can_switch_off, is_test_file};
@@ -51,7 +51,7 @@ impl FrozenPlan {
     /// # Errors
     /// A sentence that says what is wrong with `verify.yaml` and where.
     pub(crate) fn of(dir: &Path) -> Result<FrozenPlan, String> {
-        match confined::read(&dir.join(PLAN_FILE), MAX_PLAN_BYTES) {
+        match safe_files::read(&dir.join(PLAN_FILE), MAX_PLAN_BYTES) {
             Ok(bytes) => Ok(FrozenPlan {
                 plan: Plan::parse(&bytes).map_err(fault)?,
                 manifests: Vec::new(),

@@ -1,11 +1,10 @@
-//! How the tests of a Python project are run: by the runner that they are written for, or not at all.
-//! `unittest` finds none of the tests that are plain functions, and until Python 3.11 calls that a
-//! success.
+//! The test runner of a Python project: the one its tests need, or none. `unittest` finds no tests
+//! that are plain functions, and until Python 3.11 reports success then.
 
 use std::path::Path;
 
 use super::detected::is_test_file;
-use crate::confined;
+use crate::safe_files;
 use crate::verify::every_file;
 
 /// What makes a folder a Python project. Many have no `pyproject.toml` yet.
@@ -62,7 +61,7 @@ pub(super) fn command(dir: &Path) -> &'static str {
 
 fn is_for_pytest(dir: &Path) -> bool {
     let text = |path: &Path| {
-        let bytes = confined::read_within(dir, path, MAX_FILE_BYTES).ok()?;
+        let bytes = safe_files::read_within(dir, path, MAX_FILE_BYTES).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     };
     let demands = |name: &&str| text(Path::new(name)).is_some_and(|text| text.contains("pytest"));

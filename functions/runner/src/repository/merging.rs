@@ -1,8 +1,8 @@
-//! Merges, in the runner's repository alone: no work tree takes part, so nothing that lies in one
-//! is read or run, and no attribute of a repository picks a way of merging.
+//! Merges, in the runner's repository alone. No work tree takes part, so nothing in one is read or
+//! executed, and no attribute of a repository selects a merge driver.
 //!
-//! A conflict becomes a tree with conflict markers that the workspace is filled with. From then on
-//! the next commit of the workspace has both parents.
+//! A conflict becomes a tree with conflict markers, which then fills the workspace. The workspace's
+//! next commit has both parents.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,9 +10,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::{Commit, Repository, blocking};
-use crate::confined;
 use crate::git::{Call, GitError};
-use crate::nested::PutAside;
+use crate::git_guard::PutAside;
+use crate::safe_files;
 
 /// What is merged into, as conflict markers name it.
 const OURS: &str = "awo/parent";
@@ -139,7 +139,7 @@ impl Repository {
 /// The lines are those that git wrote: no other text begins so by chance.
 fn has_markers(workspace: &Path, file: &Path, label: &str) -> bool {
     // What is gone or no plain file any more is the agent's decision.
-    let Ok(bytes) = confined::read_within(workspace, file, MAX_MARKED_BYTES) else {
+    let Ok(bytes) = safe_files::read_within(workspace, file, MAX_MARKED_BYTES) else {
         return false;
     };
     let (ours, theirs) = (format!("<<<<<<< {OURS}"), format!(">>>>>>> {label}"));

@@ -1,5 +1,5 @@
-//! An agent that wants parts of its task done by others. The run's newest commit goes to the origin
-//! first, since children begin from it; then all that it asks for is opened, or nothing is.
+//! An agent's request for children. The run's newest commit is pushed first, since children begin
+//! from it; then all requested children are created, or none.
 
 use awo_domain::control::{Children, ChildrenAnswer, MAX_BODY_BYTES, Outcome, RunnerEvent};
 use awo_domain::profile::GitMode;
@@ -91,7 +91,7 @@ impl Work<'_> {
         }
         Ok(match self.post(&asked).await? {
             Ok(answer) if answer.errors.is_empty() && !answer.opened.is_empty() => {
-                tracing::info!(children = ?answer.opened, "the run waits for its children");
+                tracing::info!(event = "waiting_for_children", children = ?answer.opened, "the run waits for its children");
                 Ok(Outcome::Waiting {
                     base: self.base.commit.clone(),
                     commit: asked.commit,
@@ -111,7 +111,7 @@ impl Work<'_> {
         loop {
             let sent = tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(self.left()) => return Err(self.out_of_time()),
                 sent = self.reporter.ask_for_children(asked) => sent,
             };
@@ -120,14 +120,14 @@ impl Work<'_> {
                 Err(refused @ CallError::Refused { .. }) => return Ok(Err(refused.to_string())),
                 Err(why) => {
                     tracing::warn!(
-                        %why,
-                        "the request for children was not answered; trying again"
+                        event = "children_unanswered", %why,
+                        "the request for children was not answered; retrying"
                     );
                 }
             }
             tokio::select! {
                 biased;
-                () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+                () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
                 () = sleep(backoff.pause()) => {}
             }
         }

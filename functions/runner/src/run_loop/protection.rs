@@ -1,5 +1,5 @@
-//! What an agent must not decide is put back in its commit, too, so that what is delivered is what
-//! was verified.
+//! Restores protected files in the agent's commit, so that the delivered commit is the verified
+//! one.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Work<'_> {
     pub(super) fn guard(&self, limit: Duration) -> Guard<'_> {
         Guard {
             frozen: self.frozen,
-            supervised: self.supervised,
+            processes: self.processes,
             layout: self.layout,
             protect_tests: self.spec.profile.verification.protect_tests,
             limit,

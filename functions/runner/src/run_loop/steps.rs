@@ -1,9 +1,9 @@
-//! What an iteration consists of before it is judged: the agent's attempt and the commit of what
-//! it changed.
+//! The steps of an iteration before its verification: the agent's attempt and the commit of its
+//! changes.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use awo_domain::agent::told::said;
+use awo_domain::agent::output::said;
 use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
 use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
@@ -45,7 +45,7 @@ impl Work<'_> {
     pub(super) async fn begin(&mut self, iteration: u32) -> Result<(), Abort> {
         let configuration = tokio::select! {
             biased;
-            () = self.supervised.stopped() => return Err(Abort::Stopped(Stopped::default())),
+            () = self.processes.stopped() => return Err(Abort::Stopped(Stopped::default())),
             configuration = self.reporter.begin(iteration, BEGIN_LIMIT) => configuration,
         };
         if let Some(configuration) = configuration {
@@ -97,7 +97,9 @@ impl Work<'_> {
         used_up.map_or(Ok(()), |why| Err(out_of_budget(&why)))
     }
 
-    pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Attempt {
+    /// Lets the agent try once. What it leaves in the workspace holds no secret.
+    pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Result<Attempt, Abort> {
+        let since = SystemTime::now();
         let limits = &self.spec.profile.execution_limits;
         let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
         let request = AgentRequest {
@@ -118,25 +120,30 @@ impl Work<'_> {
         };
         let agents = Agents {
             agent: &self.spec.agent,
-            supervised: self.supervised,
+            processes: self.processes,
             layout: self.layout,
             proxy: self.proxy,
             live: &self.live,
             meter: self.meter,
             limits,
+            environment: self.environment,
         };
         let left = Left {
             time: limit,
             used: &tally.usage,
         };
-        agents.attempt(&request, program, &left).await
+        let attempt = agents.attempt(&request, program, &left).await;
+        self.scrub_workspace(since).await?;
+        Ok(attempt)
     }
 
     /// Reports what the agent wrote, before anything is made of it.
     pub(super) async fn report_output(&self, iteration: u32, output: &Tail) {
         match iteration_log(iteration, output) {
             Ok(log) => self.reporter.log(log).await,
-            Err(why) => tracing::warn!(%why, "the agent's output could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "output_not_compressed", %why, "the agent's output could not be compressed")
+            }
         }
     }
 
@@ -195,7 +202,7 @@ impl Work<'_> {
         let (head, bytes) = match diff.await {
             Ok(diff) => diff,
             Err(why) => {
-                tracing::warn!(%why, "the diff could not be made");
+                tracing::warn!(event = "diff_failed", %why, "the diff could not be made");
                 return;
             }
         };
@@ -208,7 +215,9 @@ impl Work<'_> {
         };
         match packed(snapshot, &head, bytes) {
             Ok(diff) => self.reporter.diff(diff).await,
-            Err(why) => tracing::warn!(%why, "the diff could not be compressed"),
+            Err(why) => {
+                tracing::warn!(event = "diff_not_compressed", %why, "the diff could not be compressed")
+            }
         }
     }
 }

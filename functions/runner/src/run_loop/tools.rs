@@ -1,4 +1,4 @@
-//! Tools that the plan names and this machine does not have, seen before anybody is paid.
+//! Tools that the plan names and this machine lacks, detected before any cost.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use awo_domain::run::RunErrorCode;
 use awo_supervisor::Limits;
 
 use super::{Abort, Work, fail};
+use crate::contained_process::{AtTimeout, End, Job};
 use crate::plan::Command;
-use crate::supervised::{AtTimeout, End, Job};
 use crate::verify::MissingTool;
 
 /// Longest time of the search for them.
@@ -46,7 +46,7 @@ impl Work<'_> {
             keep_bytes: KEEP_BYTES,
             heard: None,
         };
-        let ran = self.supervised.run(job).await;
+        let ran = self.processes.run(job).await;
         let finished = ran.map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;
         if finished.end != End::Exited(0) {
             return Ok(());

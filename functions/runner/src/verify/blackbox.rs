@@ -1,4 +1,4 @@
-//! L2, blackbox: what a command says from outside.
+//! L2, blackbox: a command's output and exit code.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::contracts::{MAX_JSON_BYTES, fits, json};
 use super::{MissingTool, Verification, error, failed, no_answer, passed, took, with_output};
-use crate::confined;
+use crate::contained_process::End;
 use crate::inspection::{Answer, Bytes, Task};
 use crate::plan::{Blackbox, Expect, Schema};
+use crate::safe_files;
 use crate::stop::Stopped;
-use crate::supervised::End;
 
 /// Longest part of an expectation that a message repeats.
 const MAX_SHOWN_CHARS: usize = 200;
@@ -97,7 +97,7 @@ pub(crate) fn blackbox_faults(
     }
     if let Some(path) = &expect.equals_file {
         let path = path.as_str();
-        match (confined::read_within(dir, path, MAX_JSON_BYTES), stdout) {
+        match (safe_files::read_within(dir, path, MAX_JSON_BYTES), stdout) {
             (Ok(_), None) => faults.push("standard output is too long to compare".to_owned()),
             (Ok(bytes), Some(stdout)) if bytes == stdout => {}
             (Ok(_), Some(_)) => faults.push(format!("standard output differs from {path}")),

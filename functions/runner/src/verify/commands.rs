@@ -1,15 +1,15 @@
-//! The plan's commands: judged by their exit codes and their reports, which must agree that all is
-//! well; and, where the profile says so, tried again.
+//! The plan's commands: judged by exit codes and reports, which must both be successful; and
+//! retried if the profile allows it.
 
 use awo_domain::verification::{Check, Status};
 
 use super::counts::{self, Counts};
 use super::findings::{Findings, Stamp};
 use super::{Kind, MissingTool, Verification, check, no_answer, took};
+use crate::contained_process::{End, Finished};
 use crate::inspection::{Answer, Task};
 use crate::plan::Command;
 use crate::stop::Stopped;
-use crate::supervised::{End, Finished};
 
 /// Most findings of all commands together that become checks of their own.
 pub(super) const MAX_NAMED: usize = 200;

@@ -1,5 +1,5 @@
-//! L0, contracts: files that must be there, files that must not, files that must fit a schema,
-//! and commands such as linters. Files are looked at before any command could change them.
+//! L0, contracts: required files, forbidden files, files with a schema, and commands such as
+//! linters. Files are checked before any command could change them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use awo_domain::verification::{Check, Status};
 use serde_json::Value;
 
 use super::{Kind, Verification, check, error, failed, passed};
-use crate::confined;
 use crate::inspection::Task;
 use crate::output::printable;
 use crate::plan::{Glob, SchemaCheck, matching};
 use crate::repository::{Change, ChangeKind};
+use crate::safe_files;
 use crate::stop::Stopped;
 
 /// Largest JSON file and largest schema.
@@ -106,7 +106,8 @@ pub(crate) fn schema(dir: &Path, check: &SchemaCheck) -> Check {
 
 /// A JSON file of the checkout.
 pub(super) fn json(dir: &Path, path: &str) -> Result<Value, String> {
-    let bytes = confined::read_within(dir, path, MAX_JSON_BYTES).map_err(|why| why.to_string())?;
+    let bytes =
+        safe_files::read_within(dir, path, MAX_JSON_BYTES).map_err(|why| why.to_string())?;
     serde_json::from_slice(&bytes).map_err(|why| format!("is not JSON: {why}"))
 }
 

@@ -1,6 +1,5 @@
-//! How many lines the tests covered, out of an LCOV or a Cobertura report. A line that a report
-//! names several times, for several tests or methods, is one line, and covered if any of them
-//! says so.
+//! The share of covered lines, from an LCOV or a Cobertura report. A line that a report contains
+//! several times, for several tests or methods, is one line, and covered if any entry covers it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,9 +8,9 @@ use awo_domain::verification::Check;
 
 use super::findings::{Node, Stamp, Xml, attribute};
 use super::{Verification, error, failed, passed};
-use crate::confined::{self, Unreadable};
 use crate::inspection::Task;
 use crate::plan::{Coverage, CoverageFormat};
+use crate::safe_files::{self, Unreadable};
 use crate::stop::Stopped;
 
 /// Largest coverage report.
@@ -46,7 +45,7 @@ impl Verification<'_> {
 /// What a report says of how much was covered.
 pub(crate) fn coverage(dir: &Path, coverage: &Coverage) -> Check {
     let path = coverage.path.as_str();
-    let bytes = match confined::read_within(dir, path, MAX_COVERAGE_BYTES) {
+    let bytes = match safe_files::read_within(dir, path, MAX_COVERAGE_BYTES) {
         Ok(bytes) => bytes,
         Err(Unreadable::Missing) => {
             return error(NAME, &format!("{path} was not written by the tests"));

@@ -1,4 +1,4 @@
-//! Which changes of a run concern what an agent must not decide.
+//! Selects the changes of a run that affect files an agent must not change.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use awo_domain::verification::Check;
 use tokio::time::Instant;
 
 use super::error;
+use crate::contained_process::ContainedProcesses;
 use crate::git::GitError;
 use crate::inspection::{Answer, Files, Inspector, MEMORY_MB, Paths, Task};
 use crate::layout::Layout;
 use crate::plan::{FrozenPlan, PLAN_FILE};
 use crate::repository::Change;
 use crate::stop::Stopped;
-use crate::supervised::Supervised;
 
 /// The check that stands for patterns that could not be compared with what changed.
 const NAME: &str = "protected files";
@@ -41,7 +41,7 @@ impl From<Stopped> for NotPrepared {
 /// The plan of a run, where it is held against what the run changed.
 pub(crate) struct Guard<'a> {
     pub(crate) frozen: &'a FrozenPlan,
-    pub(crate) supervised: &'a Supervised,
+    pub(crate) processes: &'a ContainedProcesses,
     pub(crate) layout: &'a Layout,
     /// Whether test files of the base are protected, too.
     pub(crate) protect_tests: bool,
@@ -85,7 +85,7 @@ impl Guard<'_> {
         let dir = self.layout.verify_root();
         let (home, tmp) = (self.layout.home(), self.layout.tmp());
         let inspector = Inspector {
-            supervised: self.supervised,
+            processes: self.processes,
             dir: &dir,
             home: &home,
             tmp: &tmp,

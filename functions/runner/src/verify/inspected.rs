@@ -1,4 +1,4 @@
-//! Checks that look at something hostile: each is asked of a process of its own.
+//! Checks that read hostile data: each runs in a separate process.
 
 use awo_domain::verification::Check;
 
@@ -42,7 +42,7 @@ impl<'a> Verification<'a> {
     fn inspector(&self) -> Inspector<'a> {
         let granted = self.limits.memory_mb.unwrap_or(inspection::MEMORY_MB);
         Inspector {
-            supervised: self.supervised,
+            processes: self.processes,
             dir: &self.subject.dir,
             home: &self.subject.home,
             tmp: &self.subject.tmp,

@@ -15,8 +15,8 @@ use awo_domain::verification::Check;
 
 use super::contracts::list_some;
 use super::{Verification, failed, passed};
-use crate::confined;
 use crate::inspection::Task;
+use crate::safe_files;
 use crate::stop::Stopped;
 
 /// Largest file that is searched for leftovers.
@@ -50,7 +50,7 @@ impl Verification<'_> {
 /// Whether none of `files` is larger than `limit` bytes.
 pub(crate) fn large_files(dir: &Path, files: &[PathBuf], limit: u64) -> Check {
     let is_large = |path: &&PathBuf| {
-        let meta = confined::metadata_within(dir, path);
+        let meta = safe_files::metadata_within(dir, path);
         meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
     };
     let large: Vec<PathBuf> = files.iter().filter(is_large).cloned().collect();
@@ -68,7 +68,7 @@ pub(crate) fn leftovers(dir: &Path, files: &[PathBuf]) -> Check {
     let mut found = Vec::new();
     for path in files {
         let relative = path.to_string_lossy();
-        let read = confined::read_within(dir, path, MAX_SEARCHED_BYTES);
+        let read = safe_files::read_within(dir, path, MAX_SEARCHED_BYTES);
         // What is gone, a link or too large to be source text has no leftovers.
         let Ok(bytes) = read else { continue };
         let Ok(text) = std::str::from_utf8(&bytes) else {

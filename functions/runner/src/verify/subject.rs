@@ -1,16 +1,16 @@
-//! The clean checkout in which a commit is verified: what git knows of the commit and nothing
-//! else, with everything that an agent must not decide put back to the base.
+//! The clean checkout in which a commit is verified: only the commit's files, with protected files
+//! restored to the base.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Subject;
 use super::guard::{Guard, NotPrepared};
-use crate::confined;
 use crate::git::GitError;
 use crate::layout::{self, Layout};
 use crate::plan::FrozenPlan;
 use crate::repository::{Change, ChangeKind, Repository};
+use crate::safe_files;
 
 /// The file for requests of inspections.
 const REQUEST: &str = "inspection.json";
@@ -86,7 +86,7 @@ pub(crate) fn remove(layout: &Layout, number: u32) {
     let root = layout.verify_root();
     for path in [root.join(number.to_string()), index(layout, number)] {
         if let Err(why) = layout::clear(&path) {
-            tracing::warn!(path = %path.display(), %why, "a checkout stays behind");
+            tracing::warn!(event = "checkout_not_deleted", path = %path.display(), %why, "a checkout could not be deleted");
         }
     }
 }
@@ -121,7 +121,7 @@ fn put_back_commands(frozen: &FrozenPlan, changes: &[Change], dir: &Path) -> io:
         }
         let path = dir.join(name);
         // A manifest that is gone, a link or not text is not run by its tool as the base's.
-        let now = confined::read(&path, MAX_MANIFEST_BYTES).unwrap_or_default();
+        let now = safe_files::read(&path, MAX_MANIFEST_BYTES).unwrap_or_default();
         if let Some(text) = manifest.put_back(&String::from_utf8_lossy(&now)) {
             layout::write_anew(&path, text.as_bytes())?;
         }

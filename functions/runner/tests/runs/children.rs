@@ -1,9 +1,9 @@
-//! Agents that ask for children, and runs that begin from a commit.
+//! Agents that request children, and runs that begin from a commit.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use awo_domain::control::{Outcome, RunnerEvent as E, Wish};
+use awo_domain::control::{Outcome, RunnerEvent as E, StopRequest};
 use awo_domain::profile::GitMode;
 use awo_domain::run::RunErrorCode as Code;
 
@@ -159,7 +159,7 @@ fn a_run_that_is_stopped_while_it_asks_for_children_does_not_wait_for_them() {
     scene.fault = Fault::HoldsChildren;
     let running = scene.start();
     until("it asks", || running.control.seen().held > 0);
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (false, None));
     assert_eq!(ended.input_tokens(), 7);

@@ -1,7 +1,6 @@
-//! Stands in for the control API, with its rules and nothing else: a nonce is good for one token,
-//! every number is taken once and in order, a fenced runner hears 409. From the moment that there
-//! is a wish every answer carries it, and events are no longer kept; after the one last report
-//! nothing is.
+//! A double of the control API, with only its rules: a nonce is valid for one token, every number
+//! is accepted once and in order, a fenced runner gets 409. Once there is a stop request every
+//! response carries it, and events are no longer stored; after the one last report nothing is.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use awo_domain::control::{
     ANSWER_MARK, Children, ChildrenAnswer, Claim, Configuration, Finish, IterationLog,
-    NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, Wish,
+    NumberedEvent, Report, ReportAnswer, RunSpec, RunnerEvent, SnapshotDiff, StopRequest,
 };
 use awo_domain::{Timestamp, WorkOrderId};
 use axum::Router;
@@ -70,7 +69,7 @@ pub struct Seen {
     pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
     /// What the client wants from now on.
-    pub wish: Option<Wish>,
+    pub stop_request: Option<StopRequest>,
     /// What iterations go by from now on, if not by the spec.
     pub configuration: Option<Configuration>,
     /// Calls that are held at present.
@@ -209,7 +208,7 @@ impl Api {
 
     fn take(&self, seen: &mut Seen, events: Vec<NumberedEvent>) -> ReportAnswer {
         for event in events {
-            if seen.wish.is_some() {
+            if seen.stop_request.is_some() {
                 break;
             }
             let next = seen.events.len() as u64 + 1;
@@ -229,7 +228,7 @@ impl Api {
         }
         ReportAnswer {
             acknowledged: seen.events.len() as u64,
-            wish: seen.wish,
+            stop_request: seen.stop_request,
             configuration: seen.configuration.clone().map(Box::new),
         }
     }

@@ -1,8 +1,8 @@
-//! What a template wants done after the clone.
+//! A template's hooks after the clone.
 
 use std::time::{Duration, Instant};
 
-use awo_domain::control::{RunnerEvent, Wish};
+use awo_domain::control::{RunnerEvent, StopRequest};
 use awo_domain::run::RunErrorCode as Code;
 
 use crate::scene::{Scene, git};
@@ -68,7 +68,7 @@ fn a_run_is_stopped_while_a_hook_runs_and_nothing_is_left() {
     let running = scene.start();
     running.until_there_is("ready");
     let start = Instant::now();
-    running.wish(Wish::Kill {
+    running.stop_request(StopRequest::Kill {
         grace_period_ms: 100,
         immediate: false,
     });

@@ -1,10 +1,10 @@
-//! Runs that go on after their children: what these did is merged, verified and delivered.
+//! Runs that continue after their children, whose results are merged, verified and delivered.
 
 use std::fs;
 use std::path::PathBuf;
 
 use awo_domain::WorkOrderId;
-use awo_domain::control::{ChildResult, Resumption, RunnerEvent as E, Wish};
+use awo_domain::control::{ChildResult, Resumption, RunnerEvent as E, StopRequest};
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::usage::PricedUsage;
 
@@ -338,23 +338,23 @@ fn git_that_hangs(scene: &Scene) -> (PathBuf, PathBuf) {
 
 #[test]
 fn a_merge_is_broken_off() {
-    let kill = Wish::Kill {
+    let kill = StopRequest::Kill {
         grace_period_ms: 30_000,
         immediate: false,
     };
-    for wish in [Some(Wish::Cancel), Some(kill), None] {
+    for stop_request in [Some(StopRequest::Cancel), Some(kill), None] {
         let mut scene = resumed(&[("a", "a\n")], &[&[("one", "1\n")]], NO_AGENT);
         let own = of(&mut scene).commit.clone();
         let (programs, ready) = git_that_hangs(&scene);
         scene.programs = Some(programs);
         let running = scene.start();
         until("the merge hangs", || ready.exists());
-        match wish {
-            Some(wish) => running.wish(wish),
-            None => running.ring(),
+        match stop_request {
+            Some(stop_request) => running.stop_request(stop_request),
+            None => running.send_sigterm(),
         }
         let ended = running.end(scene.dir.path());
-        if wish.is_none() {
+        if stop_request.is_none() {
             assert_eq!((ended.code, ended.finish), (Some(143), None));
             continue;
         }

@@ -1,11 +1,11 @@
-//! Workspaces that are kept for other tasks, whichever way their runs end.
+//! Workspaces that are archived for other tasks, however their runs end.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use awo_domain::control::Wish;
+use awo_domain::control::StopRequest;
 
 use crate::scene::Scene;
 
@@ -61,7 +61,7 @@ fn the_workspace_of_a_canceled_run_is_kept_once_that_is_told() {
     let (scene, kept) = scene("echo > ready; while :; do sleep 0.01; done");
     let running = scene.start();
     running.until_there_is("ready");
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
     ended.stopped(&scene);
     let archive = kept.join(format!("{}.tar", scene.spec.run_id));

@@ -1,4 +1,4 @@
-//! A runner whose calls do not get through for a while, or are refused by what stands in between.
+//! A runner whose calls fail for a while, or are refused by intermediaries.
 
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,6 @@ fn heartbeats_go_on_behind_a_report_that_nobody_answers() {
         "{:?}",
         began.elapsed()
     );
-    running.wish(awo_domain::control::Wish::Cancel);
+    running.stop_request(awo_domain::control::StopRequest::Cancel);
     running.end(scene.dir.path());
 }

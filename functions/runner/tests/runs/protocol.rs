@@ -1,4 +1,4 @@
-//! The runner and the control API: nothing twice, nothing lost, and an end when told so.
+//! The runner and the control API: nothing twice, nothing lost, and an end on request.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ fn a_fenced_runner_kills_its_agent_at_once_and_reports_nothing_more() {
     let running = scene.start();
     running.until_there_is("ready");
     running.control.seen().fenced = true;
-    running.ring();
+    running.send_sigterm();
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.code, Some(3));
     assert!(ended.finish.is_none());
@@ -72,14 +72,14 @@ fn a_nonce_that_another_has_claimed_ends_the_runner() {
 }
 
 #[test]
-fn sigterm_that_no_client_wished_asks_the_agent_and_ends_without_a_finish() {
+fn sigterm_that_no_client_requested_asks_the_agent_and_ends_without_a_finish() {
     let agent = "trap 'echo asked > asked; exit 0' TERM; setsid sleep 4321 & echo > ready; \
                  while :; do sleep 0.01; done";
     let scene = Scene::new(FILES, agent);
     let running = scene.start();
     let workspace = running.run_dir.join("workspace");
     until("the agent runs", || workspace.join("ready").exists());
-    running.ring();
+    running.send_sigterm();
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.code, Some(143));
     assert!(ended.finish.is_none());

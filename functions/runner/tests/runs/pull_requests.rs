@@ -1,4 +1,4 @@
-//! Pull requests, at a double of GitHub's API with its shapes, for repositories on a real git host.
+//! Pull requests, with a double of GitHub's API, for repositories on a real git host.
 
 use std::time::{Duration, Instant};
 
@@ -359,7 +359,7 @@ fn a_run_that_is_stopped_does_not_wait_for_github() {
     let running = stage.scene.start();
     let github = &stage.host.github;
     crate::scene::until("GitHub is asked", || !github.calls().is_empty());
-    running.wish(awo_domain::control::Wish::Cancel);
+    running.stop_request(awo_domain::control::StopRequest::Cancel);
     let ended = running.end(stage.scene.dir.path());
     let (forced, commit) = ended.stopped(&stage.scene);
     assert!(!forced && commit.is_some());

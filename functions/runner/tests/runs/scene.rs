@@ -1,4 +1,4 @@
-//! A run on a stage: a real origin, the real runner, a double of the control API.
+//! A complete run: a real origin, the real runner, a double of the control API.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::{
     Children, ChildrenAnswer, Finish, IterationLog, Outcome, RunSpec, RunnerEvent, SnapshotDiff,
-    Tariff, Wish,
+    StopRequest, Tariff,
 };
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -108,6 +108,8 @@ impl Scene {
             start_commit: None,
             depth: 0,
             parent_id: None,
+            provider_waited_ms: 0,
+            environment: None,
             resumption: None,
         };
         Scene {
@@ -179,16 +181,16 @@ impl Scene {
 }
 
 impl Running {
-    /// Tells the runner to look what is wished.
-    pub fn ring(&self) {
+    /// Makes the runner read the stop request.
+    pub fn send_sigterm(&self) {
         let runner = Pid::from_raw(self.child.id().cast_signed());
         kill(runner, Signal::SIGTERM).unwrap();
     }
 
-    /// What a client's wish amounts to: it is written down, and then the doorbell rings.
-    pub fn wish(&self, wish: Wish) {
-        self.control.seen().wish = Some(wish);
-        self.ring();
+    /// What a client's stop request amounts to: it is written down, and then SIGTERM is sent.
+    pub fn stop_request(&self, stop_request: StopRequest) {
+        self.control.seen().stop_request = Some(stop_request);
+        self.send_sigterm();
     }
 
     /// Waits for a file in the workspace.
@@ -264,7 +266,7 @@ impl Ended {
         }
     }
 
-    /// Whether a run that was stopped as wished had to be forced, and its last commit. That the
+    /// Whether a run that was stopped as requested had to be forced, and its last commit. That the
     /// end is reported and nothing is left alive goes with it.
     pub fn stopped(&self, scene: &Scene) -> (bool, Option<&str>) {
         assert_eq!(alive(scene.spec.run_id.as_str()), Vec::<String>::new());

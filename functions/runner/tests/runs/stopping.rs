@@ -1,10 +1,10 @@
-//! Runs that a client cancels or kills, in whatever they are doing.
+//! Runs that a client cancels or kills, at any step.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-use awo_domain::control::{RunnerEvent as E, Wish};
+use awo_domain::control::{RunnerEvent as E, StopRequest};
 use nix::sys::signal::kill;
 use nix::unistd::Pid;
 
@@ -20,13 +20,13 @@ const WAIT: &str = "while :; do sleep 0.01; done";
 /// When a canceled tree would be killed.
 const CANCEL_LIMIT: Duration = Duration::from_secs(6);
 
-const IMMEDIATE: Wish = Wish::Kill {
+const IMMEDIATE: StopRequest = StopRequest::Kill {
     grace_period_ms: 5_000,
     immediate: true,
 };
 
-fn grace(grace_period_ms: u64) -> Wish {
-    Wish::Kill {
+fn grace(grace_period_ms: u64) -> StopRequest {
+    StopRequest::Kill {
         grace_period_ms,
         immediate: false,
     }
@@ -48,7 +48,7 @@ fn a_canceled_agent_may_say_what_it_used() {
     );
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
     assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
     assert_eq!(ended.stopped(&scene), (false, None));
@@ -68,7 +68,7 @@ fn a_canceled_agent_that_heeds_nothing_is_killed_in_the_end_and_what_it_wrote_co
     let agent = format!("trap '' INT TERM; {SAY_USAGE}; echo > ready; {WAIT}");
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (true, None));
     assert!(start.elapsed() >= CANCEL_LIMIT);
@@ -80,7 +80,7 @@ fn what_a_canceled_agent_leaves_behind_needs_force_and_no_waiting() {
     let agent = format!("trap 'exit 0' INT; setsid sh -c 'echo > ready; exec sleep 4321' & {WAIT}");
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (true, None));
     assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
@@ -95,7 +95,7 @@ fn a_kill_whose_tree_ends_within_its_grace_is_not_forced() {
     );
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(grace(30_000));
+    running.stop_request(grace(30_000));
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (false, None));
     assert_eq!(ended.input_tokens(), 7);
@@ -112,10 +112,10 @@ fn nothing_escapes_a_kill() {
          echo > ready; sleep 4321",
     ];
     for agent in escapes {
-        for (wish, at_least) in [(grace(200), 200), (IMMEDIATE, 0)] {
+        for (stop_request, at_least) in [(grace(200), 200), (IMMEDIATE, 0)] {
             let (scene, running) = working(agent);
             let start = Instant::now();
-            running.wish(wish);
+            running.stop_request(stop_request);
             let ended = running.end(scene.dir.path());
             assert_eq!(ended.stopped(&scene), (true, None), "{agent}");
             assert!(start.elapsed() >= Duration::from_millis(at_least));
@@ -131,7 +131,7 @@ fn an_immediate_kill_does_not_wait() {
     let pid = fs::read_to_string(running.run_dir.join("workspace/pid")).unwrap();
     let pid = Pid::from_raw(pid.trim().parse().unwrap());
     let start = Instant::now();
-    running.wish(IMMEDIATE);
+    running.stop_request(IMMEDIATE);
     while kill(pid, None).is_ok() {
         assert!(start.elapsed() < CANCEL_LIMIT);
         std::thread::sleep(Duration::from_micros(100));
@@ -144,13 +144,13 @@ fn an_immediate_kill_does_not_wait() {
 }
 
 #[test]
-fn a_wish_that_grows_stronger_takes_effect_at_once() {
+fn a_stop_request_that_grows_stronger_takes_effect_at_once() {
     let agent = format!("trap 'echo > heard' INT; echo > ready; {WAIT}");
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     running.until_there_is("heard");
-    running.control.seen().wish = Some(IMMEDIATE);
+    running.control.seen().stop_request = Some(IMMEDIATE);
     let ended = running.end(scene.dir.path());
     assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
     assert_eq!(ended.stopped(&scene), (true, None));
@@ -158,13 +158,13 @@ fn a_wish_that_grows_stronger_takes_effect_at_once() {
 }
 
 #[test]
-fn a_wish_that_grows_weaker_changes_nothing() {
+fn a_stop_request_that_grows_weaker_changes_nothing() {
     let agent = format!("trap 'echo > heard' TERM; echo > ready; {WAIT}");
     let (scene, running) = working(&agent);
     let start = Instant::now();
-    running.wish(grace(600));
+    running.stop_request(grace(600));
     running.until_there_is("heard");
-    running.wish(grace(30_000));
+    running.stop_request(grace(30_000));
     let ended = running.end(scene.dir.path());
     assert!(start.elapsed() < CANCEL_LIMIT, "{:?}", start.elapsed());
     assert_eq!(ended.stopped(&scene), (true, None));
@@ -173,16 +173,16 @@ fn a_wish_that_grows_weaker_changes_nothing() {
 #[test]
 fn a_stopped_agent_hears_a_cancel_and_dies_of_a_kill() {
     let agent = format!("trap 'exit 0' INT; echo > ready; kill -STOP $$; {WAIT}");
-    for (wish, forced) in [
-        (Wish::Cancel, false),
+    for (stop_request, forced) in [
+        (StopRequest::Cancel, false),
         (grace(30_000), false),
         (IMMEDIATE, true),
     ] {
         let (scene, running) = working(&agent);
         let start = Instant::now();
-        running.wish(wish);
+        running.stop_request(stop_request);
         let ended = running.end(scene.dir.path());
-        assert_eq!(ended.stopped(&scene), (forced, None), "{wish:?}");
+        assert_eq!(ended.stopped(&scene), (forced, None), "{stop_request:?}");
         assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
     }
 }
@@ -195,7 +195,7 @@ fn an_agent_that_stops_its_supervisor_dies_all_the_same() {
     let running = scene.start();
     running.until_there_is("ready");
     let start = Instant::now();
-    running.wish(IMMEDIATE);
+    running.stop_request(IMMEDIATE);
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (true, None));
     assert!(start.elapsed() < CANCEL_LIMIT, "{:?}", start.elapsed());
@@ -207,7 +207,7 @@ fn a_cancel_while_the_claim_is_under_way_starts_nothing() {
     scene.fault = Fault::HoldsClaims;
     let running = scene.start();
     until("the claim waits", || running.control.seen().held > 0);
-    running.wish(Wish::Cancel);
+    running.stop_request(StopRequest::Cancel);
     running.control.release();
     let ended = running.end(scene.dir.path());
     assert_eq!(ended.stopped(&scene), (false, None));
@@ -220,14 +220,14 @@ fn a_claim_that_is_under_way_for_too_long_when_the_task_ends_is_given_up() {
     scene.fault = Fault::HoldsClaims;
     let running = scene.start();
     until("the claim waits", || running.control.seen().held > 0);
-    running.ring();
+    running.send_sigterm();
     let ended = running.end(scene.dir.path());
     assert_eq!((ended.code, ended.finish), (Some(143), None));
 }
 
 #[test]
 fn a_clone_is_broken_off() {
-    for (wish, forced) in [(Wish::Cancel, false), (IMMEDIATE, true)] {
+    for (stop_request, forced) in [(StopRequest::Cancel, false), (IMMEDIATE, true)] {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let mut scene = Scene::new(FILES, "true");
@@ -236,7 +236,7 @@ fn a_clone_is_broken_off() {
         let running = scene.start();
         let _hangs = listener.accept().unwrap();
         let start = Instant::now();
-        running.wish(wish);
+        running.stop_request(stop_request);
         let ended = running.end(scene.dir.path());
         assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
         assert_eq!(ended.stopped(&scene), (forced, None));
@@ -251,8 +251,8 @@ fn a_verification_is_broken_off_like_an_agent() {
     let test = format!("trap 'exit 1' INT TERM; touch ready; {WAIT}");
     let plan = format!("tests: [{{run: \"{test}\"}}, {{run: 'true'}}]\n");
     let agent = format!("echo y > y; {SAY_USAGE}");
-    for (wish, forced) in [
-        (Wish::Cancel, false),
+    for (stop_request, forced) in [
+        (StopRequest::Cancel, false),
         (grace(30_000), false),
         (IMMEDIATE, true),
     ] {
@@ -261,11 +261,11 @@ fn a_verification_is_broken_off_like_an_agent() {
         let ready = running.run_dir.join("verify/1/checkout/ready");
         until("the test runs", || ready.exists());
         let start = Instant::now();
-        running.wish(wish);
+        running.stop_request(stop_request);
         let ended = running.end(scene.dir.path());
         assert!(start.elapsed() < CANCEL_LIMIT / 2, "{:?}", start.elapsed());
         let (was_forced, commit) = ended.stopped(&scene);
-        assert_eq!(was_forced, forced, "{wish:?}");
+        assert_eq!(was_forced, forced, "{stop_request:?}");
         assert!(commit.is_some(), "the iteration's commit is there");
         assert_eq!((ended.input_tokens(), ended.logs.len()), (7, 1));
         let checkouts = ended.run_dir.join("verify").display().to_string();
@@ -283,7 +283,7 @@ fn a_delivery_is_broken_off() {
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     let running = scene.start();
     until("the hook runs", || git.join("ready").exists());
-    running.wish(grace(30_000));
+    running.stop_request(grace(30_000));
     let ended = running.end(scene.dir.path());
     let (forced, commit) = ended.stopped(&scene);
     assert!(!forced && commit.is_some());

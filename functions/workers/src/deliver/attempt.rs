@@ -1,6 +1,6 @@
-//! Attempts to one receiver, one after another: several are noted together, made, and their ends
-//! noted together. Whoever dies in between has used them up; what was noted and not begun in time
-//! is taken back.
+//! Attempts to one receiver, in sequence: several are recorded together, made, and their outcomes
+//! recorded together. A crash in between consumes them; a recorded attempt that did not begin in
+//! time is withdrawn.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use awo_domain::webhook::signature::Message as Signed;
 use awo_domain::{AttemptId, Error, Timestamp};
 use awo_store::attempts::{BEGIN_MS, End};
 use awo_store::deliveries::Delivery;
-use awo_store::errands::Errand;
-use awo_store::lanes::{Begun, Lane};
+use awo_store::delivery_permits::{Begun, DeliveryPermit};
+use awo_store::notifications::Notification;
 use awo_store::webhooks::Webhook;
 use awo_webhooks::{Attempt, Ready};
 
@@ -51,13 +51,13 @@ struct Series {
     are_last: bool,
 }
 
-/// Makes the attempts of deliveries that are due, in a lane, and tells what becomes of their
-/// messages. The lane is taken with the first attempt, and given back beside the last ends, which
+/// Makes the attempts of deliveries that are due, in a delivery permit, and tells what becomes of their
+/// messages. The delivery permit is taken with the first attempt, and given back beside the last ends, which
 /// nobody has to wait for.
 pub(super) async fn make_all(
     state: &State,
     due: Vec<Attemptable>,
-    free_lanes: &[u32],
+    free_delivery_permits: &[u32],
     Batch { began, home }: Batch,
 ) -> Vec<(Message, Verdict)> {
     if due.is_empty() {
@@ -67,28 +67,38 @@ pub(super) async fn make_all(
     let ready = match state.sender.ready().await {
         Ok(ready) => ready,
         Err(error) => {
-            tracing::error!(?error, "nothing can be sent; the messages come back");
+            tracing::error!(
+                event = "sender_not_ready",
+                ?error,
+                "nothing can be sent; the messages come back"
+            );
             return all(due, Verdict::Back).collect();
         }
     };
     let mut due = VecDeque::from(due);
     let (mut told, mut noted_at) = (Vec::new(), Instant::now());
-    let lanes = in_order(free_lanes, home);
-    let Some((lane, first)) = take_lane(state, &mut due, &lanes, &mut told).await else {
+    let delivery_permits = in_order(free_delivery_permits, home);
+    let Some((delivery_permit, first)) =
+        take_delivery_permit(state, &mut due, &delivery_permits, &mut told).await
+    else {
         return told;
     };
     // One alone, to see what the receiver is like.
-    let (mut lane, mut noted) = (Some(lane), vec![first]);
+    let (mut delivery_permit, mut noted) = (Some(delivery_permit), vec![first]);
     loop {
         let series = Series {
             noted,
             noted_at,
             are_last: due.is_empty(),
         };
-        let (made, took) = make(state, ready, series, &mut lane, began).await;
+        let (made, took) = make(state, ready, series, &mut delivery_permit, began).await;
         told.extend(made.told);
         due.extend(made.left);
-        if due.is_empty() || made.is_gone || lane.is_none() || began.elapsed() >= BEGINNING {
+        if due.is_empty()
+            || made.is_gone
+            || delivery_permit.is_none()
+            || began.elapsed() >= BEGINNING
+        {
             break;
         }
         let together = if took < QUICK { due.len() } else { 1 };
@@ -96,7 +106,7 @@ pub(super) async fn make_all(
         noted_at = Instant::now();
         noted = note(state, some, &mut told).await;
     }
-    leave(state, lane).await;
+    leave(state, delivery_permit).await;
     told.extend(all(due, Verdict::Soon));
     told
 }
@@ -108,31 +118,39 @@ fn all(
     of.into_iter().map(move |of| (of.message, verdict))
 }
 
-async fn leave(state: &State, lane: Option<Lane>) {
-    if let Some(lane) = lane {
-        state.store.leave_lane(lane).await;
+async fn leave(state: &State, delivery_permit: Option<DeliveryPermit>) {
+    if let Some(delivery_permit) = delivery_permit {
+        state.store.leave_delivery_permit(delivery_permit).await;
     }
 }
 
-/// These lanes from this one on, round to those before it.
-fn in_order(lanes: &[u32], first: u32) -> Vec<u32> {
-    let (before, after): (Vec<u32>, Vec<u32>) = lanes.iter().partition(|lane| **lane < first);
+/// These delivery permits from this one on, round to those before it.
+fn in_order(delivery_permits: &[u32], first: u32) -> Vec<u32> {
+    let (before, after): (Vec<u32>, Vec<u32>) = delivery_permits
+        .iter()
+        .partition(|delivery_permit| **delivery_permit < first);
     [after, before].concat()
 }
 
-/// Takes a lane with the first attempt that can be noted. None if there is none: then it is told
+/// Takes a delivery permit with the first attempt that can be noted. None if there is none: then it is told
 /// what becomes of all messages.
-async fn take_lane(
+async fn take_delivery_permit(
     state: &State,
     due: &mut VecDeque<Attemptable>,
-    lanes: &[u32],
+    delivery_permits: &[u32],
     told: &mut Vec<(Message, Verdict)>,
-) -> Option<(Lane, Noted)> {
+) -> Option<(DeliveryPermit, Noted)> {
     while let Some(of) = due.pop_front() {
         let wanted = receiver::wanted(state);
         let begun = begun(state, &of.delivery, wanted.now);
-        match state.store.begin_in_lane(begun, lanes, &wanted).await {
-            Ok(Begun::InLane(lane, begun)) => return Some((lane, Noted { of, begun: *begun })),
+        match state
+            .store
+            .begin_in_delivery_permit(begun, delivery_permits, &wanted)
+            .await
+        {
+            Ok(Begun::WithPermit(delivery_permit, begun)) => {
+                return Some((delivery_permit, Noted { of, begun: *begun }));
+            }
             Ok(Begun::Changed) => told.push((of.message, Verdict::Soon)),
             Ok(Begun::Busy) => {
                 told.push((of.message, Verdict::Soon));
@@ -152,13 +170,13 @@ fn begun(state: &State, delivery: &Delivery, now: Timestamp) -> Delivery {
     delivery.clone().begun(id, now)
 }
 
-/// Makes attempts that are noted, gives the lane back behind the last ones unless some of them were
+/// Makes attempts that are noted, gives the delivery permit back behind the last ones unless some of them were
 /// not made, and tells how long it took to send them.
 async fn make(
     state: &State,
     ready: &Ready,
     series: Series,
-    lane: &mut Option<Lane>,
+    delivery_permit: &mut Option<DeliveryPermit>,
     began: Instant,
 ) -> (Made, Duration) {
     let mut made = Made::default();
@@ -175,8 +193,11 @@ async fn make(
     }
     let took = sending.elapsed();
     let are_made = ends.iter().all(|(next, ..)| next.is_some());
-    let lane = lane.take_if(|_| series.are_last && are_made);
-    tokio::join!(note_ends(state, ends, &mut made), leave(state, lane));
+    let delivery_permit = delivery_permit.take_if(|_| series.are_last && are_made);
+    tokio::join!(
+        note_ends(state, ends, &mut made),
+        leave(state, delivery_permit)
+    );
     (made, took)
 }
 
@@ -200,11 +221,11 @@ async fn note(
     noted
 }
 
-/// Makes an attempt that was noted with its delivery, and notes its end; what follows is an errand.
+/// Makes an attempt that was noted with its delivery, and notes its end; what follows is a notification.
 pub(super) async fn make_first(
     state: &State,
     (begun, webhook): (Delivery, &Webhook),
-    lane: Lane,
+    delivery_permit: DeliveryPermit,
     (noted_at, began): (Instant, Instant),
 ) {
     let at = begun.at();
@@ -222,9 +243,9 @@ pub(super) async fn make_first(
             _ => state.store.change_delivery(ended).await,
         }
     };
-    let (written, ()) = tokio::join!(write, state.store.leave_lane(lane));
+    let (written, ()) = tokio::join!(write, state.store.leave_delivery_permit(delivery_permit));
     if after(next, written) != Verdict::Done {
-        state.store.note(Errand::Delivery(at));
+        state.store.note(Notification::Delivery(at));
     }
 }
 
@@ -299,6 +320,10 @@ fn after(next: Next, written: Result<Option<Delivery>, Error>) -> Verdict {
 }
 
 fn not_written(error: &Error) -> Verdict {
-    tracing::error!(?error, "an attempt was not noted; its message comes back");
+    tracing::error!(
+        event = "attempt_not_recorded",
+        ?error,
+        "an attempt could not be recorded; its message comes back"
+    );
     Verdict::Back
 }

@@ -1,14 +1,15 @@
-//! From the outbox to deliveries: one of each event to each webhook that is enabled and subscribed
-//! when it is looked at. The first event of a look is sent at once, wherever a lane is free: its
-//! attempts are noted in the transaction that takes it out of the outbox. All others have messages.
+//! From the outbox to deliveries: one of each event for each webhook that is enabled and subscribed
+//! at the time. The first event of a read is sent at once, if a delivery permit is free: its
+//! attempts are recorded in the transaction that removes it from the outbox. All others have
+//! messages.
 
 use std::time::Instant;
 
 use awo_domain::{AttemptId, Error, OrgId};
 use awo_store::call_permits::CallPermit;
 use awo_store::deliveries::Delivery;
-use awo_store::errands::Errand;
-use awo_store::lanes::{LANES, Lane};
+use awo_store::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit};
+use awo_store::notifications::Notification;
 use awo_store::outbox::{OutboxEvent, ToTell};
 use awo_store::webhooks::Webhook;
 use futures::future::join_all;
@@ -16,7 +17,7 @@ use futures::future::join_all;
 use super::receiver::{self, random};
 use super::{Message, State, attempt, permit};
 
-/// Events of one look; what is behind them is another errand.
+/// Events of one look; what is behind them is another notification.
 const EVENTS: u32 = 100;
 /// Events that are written at once.
 const AT_ONCE: usize = 8;
@@ -31,7 +32,7 @@ pub(super) async fn look_into(
     match empty(state, &org, began).await {
         Ok(()) => Vec::new(),
         Err(error) => {
-            tracing::error!(%org, ?error, "an outbox was not emptied; its messages come back");
+            tracing::error!(event = "outbox_not_read", %org, ?error, "an outbox could not be emptied; its messages come back");
             messages.into_iter().map(|message| message.id).collect()
         }
     }
@@ -60,10 +61,10 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
         failed = written.into_iter().find_map(Result::err).or(failed);
     }
     if events.has_more && failed.is_none() {
-        store.note(Errand::Outbox(org.clone()));
+        store.note(Notification::Outbox(org.clone()));
     }
     // Now, not when this batch is over: a receiver that hangs may hold it for long.
-    state.bell.ring().await;
+    state.notifier.notify().await;
     let made = firsts
         .into_iter()
         .map(|first| make(state, first, (noted_at, began)));
@@ -93,11 +94,11 @@ async fn fan_out(state: &State, event: &OutboxEvent, webhooks: &[Webhook]) -> Re
     Ok(())
 }
 
-/// A delivery whose attempt is noted, with the lane that is held for it.
+/// A delivery whose attempt is noted, with the delivery permit that is held for it.
 struct First<'a> {
     delivery: Delivery,
     webhook: &'a Webhook,
-    lane: Lane,
+    delivery_permit: DeliveryPermit,
 }
 
 /// Writes the deliveries of an event, the first attempt at each receiver noted where there is a delivery permit
@@ -108,44 +109,51 @@ async fn fan_out_at_once<'a>(
     webhooks: &'a [Webhook],
 ) -> Result<(Vec<First<'a>>, Option<CallPermit>), Error> {
     let to = told(event, webhooks);
-    let (permit, lanes) = lanes_to(state, &event.org_id, &to).await;
+    let (permit, delivery_permits) = delivery_permits_to(state, &event.org_id, &to).await;
     let now = state.clock.now();
-    let to_tell = |(webhook, lane): (&&Webhook, &Option<Lane>)| ToTell {
+    let to_tell = |(webhook, delivery_permit): (&&Webhook, &Option<DeliveryPermit>)| ToTell {
         webhook: webhook.id.clone(),
-        attempt: lane
+        attempt: delivery_permit
             .is_some()
             .then(|| AttemptId::new(now, state.mint.random(now))),
     };
-    let to_tell: Vec<ToTell> = to.iter().zip(&lanes).map(to_tell).collect();
+    let to_tell: Vec<ToTell> = to.iter().zip(&delivery_permits).map(to_tell).collect();
     let noted = state.store.fan_out(event, &to_tell, now).await;
-    let held = to.into_iter().zip(lanes);
-    let held = held.filter_map(|(webhook, lane)| Some((webhook, lane?)));
+    let held = to.into_iter().zip(delivery_permits);
+    let held = held.filter_map(|(webhook, delivery_permit)| Some((webhook, delivery_permit?)));
     let begun: &[Delivery] = noted.as_deref().unwrap_or_default();
     if begun.is_empty() {
         // Somebody else has done it, or nobody could.
-        join_all(held.map(|(_, lane)| state.store.leave_lane(lane))).await;
+        join_all(
+            held.map(|(_, delivery_permit)| state.store.leave_delivery_permit(delivery_permit)),
+        )
+        .await;
         return noted.map(|_| (Vec::new(), permit));
     }
-    // In the same order, and one for each lane.
-    let first = |(delivery, (webhook, lane)): (&Delivery, _)| First {
+    // In the same order, and one for each delivery permit.
+    let first = |(delivery, (webhook, delivery_permit)): (&Delivery, _)| First {
         delivery: delivery.clone(),
         webhook,
-        lane,
+        delivery_permit,
     };
     Ok((begun.iter().zip(held).map(first).collect(), permit))
 }
 
 /// A call permit, and a delivery permit for each of these receivers where one is free; neither where nothing
 /// can be sent.
-async fn lanes_to(
+async fn delivery_permits_to(
     state: &State,
     org: &OrgId,
     to: &[&Webhook],
-) -> (Option<CallPermit>, Vec<Option<Lane>>) {
+) -> (Option<CallPermit>, Vec<Option<DeliveryPermit>>) {
     let none = || to.iter().map(|_| None).collect();
     // Before attempts are noted: a fault of this machine uses up none.
     if let Err(error) = state.sender.ready().await {
-        tracing::error!(?error, "nothing can be sent; deliveries wait for messages");
+        tracing::error!(
+            event = "sender_not_ready",
+            ?error,
+            "nothing can be sent; deliveries wait for messages"
+        );
         return (None, none());
     }
     if to.is_empty() {
@@ -155,24 +163,27 @@ async fn lanes_to(
         return (None, none());
     };
     // To every receiver the same: who meets another that does this meets it in one transaction.
-    let number = random(state, state.clock.now()) % u64::from(LANES);
-    let lanes = to.iter().map(|webhook| async move {
+    let number = random(state, state.clock.now()) % u64::from(DELIVERY_PERMITS);
+    let delivery_permits = to.iter().map(|webhook| async move {
         // One try: where it is held the delivery has a message like any other.
-        let (wanted, lanes) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
-        let lane = state.store.take_lane((org, &webhook.id), &lanes, &wanted);
-        lane.await.unwrap_or_else(|error| {
-            tracing::error!(webhook = %webhook.id, ?error, "no lane was taken");
+        let (wanted, delivery_permits) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
+        let delivery_permit =
+            state
+                .store
+                .take_delivery_permit((org, &webhook.id), &delivery_permits, &wanted);
+        delivery_permit.await.unwrap_or_else(|error| {
+            tracing::error!(event = "delivery_permit_not_taken", webhook = %webhook.id, ?error, "no delivery permit could be taken");
             None
         })
     });
-    (Some(permit), join_all(lanes).await)
+    (Some(permit), join_all(delivery_permits).await)
 }
 
 async fn make(state: &State, first: First<'_>, times: (Instant, Instant)) {
     let First {
         delivery,
         webhook,
-        lane,
+        delivery_permit,
     } = first;
-    attempt::make_first(state, (delivery, webhook), lane, times).await;
+    attempt::make_first(state, (delivery, webhook), delivery_permit, times).await;
 }

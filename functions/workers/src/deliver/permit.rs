@@ -1,5 +1,5 @@
-//! The permit of an organization's attempts in this function, so that its receivers, however many of
-//! them hang, hold a few functions and not all.
+//! This function's permit for an organization's attempts, so that its receivers, however many do
+//! not respond, occupy a few functions and not all.
 
 use awo_domain::{Error, OrgId};
 use awo_store::call_permits::{CallPermit, LongCall};
@@ -17,7 +17,7 @@ pub(super) async fn take(state: &State, org: &OrgId) -> Option<CallPermit> {
         Ok(permit) => Some(permit),
         Err(Error::TooManyAtOnce { .. }) => None,
         Err(error) => {
-            tracing::error!(%org, ?error, "no permit to send was taken");
+            tracing::error!(event = "call_permit_not_taken", %org, ?error, "no permit to send could be taken");
             None
         }
     }

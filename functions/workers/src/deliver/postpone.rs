@@ -1,5 +1,5 @@
-//! Messages that come back later. They stay in the queue, hidden; where that would be too many or
-//! for too often, they go, and the sweep sends them again in time.
+//! Messages that return later. They stay in the queue, invisible; if there are too many, or they
+//! returned too often, they are deleted, and the sweep resends them in time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -47,7 +47,12 @@ pub(super) async fn settle(state: &State, told: Vec<(Message, Verdict)>) -> Vec<
     }
     if let Err(error) = state.queue.hide(&hidden).await {
         let messages = hidden.len();
-        tracing::warn!(messages, ?error, "messages were not hidden; they come back");
+        tracing::warn!(
+            event = "visibility_not_extended",
+            messages,
+            ?error,
+            "the visibility of messages could not be extended; they come back"
+        );
     }
     stay
 }
@@ -64,7 +69,11 @@ async fn are_many_hidden(state: &State) -> bool {
     let count = match state.queue.hidden().await {
         Ok(count) => count,
         Err(error) => {
-            tracing::warn!(?error, "hidden messages were not counted");
+            tracing::warn!(
+                event = "visibility_not_counted",
+                ?error,
+                "messages in flight could not be counted"
+            );
             return false;
         }
     };

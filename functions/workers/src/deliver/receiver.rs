@@ -1,14 +1,14 @@
-//! One receiver's deliveries of a batch. What needs no attempt is settled at once; the attempts
-//! are made one after another, in a lane that is held for all of them, so that a receiver that
-//! hangs holds a few processes and not all.
+//! One receiver's deliveries in a batch. Those that need no attempt are settled at once; the
+//! attempts are made in sequence, under one delivery permit for all of them, so that a receiver
+//! that does not respond occupies a few functions and not all.
 
 use std::collections::BTreeSet;
 
 use awo_domain::{Error, Timestamp};
-use awo_store::attempts::{Standing, UNDER_WAY_MS};
+use awo_store::attempts::{DeliveryStanding, UNDER_WAY_MS};
 use awo_store::batch::Addressed;
 use awo_store::deliveries::Delivery;
-use awo_store::lanes::Wanted;
+use awo_store::delivery_permits::Wanted;
 use awo_store::webhooks::Webhook;
 
 use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
@@ -33,9 +33,9 @@ enum Settled {
 /// Serves the deliveries to one receiver, and tells which messages stay.
 pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
     let (mut due, mut told, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
-    let mut free_lanes = Vec::new();
+    let mut free_delivery_permits = Vec::new();
     for Job { message, at, found } in jobs {
-        free_lanes.clone_from(&found.free_lanes);
+        free_delivery_permits.clone_from(&found.free_delivery_permits);
         if !seen.insert(at.id) {
             // A message that came twice: the other one makes the attempt.
             told.push((message, Verdict::Soon));
@@ -53,12 +53,17 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
             Ok(Settled::Is(verdict)) => told.push((message, verdict)),
             Err(error) => {
                 let message_id = &message.id;
-                tracing::error!(message_id, ?error, "a delivery was not looked after");
+                tracing::error!(
+                    event = "delivery_failed_internally",
+                    message_id,
+                    ?error,
+                    "a delivery could not be handled"
+                );
                 told.push((message, Verdict::Back));
             }
         }
     }
-    told.extend(attempt::make_all(state, due, &free_lanes, batch).await);
+    told.extend(attempt::make_all(state, due, &free_delivery_permits, batch).await);
     postpone::settle(state, told).await
 }
 
@@ -83,7 +88,7 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
     };
     let standing = delivery.standing(now);
     let verdict = match (standing, reason, webhook) {
-        (Standing::Over, ..) => {
+        (DeliveryStanding::Over, ..) => {
             if is_given_up {
                 state.store.change_delivery(delivery).await?;
             }
@@ -96,23 +101,23 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
                 None => Verdict::Soon,
             }
         }
-        (Standing::Waits(until), ..) => {
+        (DeliveryStanding::Waits(until), ..) => {
             if is_given_up {
                 state.store.change_delivery(delivery).await?;
             }
             Verdict::Waits(until)
         }
-        (Standing::Due, _, Some(webhook)) => {
+        (DeliveryStanding::Due, _, Some(webhook)) => {
             return Ok(Settled::Not(Box::new((delivery, webhook))));
         }
-        (Standing::Due, _, None) => {
+        (DeliveryStanding::Due, _, None) => {
             return Err(Error::internal("an attempt that is under way is due"));
         }
     };
     Ok(Settled::Is(verdict))
 }
 
-/// How a lane is wanted now.
+/// How a delivery permit is wanted now.
 pub(super) fn wanted(state: &State) -> Wanted {
     let now = state.clock.now();
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);

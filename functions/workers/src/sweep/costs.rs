@@ -1,4 +1,4 @@
-//! What runs cost is added to sums by day and month, some minutes after it was settled: until then
+//! Adds costs of runs to sums by day and month, some minutes after their settlement; until then
 //! reports count the records themselves.
 
 use std::time::{Duration, Instant};
@@ -18,7 +18,11 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
     let due = match state.store.due_costs(now, MAX_DUE).await {
         Ok(due) => due,
         Err(error) => {
-            tracing::error!(?error, "the sweep cannot see which costs are due");
+            tracing::error!(
+                event = "sweep_costs_query_failed",
+                ?error,
+                "the sweep could not query which costs are due"
+            );
             swept.failed += 1;
             return;
         }
@@ -30,7 +34,7 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    tracing::error!(%org, ?error, "the sweep could not add up costs");
+                    tracing::error!(event = "sweep_costs_failed", %org, ?error, "the sweep could not add costs to the sums");
                     swept.failed += 1;
                     break;
                 }

@@ -1,5 +1,6 @@
-//! Each organization's ledger is checked once a day, and its months are closed that are due: that the balance is the sum of its entries, and
-//! what is reserved the sum of its open holds. Whatever a check finds, it changes nothing of the ledger.
+//! Checks each organization's ledger once a day: the balance must be the sum of its entries, and
+//! the reserved amount the sum of its open holds. A check changes nothing of them. Then it closes the
+//! organization's months that are due.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,11 @@ pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
     let due = match store.due_checkpoints(now, MAX_CHECKS).await {
         Ok(due) => due,
         Err(error) => {
-            tracing::error!(?error, "the sweep cannot see which ledgers are due");
+            tracing::error!(
+                event = "sweep_ledgers_query_failed",
+                ?error,
+                "the sweep could not query which ledgers are due"
+            );
             swept.failed += 1;
             return;
         }
@@ -29,10 +34,10 @@ pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
     for from in due.iter().take_while(|_| began.elapsed() < CHECKING) {
         swept.due += 1;
         if let Err(error) = check_due(store, from, now).await {
-            tracing::error!(org = %from.org_id, ?error, "the sweep could not check a ledger");
+            tracing::error!(event = "ledger_check_failed", org = %from.org_id, ?error, "the sweep could not check a ledger");
             swept.failed += 1;
             if let Err(error) = store.check_again(from, now).await {
-                tracing::error!(org = %from.org_id, ?error, "a ledger's check was not put off");
+                tracing::error!(event = "ledger_check_not_postponed", org = %from.org_id, ?error, "a ledger's check could not be postponed");
             }
         }
     }
@@ -50,7 +55,7 @@ async fn check_due(store: &Store, seen: &Checkpoint, now: Timestamp) -> Result<(
 async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(), Error> {
     let (checked, next) = Box::pin(store.check_ledger(from, MAX_STEPS, now)).await?;
     if let Checked::Drifts { expected, found } = checked {
-        tracing::error!(org = %from.org_id, ?expected, ?found, "the ledger drifts");
+        tracing::error!(event = "ledger_drifts", org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
     store.keep_checkpoint(from, &next).await?;
     for closed in Box::pin(store.close_months(&from.org_id, None, now)).await? {

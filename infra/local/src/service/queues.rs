@@ -9,18 +9,18 @@ use crate::shutdown::Shutdown;
 use crate::sqs::{QueueAttributes, Queues, RedrivePolicy};
 use crate::{ACCOUNT, REGION};
 
-/// Bells for the dispatcher.
+/// Wake-ups for the dispatcher.
 pub(super) const RUNS: &str = "awo-runs";
 const RUN_DEAD_LETTERS: &str = "awo-runs-dead";
-/// Errands for the deliverer of webhooks.
+/// Notifications for the deliverer of webhooks.
 pub(super) const DELIVERIES: &str = "awo-deliveries";
 const DELIVERIES_DEAD_LETTERS: &str = "awo-deliveries-dead";
-/// Receives of a bell before it is a dead letter; losing it loses nothing.
-const BELL_RECEIVES: u64 = 20;
+/// Receives of a wake-up before it is a dead letter; losing it loses nothing.
+const WAKE_UP_RECEIVES: u64 = 20;
 /// As many as SQS counts: a delivery's message is received whenever its receiver is found busy.
-const ERRAND_RECEIVES: u64 = 1_000;
+const NOTIFICATION_RECEIVES: u64 = 1_000;
 /// Longer than the function may run.
-const ERRAND_VISIBILITY: Duration = Duration::from_secs(360);
+const NOTIFICATION_VISIBILITY: Duration = Duration::from_secs(360);
 
 /// What each queue invokes.
 pub(super) fn mappings() -> [EventSourceMapping; 2] {
@@ -39,20 +39,20 @@ pub(super) fn mappings() -> [EventSourceMapping; 2] {
 /// The queues, each with its dead letters.
 pub(super) fn create(shutdown: &Shutdown) -> Result<Queues, StartError> {
     let queues = Queues::new(shutdown.clone());
-    let bells = QueueAttributes {
-        redrive_policy: Some(buries(RUN_DEAD_LETTERS, BELL_RECEIVES)),
+    let wake_ups = QueueAttributes {
+        redrive_policy: Some(buries(RUN_DEAD_LETTERS, WAKE_UP_RECEIVES)),
         ..QueueAttributes::default()
     };
-    let errands = QueueAttributes {
-        redrive_policy: Some(buries(DELIVERIES_DEAD_LETTERS, ERRAND_RECEIVES)),
-        visibility_timeout: ERRAND_VISIBILITY,
+    let notifications = QueueAttributes {
+        redrive_policy: Some(buries(DELIVERIES_DEAD_LETTERS, NOTIFICATION_RECEIVES)),
+        visibility_timeout: NOTIFICATION_VISIBILITY,
         ..QueueAttributes::default()
     };
     for (name, attributes) in [
         (RUN_DEAD_LETTERS, QueueAttributes::default()),
-        (RUNS, bells),
+        (RUNS, wake_ups),
         (DELIVERIES_DEAD_LETTERS, QueueAttributes::default()),
-        (DELIVERIES, errands),
+        (DELIVERIES, notifications),
     ] {
         queues
             .create(name, attributes)

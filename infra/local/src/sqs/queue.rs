@@ -1,6 +1,6 @@
-//! One queue in memory. Invariants: a message is handed to one receiver at a time; only its
-//! latest receipt acts on it; a limit of SQS is checked before anything changes. The queue has
-//! no clock of its own: every call says what time it is.
+//! One queue in memory. Invariants: a message has one receiver at a time; only its latest receipt
+//! acts on it; a limit of SQS is checked before anything changes. The queue has no clock of its
+//! own: every call passes the time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +25,8 @@ pub(crate) struct Queue {
     pub attributes: QueueAttributes,
     pub created_seconds: u64,
     pub purged: Option<Instant>,
-    /// Rings when a message may have become ready.
-    pub bell: Arc<Notify>,
+    /// Notified when a message may have become ready.
+    pub arrivals: Arc<Notify>,
     nonce: u64,
     store: Store,
 }
@@ -39,7 +39,7 @@ impl Queue {
             attributes,
             created_seconds,
             purged: None,
-            bell: Arc::new(Notify::new()),
+            arrivals: Arc::new(Notify::new()),
             nonce: random(),
             store: Store::default(),
         }
@@ -110,7 +110,7 @@ impl Queue {
             Place::Delayed(now + delay)
         };
         self.store.insert(message, bytes, now, place);
-        self.bell.notify_waiters();
+        self.arrivals.notify_waiters();
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl Queue {
         };
         self.store.put(receipt.sequence, place);
         // A receiver that waits has to look again: its next deadline may have moved.
-        self.bell.notify_waiters();
+        self.arrivals.notify_waiters();
         Ok(())
     }
 

@@ -141,7 +141,7 @@ async fn a_foreign_host_is_forbidden() {
         ("localhost:1", 200),
         ("[::1]", 200),
     ] {
-        // By hand, since clients check what they send.
+        // Written out, since clients check what they send.
         let mut stream = tokio::net::TcpStream::connect(api.server.address())
             .await
             .unwrap();

@@ -33,7 +33,7 @@ async fn sending_has_the_limits_of_sqs() {
         "InvalidParameterValue"
     );
     assert_eq!(
-        code(send("bell \u{7}").send().await),
+        code(send("wake_up \u{7}").send().await),
         "InvalidMessageContents"
     );
     assert_eq!(code(send("").send().await), "MissingParameter");

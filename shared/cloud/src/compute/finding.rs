@@ -1,4 +1,4 @@
-//! Tasks of which nobody has noted the ARN.
+//! Finds tasks whose ARN was not recorded.
 
 use awo_domain::{Error, OrgId, VerificationId};
 use aws_sdk_ecs::error::DisplayErrorContext;
@@ -19,7 +19,7 @@ impl Compute {
         self.find(started_as(org, client_token)).await
     }
 
-    /// The task of a verification by hand, as [`Compute::find_task`].
+    /// The task of a manual verification, as [`Compute::find_task`].
     ///
     /// # Errors
     /// Internal, when ECS fails.

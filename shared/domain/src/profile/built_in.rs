@@ -1,6 +1,6 @@
 //! The profiles that every organization has.
 
-use super::partial::{self, Content, Groups};
+use super::partial::{self, Groups, PartialContent};
 use super::{
     Baseline, ExecutionLimits, GitMode, GitOps, LoopStrategy, Profile, ProfileName, StrategyType,
     Verification,
@@ -58,13 +58,14 @@ impl Profile {
                 max_processes: None,
                 max_child_depth: 1,
             },
+            environment: None,
         }
     }
 }
 
 /// The built-in profile of that name, as if a client had written it.
 #[must_use]
-pub fn built_in(name: &ProfileName) -> Option<Content> {
+pub fn built_in(name: &ProfileName) -> Option<PartialContent> {
     match name.as_str() {
         "default" => Some(default_content()),
         "ci-focused" => Some(ci_focused()),
@@ -75,9 +76,9 @@ pub fn built_in(name: &ProfileName) -> Option<Content> {
 }
 
 /// `default`, which leaves no gaps.
-fn default_content() -> Content {
+fn default_content() -> PartialContent {
     let whole = serde_json::to_value(Profile::default_profile()).unwrap_or_default();
-    Content {
+    PartialContent {
         description: "Three iterations, two more while there is progress; the result is pushed."
             .to_owned(),
         extends: None,
@@ -85,35 +86,36 @@ fn default_content() -> Content {
     }
 }
 
-fn over_default(description: &str, groups: Groups) -> Content {
-    Content {
+fn over_default(description: &str, groups: Groups) -> PartialContent {
+    PartialContent {
         description: description.to_owned(),
         extends: ProfileName::parse(Profile::DEFAULT_NAME).ok(),
         groups,
     }
 }
 
-fn ci_focused() -> Content {
+fn ci_focused() -> PartialContent {
     let groups = Groups {
-        loop_strategy: Some(partial::LoopStrategy {
+        loop_strategy: Some(partial::PartialLoopStrategy {
             kind: Some(StrategyType::Fixed),
             base_iterations: Some(8),
-            ..partial::LoopStrategy::default()
+            ..partial::PartialLoopStrategy::default()
         }),
-        verification: Some(partial::Verification {
+        verification: Some(partial::PartialVerification {
             timeout_ms: Some(1_800_000),
             retry_flaky: Some(1),
-            ..partial::Verification::default()
+            ..partial::PartialVerification::default()
         }),
-        git_ops: Some(partial::GitOps {
+        git_ops: Some(partial::PartialGitOps {
             mode: Some(GitMode::PullRequest),
             draft: Some(true),
-            ..partial::GitOps::default()
+            ..partial::PartialGitOps::default()
         }),
-        execution_limits: Some(partial::ExecutionLimits {
+        execution_limits: Some(partial::PartialExecutionLimits {
             max_duration_ms: Some(7_200_000),
-            ..partial::ExecutionLimits::default()
+            ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "Up to eight iterations, all levels, and a draft pull request for the result.",
@@ -121,27 +123,28 @@ fn ci_focused() -> Content {
     )
 }
 
-fn rapid_iteration() -> Content {
+fn rapid_iteration() -> PartialContent {
     let groups = Groups {
-        loop_strategy: Some(partial::LoopStrategy {
+        loop_strategy: Some(partial::PartialLoopStrategy {
             kind: Some(StrategyType::Fixed),
             base_iterations: Some(2),
-            ..partial::LoopStrategy::default()
+            ..partial::PartialLoopStrategy::default()
         }),
-        verification: Some(partial::Verification {
+        verification: Some(partial::PartialVerification {
             skip_levels: Some(vec![Level::L2, Level::L3]),
             timeout_ms: Some(120_000),
-            ..partial::Verification::default()
+            ..partial::PartialVerification::default()
         }),
-        git_ops: Some(partial::GitOps {
+        git_ops: Some(partial::PartialGitOps {
             mode: Some(GitMode::Push),
-            ..partial::GitOps::default()
+            ..partial::PartialGitOps::default()
         }),
-        execution_limits: Some(partial::ExecutionLimits {
+        execution_limits: Some(partial::PartialExecutionLimits {
             max_duration_ms: Some(900_000),
             max_iteration_ms: Some(300_000),
-            ..partial::ExecutionLimits::default()
+            ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "Two quick iterations, without the blackbox and sanity levels.",
@@ -149,28 +152,29 @@ fn rapid_iteration() -> Content {
     )
 }
 
-fn ralph_style() -> Content {
+fn ralph_style() -> PartialContent {
     let groups = Groups {
-        loop_strategy: Some(partial::LoopStrategy {
+        loop_strategy: Some(partial::PartialLoopStrategy {
             kind: Some(StrategyType::Ralph),
             min_iterations: Some(1),
             convergence_threshold: Some(0.95),
             window_size: Some(3),
-            ..partial::LoopStrategy::default()
+            ..partial::PartialLoopStrategy::default()
         }),
-        verification: Some(partial::Verification {
+        verification: Some(partial::PartialVerification {
             timeout_ms: Some(600_000),
-            ..partial::Verification::default()
+            ..partial::PartialVerification::default()
         }),
-        git_ops: Some(partial::GitOps {
+        git_ops: Some(partial::PartialGitOps {
             mode: Some(GitMode::Push),
-            ..partial::GitOps::default()
+            ..partial::PartialGitOps::default()
         }),
-        execution_limits: Some(partial::ExecutionLimits {
+        execution_limits: Some(partial::PartialExecutionLimits {
             max_iterations: Some(15),
             max_duration_ms: Some(14_400_000),
-            ..partial::ExecutionLimits::default()
+            ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "The same prompt again, up to 15 times, until verification passes or nothing new comes.",

@@ -1,11 +1,11 @@
-//! What a profile comes to: its own words over those of the profile that it extends, and so on,
-//! over `default`.
+//! The effective profile: its own keys over those of the profile that it extends, and so on, over
+//! `default`.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::partial::{Content, Groups};
+use super::partial::{Groups, PartialContent};
 use super::{Profile, ProfileName, built_in};
 use crate::Fault;
 
@@ -19,8 +19,8 @@ pub const MAX_CHAIN: usize = 10;
 /// What is wrong with the chain: a parent that is not there, a cycle, too many.
 pub fn resolve(
     name: &ProfileName,
-    content: &Content,
-    known: impl Fn(&ProfileName) -> Option<Content>,
+    content: &PartialContent,
+    known: impl Fn(&ProfileName) -> Option<PartialContent>,
 ) -> Result<Profile, Fault> {
     let mut names = vec![name.clone()];
     let mut groups = vec![content.groups.clone()];
@@ -102,7 +102,7 @@ pub(super) fn merge(base: &mut Value, over: Value) {
 }
 
 /// The organization's own profiles, by name.
-pub type Contents = BTreeMap<ProfileName, Content>;
+pub type Contents = BTreeMap<ProfileName, PartialContent>;
 
 /// What a profile comes to once it says `content`, among the others of its organization. It must
 /// not spoil one of them either.
@@ -111,12 +111,12 @@ pub type Contents = BTreeMap<ProfileName, Content>;
 /// What is wrong with its chain, or with that of a profile that stands on it.
 pub fn resolve_among(
     name: &ProfileName,
-    content: &Content,
+    content: &PartialContent,
     others: &Contents,
 ) -> Result<Profile, Fault> {
     let mut all = others.clone();
     all.insert(name.clone(), content.clone());
-    let resolved = |name: &ProfileName, content: &Content| {
+    let resolved = |name: &ProfileName, content: &PartialContent| {
         resolve(name, content, |name| all.get(name).cloned())
     };
     let profile = resolved(name, content)?;
@@ -134,7 +134,7 @@ pub fn resolve_among(
 /// The profiles that extend this one directly.
 #[must_use]
 pub fn children<'a>(name: &ProfileName, all: &'a Contents) -> Vec<&'a ProfileName> {
-    let extends = |content: &Content| content.extends.as_ref() == Some(name);
+    let extends = |content: &PartialContent| content.extends.as_ref() == Some(name);
     let found = all.iter().filter(|(_, content)| extends(content));
     found.map(|(child, _)| child).collect()
 }

@@ -1,6 +1,6 @@
-//! A profile as its client wrote it: every key may be left to the profile that it extends.
+//! A profile as its client wrote it: every key may be inherited from the profile that it extends.
 //!
-//! The limits here bound what a resolved profile can become: a chain adds up only in `params`.
+//! The limits here bound a resolved profile: only `params` grows along a chain.
 
 use std::ops::RangeInclusive;
 
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Baseline, GitMode, ProfileName, StrategyType};
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -75,7 +76,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialLoopStrategy)]
-pub struct LoopStrategy {
+pub struct PartialLoopStrategy {
     /// Its kind.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
@@ -110,7 +111,7 @@ pub struct LoopStrategy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialVerification)]
-pub struct Verification {
+pub struct PartialVerification {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<Level>>,
@@ -141,7 +142,7 @@ pub struct Verification {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialGitOps)]
-pub struct GitOps {
+pub struct PartialGitOps {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<GitMode>,
@@ -170,7 +171,7 @@ pub struct GitOps {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialExecutionLimits)]
-pub struct ExecutionLimits {
+pub struct PartialExecutionLimits {
     /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
@@ -206,22 +207,25 @@ pub struct ExecutionLimits {
 pub struct Groups {
     /// How often the agent may try.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loop_strategy: Option<LoopStrategy>,
+    pub loop_strategy: Option<PartialLoopStrategy>,
     /// What is verified.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Verification>,
+    pub verification: Option<PartialVerification>,
     /// What happens to the result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub git_ops: Option<GitOps>,
+    pub git_ops: Option<PartialGitOps>,
     /// Ends of patience.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub execution_limits: Option<ExecutionLimits>,
+    pub execution_limits: Option<PartialExecutionLimits>,
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// What a client may say of a profile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Content {
+pub struct PartialContent {
     /// For people.
     pub description: String,
     /// The profile that fills its gaps; `default` where it is absent.
@@ -232,7 +236,7 @@ pub struct Content {
     pub groups: Groups,
 }
 
-impl Content {
+impl PartialContent {
     /// What is wrong with it as a whole, with JSON pointers; single values are their readers'.
     #[must_use]
     pub fn faults(&self) -> Vec<Fault> {

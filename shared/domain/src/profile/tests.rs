@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::chain::merge;
-use super::partial::{self, Content, Groups, check_branch_prefix, check_line, check_params};
+use super::partial::{self, Groups, PartialContent, check_branch_prefix, check_line, check_params};
 use super::*;
 use crate::audit::canonical_hash;
 
@@ -118,11 +118,11 @@ fn a_custom_strategy_cannot_be_run() {
     profile.loop_strategy.kind = StrategyType::Custom;
     profile.loop_strategy.name = Some("ours".to_owned());
     assert!(profile.not_runnable().unwrap().contains("\"ours\""));
-    let strategy = partial::LoopStrategy {
+    let strategy = partial::PartialLoopStrategy {
         kind: Some(StrategyType::Custom),
-        ..partial::LoopStrategy::default()
+        ..partial::PartialLoopStrategy::default()
     };
-    let mut content = Content::default();
+    let mut content = PartialContent::default();
     content.groups.loop_strategy = Some(strategy);
     assert_eq!(content.faults()[0].path, "/loopStrategy/name");
 }
@@ -158,23 +158,23 @@ fn single_values_are_checked() {
 
 #[test]
 fn an_array_is_replaced_and_an_object_is_not() {
-    let says = |git_ops| Content {
+    let says = |git_ops| PartialContent {
         groups: Groups {
             git_ops: Some(git_ops),
             ..Groups::default()
         },
-        ..Content::default()
+        ..PartialContent::default()
     };
-    let parent = says(partial::GitOps {
+    let parent = says(partial::PartialGitOps {
         labels: Some(vec!["a".to_owned()]),
         reviewers: Some(vec!["r".to_owned()]),
-        ..partial::GitOps::default()
+        ..partial::PartialGitOps::default()
     });
-    let child = Content {
+    let child = PartialContent {
         extends: Some(name("p")),
-        ..says(partial::GitOps {
+        ..says(partial::PartialGitOps {
             labels: Some(Vec::new()),
-            ..partial::GitOps::default()
+            ..partial::PartialGitOps::default()
         })
     };
     let profile = resolve(&name("c"), &child, |_| Some(parent.clone())).unwrap();
@@ -238,14 +238,14 @@ proptest! {
         parents in prop::collection::vec(prop::option::of(0..16_u32), 14)
     ) {
         let named = |i: usize| name(&format!("p{i}"));
-        let contents: BTreeMap<ProfileName, Content> = parents.iter().enumerate().map(|(i, parent)| {
-            let limits = partial::ExecutionLimits {
+        let contents: BTreeMap<ProfileName, PartialContent> = parents.iter().enumerate().map(|(i, parent)| {
+            let limits = partial::PartialExecutionLimits {
                 max_iterations: Some(u32::try_from(i).unwrap() + 1),
-                ..partial::ExecutionLimits::default()
+                ..partial::PartialExecutionLimits::default()
             };
             let groups = Groups { execution_limits: Some(limits), ..Groups::default() };
             let extends = parent.map(|p| named(p as usize));
-            (named(i), Content { extends, groups, ..Content::default() })
+            (named(i), PartialContent { extends, groups, ..PartialContent::default() })
         }).collect();
         for (i, _) in parents.iter().enumerate() {
             let mut seen = vec![i];

@@ -1,6 +1,6 @@
 //! The templates that every organization has.
 
-use super::{Content, Hooks, SourceKind, Template, TemplateId, TemplateSource, Variable};
+use super::{Hooks, SourceKind, Template, TemplateContent, TemplateId, TemplateSource, Variable};
 use crate::Timestamp;
 
 /// 2026-11-20T00:00:00.000Z
@@ -163,7 +163,7 @@ fn template(outline: &Outline) -> Option<Template> {
     Some(Template {
         // A test holds that each of them is one.
         id: TemplateId::parse(outline.id).ok()?,
-        content: Content {
+        content: TemplateContent {
             name: text(outline.name),
             description: text(outline.description),
             source: TemplateSource {
@@ -176,6 +176,7 @@ fn template(outline: &Outline) -> Option<Template> {
                 post_create: texts(outline.post_create),
             },
             tags: texts(outline.tags),
+            environment: None,
         },
         built_in: true,
         created_at: Timestamp::from_epoch_ms(MADE_AT_MS),

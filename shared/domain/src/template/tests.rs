@@ -14,8 +14,13 @@ fn variable(name: &str) -> Variable {
     }
 }
 
-fn content(repository: &str, branch: Option<&str>, hooks: &[&str], names: &[&str]) -> Content {
-    Content {
+fn content(
+    repository: &str,
+    branch: Option<&str>,
+    hooks: &[&str],
+    names: &[&str],
+) -> TemplateContent {
+    TemplateContent {
         name: "n".to_owned(),
         description: String::new(),
         source: TemplateSource {
@@ -28,6 +33,7 @@ fn content(repository: &str, branch: Option<&str>, hooks: &[&str], names: &[&str
             post_create: hooks.iter().map(|hook| (*hook).to_owned()).collect(),
         },
         tags: Vec::new(),
+        environment: None,
     }
 }
 
@@ -120,7 +126,7 @@ fn what_is_missing_and_what_is_unknown_are_named() {
 #[test]
 fn bad_templates_are_refused_with_the_place() {
     let good = |hook: &str| content(REPOSITORY, None, &[hook], &["owner"]);
-    let of = |template: Content| template.faults(false);
+    let of = |template: TemplateContent| template.faults(false);
     let cases = [
         (of(good("echo {{nobody}}")), "/hooks/postCreate/0"),
         (of(good("echo {{ owner }}")), "/hooks/postCreate/0"),

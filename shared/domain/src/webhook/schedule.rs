@@ -1,5 +1,5 @@
-//! When a delivery is tried again, and when it is over: five attempts at most, none before its
-//! time, each counted from the end of the one before.
+//! The retries of a delivery and its end: five attempts at most, none before its time, each counted
+//! from the end of the previous one.
 
 use super::DeliveryStatus;
 use crate::Timestamp;
@@ -20,7 +20,7 @@ const _: () = assert!(RETRIES + 1 == MAX_ATTEMPTS as usize);
 
 /// What an attempt came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// The receiver answered with this status, in time.
     Answered(u16),
     /// It did not: no address, none that may be connected to, refused, reset, a TLS fault, late.
@@ -91,16 +91,24 @@ impl Schedule {
     /// What follows from the attempt with this number, from 1, that ended then. `random` is the
     /// caller's randomness; it adds a jitter of 0–10 % to the delay.
     #[must_use]
-    pub fn after(&self, attempt: u32, outcome: Outcome, ended_at: Timestamp, random: u64) -> Next {
+    pub fn after(
+        &self,
+        attempt: u32,
+        outcome: AttemptOutcome,
+        ended_at: Timestamp,
+        random: u64,
+    ) -> Next {
         match outcome {
-            Outcome::Answered(200..=299) => Next::Delivered,
-            Outcome::Answered(410) => Next::Gone,
-            Outcome::Answered(_) | Outcome::Unanswered => match self.delay_ms(attempt) {
-                Some(delay_ms) => {
-                    Next::Retry(ended_at.plus_ms(delay_ms + jitter_ms(delay_ms, random)))
+            AttemptOutcome::Answered(200..=299) => Next::Delivered,
+            AttemptOutcome::Answered(410) => Next::Gone,
+            AttemptOutcome::Answered(_) | AttemptOutcome::Unanswered => {
+                match self.delay_ms(attempt) {
+                    Some(delay_ms) => {
+                        Next::Retry(ended_at.plus_ms(delay_ms + jitter_ms(delay_ms, random)))
+                    }
+                    None => Next::Abandoned,
                 }
-                None => Next::Abandoned,
-            },
+            }
         }
     }
 
@@ -135,7 +143,7 @@ mod tests {
         let mut now = at(0);
         let mut times = vec![now.epoch_ms()];
         for attempt in 1..=MAX_ATTEMPTS {
-            match schedule.after(attempt, Outcome::Answered(500), now, 0) {
+            match schedule.after(attempt, AttemptOutcome::Answered(500), now, 0) {
                 Next::Retry(next) => {
                     times.push(next.epoch_ms());
                     now = next;
@@ -149,7 +157,7 @@ mod tests {
     #[test]
     fn a_number_that_no_attempt_has_leads_to_no_other() {
         for attempt in [0, MAX_ATTEMPTS, MAX_ATTEMPTS + 1, u32::MAX] {
-            let next = Schedule::default().after(attempt, Outcome::Unanswered, at(0), 0);
+            let next = Schedule::default().after(attempt, AttemptOutcome::Unanswered, at(0), 0);
             assert_eq!(next, Next::Abandoned, "{attempt}");
         }
     }
@@ -158,7 +166,7 @@ mod tests {
     fn every_status_but_2xx_and_410_is_tried_again() {
         for attempt in 1..=MAX_ATTEMPTS {
             for status in 0..=u16::MAX {
-                let outcome = Outcome::Answered(status);
+                let outcome = AttemptOutcome::Answered(status);
                 let next = Schedule::default().after(attempt, outcome, at(0), 0);
                 let expected = match status {
                     200..=299 => DeliveryStatus::Delivered,
@@ -178,7 +186,7 @@ mod tests {
             attempt in 1_u32..=4, random in any::<u64>(), ended in 0_i64..4_000_000_000_000,
         ) {
             let ended_at = at(ended);
-            let next = Schedule::default().after(attempt, Outcome::Unanswered, ended_at, random);
+            let next = Schedule::default().after(attempt, AttemptOutcome::Unanswered, ended_at, random);
             let Next::Retry(next) = next else { panic!("{next:?}") };
             let waited = next.ms_since(ended_at);
             let delay = DELAYS[attempt as usize - 1];
@@ -194,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_jitter_uses_its_whole_tenth() {
-        let late = |random| Schedule::default().after(4, Outcome::Unanswered, at(0), random);
+        let late = |random| Schedule::default().after(4, AttemptOutcome::Unanswered, at(0), random);
         assert_eq!(late(0), Next::Retry(at(7_200_000)));
         assert_eq!(late(u64::MAX / 2 + 1), Next::Retry(at(7_560_000)));
         assert_eq!(late(u64::MAX), Next::Retry(at(7_919_999)));

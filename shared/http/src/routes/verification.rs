@@ -1,4 +1,4 @@
-//! Verification: plugins, and verifying by hand.
+//! Verification: plugins, and manual verification.
 
 use awo_domain::api_key::Scope;
 

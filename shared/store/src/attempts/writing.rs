@@ -1,5 +1,5 @@
-//! What becomes of deliveries is written over exactly what it was made from, so that of two who
-//! look after one the second changes nothing.
+//! Outcomes of deliveries replace exactly the state they were decided on, so of two concurrent
+//! writers the second changes nothing.
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::target::WebhookUrl;
@@ -9,11 +9,11 @@ use futures::future::join_all;
 use crate::Store;
 use crate::change::Change;
 use crate::deliveries::Delivery;
-use crate::errands::DeliveryRef;
-use crate::grouped::{Act, Changes};
 use crate::item::{Item, Key};
+use crate::notifications::DeliveryRef;
 use crate::table::read;
 use crate::transaction::{Committed, Guard, Transaction};
+use crate::write_batch::{Act, Changes};
 
 const GONE: &str = "its receiver answered 410 (Gone)";
 

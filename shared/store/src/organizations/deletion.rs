@@ -1,4 +1,4 @@
-//! The deletion of an organization: all of it but its ledger and usage, which the accounts need.
+//! The deletion of an organization: everything except its ledger and usage, which accounting needs.
 
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
@@ -61,11 +61,11 @@ impl Store {
                 .purge_candidates(org, status, None, after.as_ref())
                 .await?;
             after = page.items.last().map(|order: &WorkOrder| order.id.clone());
-            let mut doomed = Vec::new();
+            let mut targets = Vec::new();
             for order in page.items {
-                doomed.push(self.doomed(org, order).await?);
+                targets.push(self.purge_target(org, order).await?);
             }
-            for part in in_transactions(doomed) {
+            for part in in_transactions(targets) {
                 if !self.purge(org, &part, now).await? {
                     let why = "a work order has changed meanwhile: try again";
                     return Err(Error::Conflict(why.to_owned()));
@@ -82,7 +82,8 @@ impl Store {
         for webhook in self.webhooks(org).await? {
             let webhook = webhook.id;
             self.empty(told, deliveries(org, &webhook)).await?;
-            self.empty(told, format!("{org}#{webhook}#lane")).await?;
+            self.empty(told, format!("{org}#{webhook}#delivery_permit"))
+                .await?;
         }
         self.empty(told, outbox(org)).await?;
         let settings = &self.tables.settings;

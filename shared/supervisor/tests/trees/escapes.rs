@@ -1,4 +1,4 @@
-//! What a command may do to get away, and what it is given on its way.
+//! A command's attempts to escape, and its initial environment.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -84,7 +84,7 @@ fn when_the_supervisor_is_killed_the_next_subreaper_finishes_the_job() {
             .iter()
             .all(|line| !line.starts_with("sh -c setsid"))
     });
-    supervised.wish("kill\n");
+    supervised.stop_request("kill\n");
     let (report, left) = supervised.finish();
     assert_eq!((report.survivors, left), (0, Vec::new()));
 }

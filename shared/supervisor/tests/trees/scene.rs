@@ -1,4 +1,4 @@
-//! A supervised command, and what is left of it.
+//! A supervised command, and its remains.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -52,9 +52,9 @@ impl Supervised {
         }
     }
 
-    pub fn wish(&mut self, wish: &str) {
+    pub fn stop_request(&mut self, stop_request: &str) {
         let mut stdin = self.child.stdin.as_ref().unwrap();
-        stdin.write_all(wish.as_bytes()).unwrap();
+        stdin.write_all(stop_request.as_bytes()).unwrap();
     }
 
     /// Waits until the script has written `ready`.

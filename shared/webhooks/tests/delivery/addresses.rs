@@ -1,12 +1,12 @@
-//! No name leads to an address that is not public, whatever its name server answers. What may be
-//! reached here is loopback; the traps are forms of it that may not, and that would lead there.
+//! No name leads to an address that is not public, whatever its name server answers. Here only
+//! loopback is allowed; the traps are forms of it that are not allowed, and that would lead there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::Mutex;
 
 use awo_domain::webhook::address::{Reach, special};
-use awo_domain::webhook::schedule::Outcome;
+use awo_domain::webhook::schedule::AttemptOutcome;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tokio::net::TcpStream;
@@ -49,12 +49,12 @@ async fn a_name_that_rebinds_gets_no_connection_to_where_it_rebinds() {
         let world = World::with(Reach::PublicAndLoopback, zone).await;
         let (good, trapped) = Receiver::pair(GOOD, LOOPBACK).await;
         let first = world.send(&good).await;
-        assert_eq!(first.outcome, Outcome::Answered(200), "{first:?}");
+        assert_eq!(first.outcome, AttemptOutcome::Answered(200), "{first:?}");
         // Of another organization, so that it must connect and so resolve anew.
         let url = format!("https://{NAME}:{}/", good.port);
         let org = awo_domain::OrgId::new(crate::world::at(0), 2);
         let second = world.send_for(&org, &url, crate::world::at(0)).await;
-        assert_eq!(second.outcome, Outcome::Unanswered);
+        assert_eq!(second.outcome, AttemptOutcome::Unanswered);
         assert!(
             second
                 .error
@@ -90,7 +90,7 @@ async fn one_forbidden_answer_rejects_the_name() {
         let world = World::with(Reach::PublicAndLoopback, zone).await;
         let (good, trap) = Receiver::pair(GOOD, LOOPBACK).await;
         let sent = world.send(&good).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered, "{reply:?}");
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered, "{reply:?}");
         let error = sent.error.unwrap();
         assert!(
             error.starts_with("the name leads to an address that is in"),
@@ -116,7 +116,7 @@ async fn an_alias_that_leads_to_a_good_address_is_followed() {
     let world = World::with(Reach::PublicAndLoopback, zone).await;
     let receiver = Receiver::start(answer(200, "", "")).await;
     let sent = world.send(&receiver).await;
-    assert_eq!(sent.outcome, Outcome::Answered(200), "{sent:?}");
+    assert_eq!(sent.outcome, AttemptOutcome::Answered(200), "{sent:?}");
     assert_eq!(receiver.requests()[0].server_name.as_deref(), Some(NAME));
 }
 
@@ -133,7 +133,7 @@ async fn without_the_setting_not_even_loopback_is_reached() {
         let zone = move |_: &str, _| Reply::Addresses(vec![ip(address)]);
         let world = World::with(Reach::Public, zone).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered, "{address}");
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered, "{address}");
         let error = sent.error.unwrap();
         assert!(error.contains("not public"), "{address}: {error}");
         assert!(!error.contains(address), "{error}");
@@ -155,7 +155,7 @@ async fn a_name_without_an_address_is_told_as_such() {
         let answer = reply.clone();
         let world = World::with(Reach::Public, move |_, _| answer.clone()).await;
         let sent = world.send_to(&format!("https://{NAME}/")).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered);
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered);
         assert_eq!(sent.error.as_deref(), Some(error), "{reply:?}");
     }
 }
@@ -204,7 +204,7 @@ fn whatever_a_name_server_answers_nothing_forbidden_is_connected_to() {
             let may_connect = !answered.is_empty() && answered.iter().all(|one| *one == GOOD);
             prop_assert_eq!(
                 sent.outcome,
-                Outcome::Unanswered,
+                AttemptOutcome::Unanswered,
                 "the certificate is another's"
             );
             prop_assert_eq!(good.connections() - before, usize::from(may_connect));

@@ -1,7 +1,7 @@
-//! What receivers answer, and what comes of it.
+//! Receivers' responses, and their outcomes.
 
 use awo_domain::EventId;
-use awo_domain::webhook::schedule::Outcome;
+use awo_domain::webhook::schedule::AttemptOutcome;
 use awo_domain::webhook::signature::Message;
 
 use crate::authority::NAME;
@@ -14,7 +14,7 @@ async fn a_delivery_is_one_post_of_the_signed_bytes() {
     let sent = World::new().await.send(&receiver).await;
     assert_eq!(
         (sent.outcome, sent.error.as_deref()),
-        (Outcome::Answered(200), None)
+        (AttemptOutcome::Answered(200), None)
     );
     assert_eq!(sent.started_at, at(0));
     let [heard] = receiver.requests().try_into().unwrap();
@@ -47,7 +47,7 @@ async fn the_status_is_the_outcome_whatever_it_is() {
     ] {
         let receiver = Receiver::start(answer(status, "", "")).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Answered(status));
+        assert_eq!(sent.outcome, AttemptOutcome::Answered(status));
         assert_eq!(sent.status_code(), Some(status));
         let expected = match status {
             200..=299 => None,
@@ -67,7 +67,7 @@ async fn a_redirect_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let receiver = Receiver::start(answer(status, &location, "")).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Answered(status));
+        assert_eq!(sent.outcome, AttemptOutcome::Answered(status));
         let error = format!("the answer was {status}: redirects are not followed");
         assert_eq!(sent.error, Some(error));
         assert_eq!((receiver.connections(), receiver.requests().len()), (1, 1));
@@ -83,7 +83,7 @@ async fn a_huge_body_is_not_read_and_changes_nothing() {
     bytes.resize(4 << 20, b'x');
     let receiver = Receiver::start(Manner::Answer(bytes)).await;
     let sent = world.send(&receiver).await;
-    assert_eq!(sent.outcome, Outcome::Answered(200));
+    assert_eq!(sent.outcome, AttemptOutcome::Answered(200));
     assert!(sent.duration_ms < 10_000, "{sent:?}");
     world.send(&receiver).await;
     assert_eq!(
@@ -101,7 +101,7 @@ async fn headers_without_an_end_are_not_read() {
     for headers in [large, many] {
         let receiver = Receiver::start(answer(200, &headers, "")).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered);
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered);
         let error = sent.error.unwrap();
         assert_eq!(error, "the headers of the answer are too large");
     }
@@ -123,7 +123,7 @@ async fn what_is_no_answer_is_told_in_words_of_our_own() {
     ] {
         let receiver = Receiver::start(manner.clone()).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered, "{manner:?}");
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered, "{manner:?}");
         assert_eq!(sent.error.as_deref(), Some(error), "{manner:?}");
         assert!(receiver.requests().len() <= 1, "sent twice: {manner:?}");
     }

@@ -1,7 +1,7 @@
 //! Which deliveries share a connection.
 
 use awo_domain::OrgId;
-use awo_domain::webhook::schedule::Outcome;
+use awo_domain::webhook::schedule::AttemptOutcome;
 
 use crate::authority::NAME;
 use crate::receiver::{Receiver, answer};
@@ -13,7 +13,7 @@ async fn sends(world: &World, receiver: &Receiver, deliveries: &[(u128, i64)]) {
         let sent = world
             .send_for(&OrgId::new(at(0), *org), &url, at(*ms))
             .await;
-        assert_eq!(sent.outcome, Outcome::Answered(200), "{sent:?}");
+        assert_eq!(sent.outcome, AttemptOutcome::Answered(200), "{sent:?}");
     }
     assert_eq!(receiver.requests().len(), deliveries.len());
 }

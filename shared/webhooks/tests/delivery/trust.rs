@@ -1,8 +1,8 @@
-//! Whom the sender believes.
+//! The authorities that the sender trusts.
 
 use awo_cloud::Environment;
 use awo_domain::webhook::address::Reach;
-use awo_domain::webhook::schedule::Outcome;
+use awo_domain::webhook::schedule::AttemptOutcome;
 use awo_webhooks::{NotReady, Sender};
 
 use crate::authority::Flaw;
@@ -30,7 +30,7 @@ async fn a_certificate_that_proves_nothing_ends_the_attempt_before_a_byte_is_sen
     ] {
         let receiver = Receiver::flawed(answer(200, "", ""), flaw).await;
         let sent = world.send(&receiver).await;
-        assert_eq!(sent.outcome, Outcome::Unanswered, "{flaw:?}");
+        assert_eq!(sent.outcome, AttemptOutcome::Unanswered, "{flaw:?}");
         assert_eq!(sent.error.as_deref(), Some(error), "{flaw:?}");
         assert!(receiver.requests().is_empty(), "{flaw:?}");
     }
@@ -40,8 +40,8 @@ async fn a_certificate_that_proves_nothing_ends_the_attempt_before_a_byte_is_sen
 async fn an_address_as_host_needs_a_certificate_of_that_address() {
     let world = World::new().await;
     for (flaw, outcome) in [
-        (Flaw::None, Outcome::Answered(200)),
-        (Flaw::OtherName, Outcome::Unanswered),
+        (Flaw::None, AttemptOutcome::Answered(200)),
+        (Flaw::OtherName, AttemptOutcome::Unanswered),
     ] {
         let receiver = Receiver::flawed(answer(200, "", ""), flaw).await;
         let sent = world
@@ -59,7 +59,7 @@ async fn a_dot_at_the_end_of_the_name_changes_nothing() {
     let sent = world
         .send_to(&format!("https://hooks.example.com.:{port}/"))
         .await;
-    assert_eq!(sent.outcome, Outcome::Answered(200), "{sent:?}");
+    assert_eq!(sent.outcome, AttemptOutcome::Answered(200), "{sent:?}");
     let heard = receiver.requests();
     assert_eq!(
         heard[0].headers["host"],

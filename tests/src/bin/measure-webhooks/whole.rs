@@ -1,9 +1,9 @@
-//! The deliverer as Lambda runs it: in processes of its own, each with one batch at a time. The
-//! queue's mapping and the stand-ins are this process.
+//! The deliverer as in Lambda: in separate processes, each with one batch at a time. This process
+//! has the queue's mapping and the stand-ins.
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::errands::ErrandBell;
+use awo_cloud::notifications::Notifier;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
@@ -125,14 +125,14 @@ async fn due(world: &World, port: u16, count: u64) {
             }
         }
     }
-    ErrandBell::new(cloud).ring().await;
+    Notifier::new(cloud).notify().await;
 }
 
 /// Looks for messages as the mapping does, until it is dropped.
 async fn poll(world: &World, process: &Process) {
     loop {
         let deliver = async |records: Vec<Value>| Ok(process.deliver(&records).await);
-        if !world.hand_errands(deliver).await {
+        if !world.hand_notifications(deliver).await {
             tokio::time::sleep(IDLE).await;
         }
     }
@@ -140,7 +140,7 @@ async fn poll(world: &World, process: &Process) {
 
 /// Until every message is handled: each stays in its queue until its delivery is over.
 async fn all_over(world: &World) {
-    while world.errands_left() > 0 {
+    while world.notifications_left() > 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -170,8 +170,8 @@ async fn calls(port: u16, ca_file: &str) {
     let own = [("AWO_WEBHOOK_CA_FILE", ca_file.to_owned())];
     let world = World::with(&own).await;
     due(&world, port, COUNTED).await;
-    while world.errands_left() > 0 {
-        world.deliver_errands(&world.faulty).await;
+    while world.notifications_left() > 0 {
+        world.deliver_notifications(&world.faulty).await;
     }
     let seen = world.faults.seen();
     let of = |service: &str| {

@@ -1,9 +1,9 @@
-//! The runner's own API takes no API key, and a run's token for that run only.
+//! The runner's own API accepts no API key, and a run's token for that run only.
 
 use awo_domain::api_key::Scope;
 use awo_http::routes::{Access, Style};
 use awo_tests::client::{Answer, Client};
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::driven::DrivenRun;
 use awo_tests::everything::{everything_at_rest, nothing_changed};
 use awo_tests::rules;
@@ -60,7 +60,7 @@ async fn no_api_key_opens_the_runners_api() {
 #[tokio::test]
 async fn a_runs_token_is_good_for_that_run_only() {
     let service = quiet_service().await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let (own, run) = running(&service).await;
     let (sibling, _sibling_run) = running(&service).await;
     let runner = door.for_client(run.runner());
@@ -101,7 +101,7 @@ async fn a_runs_token_is_good_for_that_run_only() {
 }
 
 async fn counted(
-    door: &CountedDoor,
+    door: &CountedRequests,
     sample: &Sample,
     client: &Client,
     things: &Things,

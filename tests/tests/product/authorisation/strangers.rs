@@ -1,10 +1,10 @@
-//! Another organization's things: nobody can tell them from what is not there, by the answers or
-//! by what these cost, and nobody can change them.
+//! Another organization's resources: they are indistinguishable from absent ones, by the responses
+//! and by their cost, and cannot be changed.
 
 use awo_domain::Timestamp;
 use awo_http::routes::Style;
 use awo_tests::client::{Answer, Client};
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::driven::DrivenRun;
 use awo_tests::everything::{everything_at_rest, nothing_changed};
 use awo_tests::rules;
@@ -19,7 +19,7 @@ use crate::http_api::quiet_service;
 /// A key's first request in a minute costs one call more, so both must fall into one window that
 /// has begun before.
 async fn both(
-    door: &CountedDoor,
+    door: &CountedRequests,
     client: &Client,
     sample: &Sample,
     things: [&Things; 2],
@@ -42,7 +42,7 @@ async fn both(
 async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_there() {
     let service = quiet_service().await;
     let (_, stranger) = service.another_org(10_000).await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let (stranger, owner) = (door.for_client(&stranger), &service.client);
     let tables = rules::client(&service.service.cloud);
     for sample in samples::keyed().iter().filter(|s| s.names_something()) {
@@ -73,6 +73,9 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/environments/") => {
+                    "ENVIRONMENT_NOT_FOUND"
+                }
                 (Style::Plain, path) if path.starts_with("/v1/webhooks/") => "WEBHOOK_NOT_FOUND",
                 (Style::Plain, path) => panic!("say here what is missing at {path}"),
             };
@@ -108,7 +111,7 @@ fn timeless(value: &Value) -> Value {
 async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     let service = quiet_service().await;
     let (_, stranger) = service.another_org(10_000).await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let stranger = door.for_client(&stranger);
     let nobodys = Things::of_nobody(&service);
     let lists: Vec<Sample> = samples::keyed()

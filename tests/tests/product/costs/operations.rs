@@ -1,8 +1,8 @@
-//! Each operation of the API, as its samples call it, in an organization that has one of everything
-//! and in which nothing has changed yet.
+//! Each operation of the API, called as in its samples, in an organization that has one of
+//! everything and in which nothing has changed yet.
 
 use awo_http::routes::Access;
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::service::TestService;
 
 use super::{Row, table};
@@ -19,7 +19,7 @@ pub async fn write(text: &mut String) {
 
 async fn measured() -> Vec<Row> {
     let mut service = quiet_service().await;
-    let door = CountedDoor::of(&service).await;
+    let door = CountedRequests::of(&service).await;
     let called = |sample: &Sample| {
         let waits = sample.is_live() || sample.route.function == "run-verification";
         sample.route.access != Access::Runner && !waits
@@ -64,7 +64,7 @@ pub fn window_of(service: &TestService) -> i64 {
 }
 
 /// The window, in which the key was used from now on; nothing is recorded of that.
-pub async fn begun_window(service: &TestService, door: &CountedDoor) -> i64 {
+pub async fn begun_window(service: &TestService, door: &CountedRequests) -> i64 {
     let window = window_of(service);
     service.client.get("/v1/credits").await;
     door.costs();

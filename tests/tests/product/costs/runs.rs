@@ -160,10 +160,10 @@ impl Told<'_> {
         }
         self.deliveries().await;
         if step == TaskStopped {
-            self.story.world.deliver_bells(&self.functions).await;
+            self.story.world.deliver_wake_ups(&self.functions).await;
             self.note("dispatch-runs, of the slot that came back");
         } else if step != Create {
-            self.story.world.lose_bells().await;
+            self.story.world.lose_wake_ups().await;
         }
     }
 
@@ -205,7 +205,12 @@ impl Told<'_> {
 
     /// The deliverer, as often as there are messages for it.
     async fn deliveries(&mut self) {
-        while self.story.world.deliver_errands(&self.functions).await {
+        while self
+            .story
+            .world
+            .deliver_notifications(&self.functions)
+            .await
+        {
             self.note("deliver-webhooks");
         }
     }

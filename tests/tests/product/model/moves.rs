@@ -1,4 +1,4 @@
-//! What a step does to the real thing: each is a call that a client, a runner or AWS makes.
+//! The effect of a step on the real system: each is a call by a client, a runner or AWS.
 
 use awo_cloud::compute::TaskState;
 use awo_domain::WorkOrderId;
@@ -30,9 +30,9 @@ impl System {
                 let (id, body) = (&self.orders[order], json!({ "immediate": immediate }));
                 functions.kill(&self.org, id.as_str(), &body).await.status == 200
             }
-            Move::Bell => {
-                let bell = json!({ "orgId": self.org.id }).to_string();
-                let answer = functions.bell(&bell).await;
+            Move::WakeUp => {
+                let wake_up = json!({ "orgId": self.org.id }).to_string();
+                let answer = functions.wake_up(&wake_up).await;
                 answer.is_ok_and(|a| a["batchItemFailures"].as_array().is_none_or(Vec::is_empty))
             }
             Move::Claim { order } => {
@@ -51,11 +51,11 @@ impl System {
             Move::TaskEvent { order } => self.task_event(order, functions).await,
             Move::Sweep { .. } => {
                 let swept = functions.sweep().await;
-                self.world.deliver_bells(&self.world.sound).await;
+                self.world.deliver_wake_ups(&self.world.sound).await;
                 swept.is_ok_and(|swept| swept["failed"] == 0)
             }
             Move::LoseMessages => {
-                self.world.lose_bells().await;
+                self.world.lose_wake_ups().await;
                 true
             }
         }

@@ -1,4 +1,4 @@
-//! The real thing that the model is compared with: functions, tables, queue and tasks.
+//! The real system that the model is compared with: functions, tables, queue and tasks.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -153,7 +153,7 @@ impl System {
         self.beat().await;
         let swept = self.world.sound.sweep().await.expect("a sweep");
         assert_eq!(swept["failed"], 0, "{swept} {model:?}");
-        self.world.deliver_bells(&self.world.sound).await;
+        self.world.deliver_wake_ups(&self.world.sound).await;
     }
 
     pub(super) async fn runs(&self) -> Vec<Run> {

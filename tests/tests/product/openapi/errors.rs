@@ -1,7 +1,7 @@
 //! One body of every error, in both styles.
 
 use awo_tests::client::Answer;
-use awo_tests::door::CountedDoor;
+use awo_tests::counted_requests::CountedRequests;
 use awo_tests::service::TestService;
 use serde_json::json;
 
@@ -14,7 +14,7 @@ async fn every_error_has_one_body_in_each_style() {
     let client = scene.client();
     let (poor, used_up) = (scene.poor().await, scene.used_up().await);
     let (_, penniless) = scene.service.another_org(0).await;
-    let broken = CountedDoor::with(&scene.service, &[("AWO_SETTINGS_TABLE", "gone")]).await;
+    let broken = CountedRequests::with(&scene.service, &[("AWO_SETTINGS_TABLE", "gone")]).await;
     let broken = broken.for_client(client);
     let nobody = client.with_key(None);
     let json = ("content-type", "application/json");

@@ -1,6 +1,5 @@
-//! Every call to AWS of a purge, and of the sweep after it, goes wrong in every way. Right after
-//! it each work order is there whole or not at all; whoever purges again and lets time pass leaves
-//! nothing.
+//! Every AWS call of a purge, and of the sweep after it, fails in every way. Right afterwards each
+//! work order is complete or deleted; a repeated purge and some time leave nothing.
 
 use awo_domain::RunId;
 use awo_tests::crash_part;
@@ -91,7 +90,7 @@ async fn try_all(faults: &[Fault], in_sweep: bool) {
                 world.faults.until_crash(purge).await;
             }
             let fired = world.faults.disarm();
-            world.lose_bells().await;
+            world.lose_wake_ups().await;
             holds(&world, &org, &when).await;
             all_gone(&world, &org, &runs, &when).await;
             points += 1;

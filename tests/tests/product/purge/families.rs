@@ -15,7 +15,7 @@ async fn a_parent_whose_children_are_purged_fails() {
     let body = json!({ "statuses": ["queued", "running"] });
     let (purged, ()) = tokio::join!(purge(&service.client, &body), async {
         let nothing_new = json!({ "events": [] });
-        while running.control("report", &nothing_new).await.body["wish"].is_null() {
+        while running.control("report", &nothing_new).await.body["stopRequest"].is_null() {
             tokio::task::yield_now().await;
         }
         let stopped = json!({ "type": "stopped", "forced": true });

@@ -1,5 +1,5 @@
-//! Whoever asks for an organization's first task makes its task definition: the dispatcher
-//! (`shared`), a start by a client, the sweep, a verification by hand.
+//! An organization's first task creates its task definition, for every requester: the dispatcher
+//! (`shared`), a start by a client, the sweep, a manual verification.
 
 use awo_cloud::settings;
 use awo_store::dispatch::Dispatched;
@@ -83,7 +83,7 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_verification_by_hand_makes_the_task_definition_of_an_organization_that_has_none() {
+async fn a_manual_verification_makes_the_task_definition_of_an_organization_that_has_none() {
     let service = service().await;
     let path = service.dir.path().join("workspaces/missing/workspace");
     super::refused(&super::verify(&service, &path, &json!({})).await, "workDir");

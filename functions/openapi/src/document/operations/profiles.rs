@@ -1,8 +1,10 @@
 //! Operations of harness profiles.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
 use awo_domain::profile::partial::{
-    ExecutionLimits, GitOps, LoopStrategy, MAX_DESCRIPTION, Verification,
+    MAX_DESCRIPTION, PartialExecutionLimits, PartialGitOps, PartialLoopStrategy,
+    PartialVerification,
 };
 use awo_http::routes;
 use awo_profiles::shape::{
@@ -114,10 +116,17 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
             "extends",
             described(parent, "The profile that fills its gaps."),
         ),
-        ("loopStrategy", schemas.of::<LoopStrategy>()),
-        ("verification", schemas.of::<Verification>()),
-        ("gitOps", schemas.of::<GitOps>()),
-        ("executionLimits", schemas.of::<ExecutionLimits>()),
+        ("loopStrategy", schemas.of::<PartialLoopStrategy>()),
+        ("verification", schemas.of::<PartialVerification>()),
+        ("gitOps", schemas.of::<PartialGitOps>()),
+        ("executionLimits", schemas.of::<PartialExecutionLimits>()),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "The environment of work orders that name none.",
+            ),
+        ),
     ])
 }
 

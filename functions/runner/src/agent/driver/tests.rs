@@ -11,8 +11,8 @@ fn agent(kind: AgentType, model: Option<&str>) -> Agent {
     }
 }
 
-fn door() -> Door {
-    Door {
+fn proxy_address() -> ProxyAddress {
+    ProxyAddress {
         url: "http://127.0.0.1:9".to_owned(),
         key: "awo-run-1".to_owned(),
         providers: vec![Provider::Anthropic, Provider::Openai],
@@ -28,7 +28,7 @@ fn started(
     let start = Start {
         agent,
         path: OsStr::new("/nowhere"),
-        door: &door(),
+        proxy_address: &proxy_address(),
         session_id,
         usd_left,
     };
@@ -58,7 +58,7 @@ fn what_is_not_known_is_no_argument() {
 }
 
 #[test]
-fn codex_speaks_to_the_door_and_resumes_its_thread() {
+fn codex_speaks_to_the_proxy_and_resumes_its_thread() {
     let agent = agent(AgentType::Codex, Some("gpt-5"));
     let (line, _) = started(&agent, Some("t-1"), None);
     assert!(line.starts_with("codex exec --json --skip-git-repo-check --dangerously"));
@@ -70,7 +70,7 @@ fn codex_speaks_to_the_door_and_resumes_its_thread() {
 }
 
 #[test]
-fn opencode_may_use_every_tool_and_speaks_to_the_door() {
+fn opencode_may_use_every_tool_and_speaks_to_the_proxy() {
     let agent = agent(AgentType::Opencode, Some("anthropic/m"));
     let (line, env) = started(&agent, Some("ses_1"), None);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Which file stands at a place, and since when: what a commit holds, or an earlier command wrote,
-//! is no report of the command that was just run.
+//! Identity and age of a file at a path: a file of the commit, or of an earlier command, is not the
+//! report of the command that just ran.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::sleep;
 
-use crate::confined;
+use crate::safe_files;
 
 /// Two changes that are further apart than that differ in the kernel's time of change.
 const TICK: Duration = Duration::from_millis(20);
@@ -21,7 +21,7 @@ pub(in crate::verify) struct Stamp(Option<(u64, u64, i64, i64, u64)>);
 impl Stamp {
     /// What `path` below `dir` leads to, from a moment on after which each change of it shows.
     pub(in crate::verify) async fn before(dir: &Path, path: &str) -> Stamp {
-        let meta = confined::metadata_of_target(dir, Path::new(path)).ok();
+        let meta = safe_files::metadata_of_target(dir, Path::new(path)).ok();
         if meta.as_ref().is_some_and(is_recent) {
             sleep(TICK).await;
         }
@@ -30,7 +30,7 @@ impl Stamp {
 
     /// True if there was a file, and it is the same now.
     pub(in crate::verify) fn still_holds(self, dir: &Path, path: &str) -> bool {
-        let now = confined::metadata_of_target(dir, Path::new(path)).ok();
+        let now = safe_files::metadata_of_target(dir, Path::new(path)).ok();
         self.0.is_some() && self == Stamp::from(now)
     }
 

@@ -1,4 +1,4 @@
-//! No special address passes, in whatever form of IPv6 it hides; ordinary ones do.
+//! No special address passes, in any form of IPv6; ordinary ones do.
 
 use super::*;
 use proptest::prelude::*;
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn with_loopback_nothing_else_is_let_in(v4 in special_v4(), v6 in special_v6()) {
+    fn with_loopback_nothing_else_is_authenticate(v4 in special_v4(), v6 in special_v6()) {
         for address in [IpAddr::V4(v4), IpAddr::V6(v6), IpAddr::V6(v4.to_ipv6_mapped())] {
             let is_in = Reach::PublicAndLoopback.admit(address).is_ok();
             prop_assert_eq!(is_in, address.is_loopback(), "{}", address);

@@ -1,4 +1,4 @@
-//! The ways in which each route is called, by its function.
+//! The variants of each route's calls, by its function.
 
 use awo_http::routes::Route;
 use serde_json::json;
@@ -68,6 +68,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "list-config-snapshots"
         | "get-run-audit-summary"
         | "list-profiles"
+        | "list-environments"
+        | "get-environment"
         | "list-templates"
         | "get-template"
         | "list-webhooks"
@@ -108,6 +110,12 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(template("once")).header(ONCE);
             vec![call().body(template("{new}")), once]
         }
+        "create-environment" => {
+            let environment = |name| json!({ "name": name, "variables": { "CI": "1" } });
+            let once = call().body(environment("once")).header(ONCE);
+            vec![call().body(environment("{new}")), once]
+        }
+        "update-environment" => vec![call().body(json!({ "size": "large" }))],
         "update-template" => vec![call().body(json!({ "name": "New" }))],
         "create-profile" => {
             let profile = |name| json!({ "name": name, "extends": "ci-focused" });
@@ -128,8 +136,8 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
         "test-webhook" => vec![call()],
-        "delete-budget" | "delete-webhook" | "delete-template" | "delete-profile"
-        | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
+        "delete-budget" | "delete-webhook" | "delete-environment" | "delete-template"
+        | "delete-profile" | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
     })
 }

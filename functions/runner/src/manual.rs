@@ -1,0 +1,212 @@
+//! A manual verification: an organization's plugins on an existing workspace.
+//!
+//! It works in place: commands run in the workspace itself and may leave their usual files; this
+//! program writes nothing there. Only the requesting function waits for it, so it ends by its own
+//! deadline, regardless of the client.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use awo_domain::VerificationId;
+use awo_domain::manual::{
+    MAX_REFUSAL_BYTES, VerificationReport, VerificationSpec, check_modified_file,
+};
+
+use crate::contained_process::ContainedProcesses;
+use crate::control_client::{CallError, NotClaimed, VerificationClient};
+use crate::inspection::{Inspector, MEMORY_MB};
+use crate::layout::{Room, write_anew};
+use crate::output::last_bytes;
+use crate::safe_files;
+use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_terminated, refuse};
+use crate::settings::Settings;
+use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
+use crate::stop_listener::{ASK_LIMIT, TerminationSignal};
+use crate::verify::{Subject, Verification};
+use crate::work_dir::{NOT_INSIDE, WorkDir};
+use crate::workspace_archive::WorkspaceArchive;
+
+/// How long a report is tried.
+const REPORT_LIMIT: Duration = Duration::from_secs(20);
+
+/// All of it, from the claim to the last report.
+pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode {
+    let mut termination = match TerminationSignal::new() {
+        Ok(termination) => termination,
+        Err(why) => return refuse(&format!("cannot listen for signals: {why}")),
+    };
+    let claimed = tokio::select! {
+        claimed = VerificationClient::claim(settings, id) => claimed,
+        () = long_since_terminated(&mut termination, ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
+    };
+    let (client, spec) = match claimed {
+        Ok(claimed) => claimed,
+        Err(why @ NotClaimed::Refused(_)) => {
+            tracing::info!(event = "nothing_to_do", %why, "there is nothing to do");
+            return ExitCode::from(EXIT_FENCED);
+        }
+        Err(NotClaimed::Failed(why)) => return refuse(&why),
+    };
+    let (switch, stop) = stop::channel();
+    let work = work(settings, &spec, &client, &stop);
+    let ended = tokio::select! {
+        ended = work => ended,
+        never = obey(&mut termination, &switch) => match never {},
+        // What is still alive then is killed by whoever called this.
+        () = stop.overdue(STOP_SLACK) => Err(NotDone::Stopped),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(NotDone::Stopped) => ExitCode::from(EXIT_TERMINATED),
+        Err(NotDone::Unheard(CallError::Refused { .. })) => ExitCode::from(EXIT_FENCED),
+        Err(NotDone::Unheard(why)) => refuse(&why.to_string()),
+        Err(NotDone::Broken(why)) => refuse(&why),
+    }
+}
+
+/// Why there is no last report.
+enum NotDone {
+    /// The platform, or the service, took the task away.
+    Stopped,
+    Unheard(CallError),
+    /// For the operator.
+    Broken(String),
+}
+
+impl From<Stopped> for NotDone {
+    fn from(_: Stopped) -> NotDone {
+        NotDone::Stopped
+    }
+}
+
+/// Stops everything once the task is told to stop: nobody wants to hear of it any more.
+async fn obey(termination: &mut TerminationSignal, switch: &StopSwitch) -> Infallible {
+    termination.received().await;
+    switch.stop(StopReason::Terminated);
+    pending().await
+}
+
+async fn work(
+    settings: &Settings,
+    spec: &VerificationSpec,
+    client: &VerificationClient,
+    stop: &StopSignal,
+) -> Result<(), NotDone> {
+    let tell = async |report| {
+        let told = client.report(&report, REPORT_LIMIT).await;
+        told.map_err(NotDone::Unheard)
+    };
+    if let Some(kept) = WorkspaceArchive::of(settings) {
+        kept.sweep();
+        let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
+        restored
+            .map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))?;
+    }
+    let refused = |Wrong { file, message }| {
+        let message = last_bytes(&message, MAX_REFUSAL_BYTES);
+        tell(VerificationReport::Refused { file, message })
+    };
+    let dir = match look_at(settings, spec) {
+        Ok(dir) => dir,
+        Err(wrong) => return refused(wrong).await,
+    };
+    let processes = ContainedProcesses::new(settings, stop.clone());
+    let broken = |why: std::io::Error| NotDone::Broken(format!("no room to verify in: {why}"));
+    let room =
+        Room::create(&dir.org_dir, &spec.verification_id, processes.user()).map_err(broken)?;
+    let limit = Duration::from_millis(spec.timeout_ms);
+    let inspector = Inspector {
+        processes: &processes,
+        dir: &dir.path(),
+        home: &room.home(),
+        tmp: &room.tmp(),
+        request: room.inspection(),
+        memory_mb: MEMORY_MB,
+    };
+    let frozen = match inspector.plan(limit).await? {
+        Ok(frozen) => frozen,
+        Err(why) => {
+            let message = format!("holds a plan that cannot be followed, {why}");
+            return refused(Wrong {
+                file: None,
+                message,
+            })
+            .await;
+        }
+    };
+    tell(VerificationReport::Begun {}).await?;
+    let subject = subject(spec, dir.path(), &room).map_err(broken)?;
+    let verification = Verification::new(&processes, &frozen.plan, &subject, limit);
+    let result = verification.run(&spec.plugins).await?.result;
+    tracing::info!(
+        event = "verified",
+        summary = result.summary,
+        "the verification is done"
+    );
+    // Who hears of the result finds nothing of ours beside the workspace.
+    drop(room);
+    tell(VerificationReport::Finished { result }).await
+}
+
+/// A path that a client gave and that cannot be followed.
+struct Wrong {
+    /// The modified file, from 0; the workspace where it is absent.
+    file: Option<u32>,
+    message: String,
+}
+
+/// The workspace, if no path leads out of it.
+fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wrong> {
+    let path = Path::new(&spec.work_dir);
+    let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
+    let dir = opened.map_err(|why| {
+        tracing::info!(event = "workspace_refused", %why, "the workspace is refused");
+        Wrong {
+            file: None,
+            message: NOT_INSIDE.to_owned(),
+        }
+    })?;
+    let files = spec.modified_files.iter().flatten();
+    for (number, file) in files.enumerate() {
+        if safe_files::escapes(&dir.path(), Path::new(file)) {
+            let message = "must not lead out of workDir, its links included".to_owned();
+            let file = u32::try_from(number).ok();
+            return Err(Wrong { file, message });
+        }
+    }
+    Ok(dir)
+}
+
+fn subject(spec: &VerificationSpec, dir: PathBuf, room: &Room) -> std::io::Result<Subject> {
+    let prompt = spec.task_prompt.as_ref().map(|text| {
+        let file = room.prompt();
+        write_anew(&file, text.as_bytes()).map(|()| file)
+    });
+    let only: Option<HashSet<PathBuf>> = spec.modified_files.as_ref().map(|files| {
+        // They were read so before; whoever sent this spec is not trusted with paths.
+        let inside = files
+            .iter()
+            .filter_map(|file| check_modified_file(file).ok());
+        inside.map(PathBuf::from).collect()
+    });
+    let changed = only.as_ref().map(|only| {
+        let mut changed: Vec<PathBuf> = only.iter().cloned().collect();
+        changed.sort_unstable();
+        changed
+    });
+    Ok(Subject {
+        home: room.home(),
+        tmp: room.tmp(),
+        request: room.inspection(),
+        changed,
+        gone_test_files: Vec::new(),
+        tests_changed: Vec::new(),
+        only,
+        prompt: prompt.transpose()?,
+        dir,
+    })
+}

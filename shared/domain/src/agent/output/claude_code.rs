@@ -1,0 +1,96 @@
+//! Claude Code's `--output-format stream-json`: everything that counts is in its `result` record.
+//!
+//! The exit code and the subtype mislead: a denied tool leaves 0, and 401, 500 or no server at
+//! all leave the subtype `success` beside `is_error`.
+
+use serde_json::Value;
+
+use super::{AgentOutput, denied, text, tokens, type_of};
+use crate::usage::ModelUsage;
+
+/// The subtype of a result whose `--max-budget-usd` was used up.
+const OVER_BUDGET: &str = "error_max_budget_usd";
+
+pub(super) fn parse(records: impl Iterator<Item = Value>, model: &str) -> AgentOutput {
+    let mut session_id = None;
+    let mut result = None;
+    for record in records {
+        session_id = text(&record, "/session_id")
+            .map(str::to_owned)
+            .or(session_id);
+        if type_of(&record) == "result" {
+            result = Some(record);
+        }
+    }
+    let Some(result) = result else {
+        return AgentOutput {
+            session_id,
+            failure: Some("Claude Code ended without a result".to_owned()),
+            ..AgentOutput::default()
+        };
+    };
+    AgentOutput {
+        summary: text(&result, "/result").map(str::to_owned),
+        session_id,
+        usage: usage(&result, model),
+        failure: failure(&result),
+        over_budget: text(&result, "/subtype") == Some(OVER_BUDGET),
+    }
+}
+
+fn failure(result: &Value) -> Option<String> {
+    let said = text(result, "/result");
+    match text(result, "/subtype") {
+        Some("success") => {}
+        Some(OVER_BUDGET) => return Some("Claude Code has used up its budget".to_owned()),
+        subtype => {
+            let why = said.or_else(|| text(result, "/errors/0"));
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            let subtype = subtype.unwrap_or("no subtype");
+            return Some(format!("Claude Code failed with {subtype}{why}"));
+        }
+    }
+    if result.get("is_error").and_then(Value::as_bool) != Some(false) {
+        let why = said.unwrap_or("it does not say why");
+        return Some(format!("Claude Code failed: {why}"));
+    }
+    let denials = result.get("permission_denials").and_then(Value::as_array);
+    let tools = denials.into_iter().flatten();
+    denied(tools.map(|denial| text(denial, "/tool_name").unwrap_or("unnamed")))
+}
+
+/// Of this attempt, by model; older versions give one sum. `modelUsage` and `total_cost_usd` are
+/// of the whole session, which a resumed attempt would count again.
+fn usage(result: &Value, model: &str) -> Vec<ModelUsage> {
+    let by_model = result
+        .get("model_usage_since_last_result")
+        .and_then(Value::as_object);
+    if let Some(by_model) = by_model {
+        let names = ["inputTokens", "cacheCreationInputTokens"];
+        let names = (names, "cacheReadInputTokens", "outputTokens");
+        let one = |(model, used): (&String, &Value)| one(model, used, names);
+        return by_model.iter().map(one).collect();
+    }
+    let names = ["input_tokens", "cache_creation_input_tokens"];
+    let names = (names, "cache_read_input_tokens", "output_tokens");
+    let sum = result.get("usage").filter(|used| used.is_object());
+    sum.map(|used| one(model, used, names))
+        .into_iter()
+        .collect()
+}
+
+/// The names of its counts: fresh and written to the cache, read from it, output.
+type Names<'a> = ([&'a str; 2], &'a str, &'a str);
+
+fn one(model: &str, used: &Value, ([fresh, write], read, output): Names<'_>) -> ModelUsage {
+    let count = |name: &str| tokens(used, &format!("/{name}"));
+    let (written, cached) = (count(write), count(read));
+    ModelUsage {
+        model: model.to_owned(),
+        input_tokens: count(fresh) + written + cached,
+        output_tokens: count(output),
+        cached_input_tokens: cached,
+        cache_write_tokens: written,
+        cost_usd: used.get("costUSD").and_then(Value::as_f64),
+    }
+}
