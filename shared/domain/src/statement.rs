@@ -26,6 +26,7 @@ pub const MAX_LISTED: usize = 300;
 /// Whether a statement can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = StatementStatus)]
 pub enum Status {
     /// It can.
     Open,
@@ -36,6 +37,7 @@ pub enum Status {
 /// What was charged to a tenant with a value of the first cost label, for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = StatementRow)]
 pub struct Row {
     /// The tenant, or `(none)`.
     pub tenant: String,
@@ -50,6 +52,7 @@ pub struct Row {
 /// A purchase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = StatementPurchase)]
 pub struct Purchase {
     /// The ledger entry.
     pub id: TransactionId,
@@ -65,6 +68,7 @@ pub struct Purchase {
 /// What is booked in this month about a run of an earlier one; it is in the sums.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = StatementCorrection)]
 pub struct Correction {
     /// The ledger entry.
     pub id: TransactionId,

@@ -11,7 +11,7 @@ use crate::http_api::quiet_service;
 /// The events of a type that a webhook was to be told of, oldest first.
 async fn told(service: &TestService, webhook: &str, kind: &str) -> Vec<Value> {
     let path = format!("/v1/webhooks/{webhook}/deliveries?limit=100");
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
         let outbox = service
             .service
