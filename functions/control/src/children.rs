@@ -281,6 +281,7 @@ impl Asking<'_> {
         new.asked_by = Some(ParentsHold {
             run_id: self.by.run_id.clone(),
             used: self.used(),
+            of: self.run.reservation(),
         });
         let request = self.request(Some(at));
         let answer = Some((&request, (201, new.id.to_string())));
@@ -316,7 +317,7 @@ fn why_not_opened(at: usize, error: &Error) -> Option<String> {
         Error::Invalid(_) => Some(format!(
             "/children/{at} cannot be opened: this work order gets no more children"
         )),
-        Error::QueueFull { .. } | Error::InsufficientCredits { .. } => {
+        Error::QueueFull { .. } | Error::InsufficientCredits { .. } | Error::OverBudget { .. } => {
             Some(format!("/children/{at} cannot be opened: {error}"))
         }
         _ => None,

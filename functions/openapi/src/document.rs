@@ -92,6 +92,9 @@ fn tags() -> Value {
         { "name": "webhook-payloads", "description": "What the service sends to webhooks: a receiver implements it." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
+        { "name": "statements", "description": "What was booked, by month." },
+        { "name": "budgets", "description": "What may be spent." },
+        { "name": "prices", "description": "What models and compute cost." },
         { "name": "usage", "description": "What was used." },
         { "name": "openapi", "description": "This document." },
     ])

@@ -277,6 +277,8 @@ pub struct Position {
     pub enqueued_at: String,
     #[serde(default)]
     pub estimated_start_time: Option<String>,
+    #[serde(default)]
+    pub waits_for: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

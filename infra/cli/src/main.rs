@@ -64,6 +64,7 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::finance::arguments::{Finance, FinanceAction};
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -123,6 +124,9 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
             contexts::login::run(wanted, connection, &environment, output).await
         }
         Command::Context(wanted) => contexts::run(&wanted.action, connection, &environment, output),
+        Command::Finance(Finance {
+            action: FinanceAction::Close(close),
+        }) => finance::close::run(close, connection, &environment, output).await,
         Command::Listen(wanted) if wanted.print_secret => {
             listen::print_secret(&environment, output)
         }

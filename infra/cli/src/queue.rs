@@ -65,6 +65,9 @@ async fn position(client: &Client, id: &WorkOrderId, output: &Output) -> Result<
     if let Some(start) = &place.estimated_start_time {
         field(output, "starts about", output.time(start))?;
     }
+    if let Some(what) = &place.waits_for {
+        field(output, "waits for", clean_line(what))?;
+    }
     Ok(())
 }
 

@@ -103,6 +103,18 @@ pub fn rates(environment: &Environment) -> Result<Rates, SetupError> {
     })
 }
 
+/// The operator's own prices, a file.
+pub const PRICES_FILE: &str = "AWO_PRICES_FILE";
+
+/// A setting that does not read.
+#[must_use]
+pub fn invalid(name: &str, why: String) -> SetupError {
+    SetupError::Invalid {
+        name: name.to_owned(),
+        why,
+    }
+}
+
 /// Requests a minute of keys that have no limit of their own.
 ///
 /// # Errors

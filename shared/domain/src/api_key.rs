@@ -126,6 +126,10 @@ pub enum Scope {
     RunsWrite,
     /// Read balance and usage.
     CreditsRead,
+    /// Read budgets.
+    BudgetsRead,
+    /// Change budgets.
+    BudgetsWrite,
     /// Read webhooks and deliveries.
     WebhooksRead,
     /// Change webhooks.
@@ -158,6 +162,8 @@ impl Scope {
         Scope::RunsRead,
         Scope::RunsWrite,
         Scope::CreditsRead,
+        Scope::BudgetsRead,
+        Scope::BudgetsWrite,
         Scope::WebhooksRead,
         Scope::WebhooksWrite,
         Scope::TemplatesRead,
@@ -180,6 +186,8 @@ impl Scope {
             Scope::RunsRead => "runs:read",
             Scope::RunsWrite => "runs:write",
             Scope::CreditsRead => "credits:read",
+            Scope::BudgetsRead => "budgets:read",
+            Scope::BudgetsWrite => "budgets:write",
             Scope::EnvironmentsRead => "environments:read",
             Scope::EnvironmentsWrite => "environments:write",
             Scope::WebhooksRead => "webhooks:read",

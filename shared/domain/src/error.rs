@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::BudgetId;
+
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -33,6 +35,10 @@ pub enum Resource {
     Environment,
     /// A webhook.
     Webhook,
+    /// A budget.
+    Budget,
+    /// A statement.
+    Statement,
     /// A delivery of a webhook.
     Delivery,
     /// A route.
@@ -50,6 +56,8 @@ impl fmt::Display for Resource {
             Resource::Profile => "profile",
             Resource::Environment => "environment",
             Resource::Webhook => "webhook",
+            Resource::Budget => "budget",
+            Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",
         })
@@ -77,6 +85,23 @@ pub enum Error {
         needed: f64,
         /// Balance less what is reserved.
         available: f64,
+    },
+    /// A budget does not cover the hold.
+    #[error(
+        "{needed} credits are needed and the budget {name:?} ({budget_id}) has {remaining} of {limit} left: \
+         wait until its period turns, raise its limit, or lower limits.maxCredits"
+    )]
+    OverBudget {
+        /// The budget.
+        budget_id: BudgetId,
+        /// What people call it.
+        name: String,
+        /// The hold.
+        needed: f64,
+        /// The budget's limit.
+        limit: f64,
+        /// What is left of it.
+        remaining: f64,
     },
     /// No such thing, or not the caller's.
     #[error("there is no such {0}")]

@@ -18,8 +18,8 @@ pub const MAX_DESCRIPTION: usize = 500;
 /// The type of the event that POST …/test sends; nobody subscribes to it.
 pub const TEST_EVENT: &str = "webhook.test";
 
-/// What a webhook can subscribe to. Each is also the type of an event of a run's timeline, of
-/// which it is the delivery; types of the timeline that are not here are not delivered.
+/// What a webhook can subscribe to. Those of runs and verifications are also types of events of a
+/// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
@@ -49,11 +49,17 @@ pub enum EventType {
     /// It failed.
     #[serde(rename = "verification.failed")]
     VerificationFailed,
+    /// A percentage of a budget is reached.
+    #[serde(rename = "budget.threshold")]
+    BudgetThreshold,
+    /// Fewer credits are available than the organization's threshold.
+    #[serde(rename = "credits.low")]
+    CreditsLow,
 }
 
 impl EventType {
     /// Every type.
-    pub const ALL: [EventType; 8] = [
+    pub const ALL: [EventType; 10] = [
         EventType::RunCreated,
         EventType::RunStarted,
         EventType::RunCompleted,
@@ -62,6 +68,8 @@ impl EventType {
         EventType::VerificationStarted,
         EventType::VerificationPassed,
         EventType::VerificationFailed,
+        EventType::BudgetThreshold,
+        EventType::CreditsLow,
     ];
 
     /// The name on the wire.
@@ -76,6 +84,8 @@ impl EventType {
             EventType::VerificationStarted => "verification.started",
             EventType::VerificationPassed => "verification.passed",
             EventType::VerificationFailed => "verification.failed",
+            EventType::BudgetThreshold => "budget.threshold",
+            EventType::CreditsLow => "credits.low",
         }
     }
 
@@ -154,6 +164,8 @@ mod tests {
             "verification.started",
             "verification.passed",
             "verification.failed",
+            "budget.threshold",
+            "credits.low",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));

@@ -24,6 +24,8 @@ pub(crate) enum Body {
     Csv(String),
     /// A file of the program, with its media type.
     File(&'static str, &'static str),
+    /// A page for print, sent as it is.
+    Html(String),
 }
 
 impl Answer {
@@ -131,12 +133,27 @@ impl Answer {
         }
     }
 
+    /// 200 and a page for print, in either style: it loads nothing and runs nothing.
+    #[must_use]
+    pub fn html(text: String) -> Answer {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+        Answer {
+            status: 200,
+            body: Body::Html(text),
+            headers: vec![
+                ("vary", "accept".to_owned()),
+                ("content-security-policy", policy.to_owned()),
+            ],
+        }
+    }
+
     /// What the body is.
     pub(crate) fn content_type(&self) -> &'static str {
         match self.body {
             Body::Data(_) | Body::Raw(_) => "application/json",
             Body::Csv(_) => "text/csv; charset=utf-8; header=present",
             Body::File(media_type, _) => media_type,
+            Body::Html(_) => "text/html; charset=utf-8",
         }
     }
 
@@ -144,7 +161,7 @@ impl Answer {
     #[must_use]
     pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
         let body = match (&self.body, style) {
-            (Body::Raw(body) | Body::Csv(body), _) => body.clone(),
+            (Body::Raw(body) | Body::Csv(body) | Body::Html(body), _) => body.clone(),
             (Body::File(_, text), _) => (*text).to_owned(),
             (Body::Data(data), Style::Plain) => data.to_string(),
             (Body::Data(data), Style::Envelope) => {

@@ -3,8 +3,11 @@
 use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
+use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
-use awo_domain::{DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId};
+use awo_domain::{
+    BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
+};
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
@@ -108,6 +111,24 @@ impl Call {
     pub fn webhook_id(&self) -> Result<WebhookId, Error> {
         WebhookId::parse(self.path_parameter(["id", "webhookId"]))
             .map_err(|_| Error::NotFound(Resource::Webhook))
+    }
+
+    /// The month that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no month: there is no statement of it.
+    pub fn month(&self) -> Result<Month, Error> {
+        Month::parse(self.path_parameter(["month", "month"]))
+            .map_err(|_| Error::NotFound(Resource::Statement))
+    }
+
+    /// The budget that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn budget_id(&self) -> Result<BudgetId, Error> {
+        BudgetId::parse(self.path_parameter(["id", "budgetId"]))
+            .map_err(|_| Error::NotFound(Resource::Budget))
     }
 
     /// The delivery that the path names, beside its webhook.

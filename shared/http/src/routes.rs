@@ -4,6 +4,7 @@
 use awo_domain::api_key::Scope;
 
 pub use audit::*;
+pub use budgets::*;
 pub use control::*;
 pub use credits::*;
 pub use environments::*;
@@ -17,6 +18,7 @@ pub use webhooks::*;
 pub use work_orders::*;
 
 mod audit;
+mod budgets;
 mod control;
 mod credits;
 mod environments;
@@ -175,6 +177,14 @@ pub const ROUTES: &[Route] = &[
     GET_QUEUE_HEALTH,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
+    GET_PRICES,
+    LIST_STATEMENTS,
+    GET_STATEMENT,
+    LIST_BUDGETS,
+    CREATE_BUDGET,
+    GET_BUDGET,
+    UPDATE_BUDGET,
+    DELETE_BUDGET,
     GET_USAGE_REPORT,
     GET_USAGE_SUMMARY,
     LIST_TEMPLATES,

@@ -10,6 +10,7 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::Wanted;
 use crate::change::Change;
 use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
@@ -47,6 +48,9 @@ pub struct EntryItem {
     /// How often it gave a slot back because there was no compute for it.
     #[serde(default)]
     pub came_back: u32,
+    /// What is to be reserved for it, while it waits for a budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<Wanted>,
     /// Shape of this item.
     pub v: u32,
 }
@@ -63,6 +67,7 @@ impl EntryItem {
                 .as_ref()
                 .map(|t| t.tenant_id.clone())
                 .unwrap_or_default(),
+            waits_for_budget: self.wanted.is_some(),
         }
     }
 }
@@ -197,7 +202,9 @@ impl Store {
                 Guard::Entry,
                 work,
                 &Key::entry(org, &entry.work_order_id),
-                Change::new().when("runId", &entry.run_id),
+                Change::new()
+                    .when("runId", &entry.run_id)
+                    .when_missing("wanted"),
             )?
             .update(Guard::Run, work, &Key::run(org, &entry.run_id), run)?
             .update(

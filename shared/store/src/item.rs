@@ -2,7 +2,7 @@
 
 mod costs;
 
-pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs};
+pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ impl Key {
 
     /// A work order that waits for its children.
     pub fn waiting(org: &OrgId, id: &WorkOrderId) -> Key {
-        Key::new(format!("{org}#waiting"), id.as_str())
+        Key::new(waiting(org), id.as_str())
     }
 
     /// A work order whose children are to be stopped like it.
@@ -202,8 +202,8 @@ impl Key {
     }
 
     /// An event that webhooks are still to be told of.
-    pub fn outbox(org: &OrgId, run: &RunId, sequence: u64) -> Key {
-        Key::new(outbox(org), format!("{run}#{sequence:010}"))
+    pub fn outbox(org: &OrgId, name: &str) -> Key {
+        Key::new(outbox(org), name)
     }
 
     /// A delivery permit to a webhook's receiver, by its number.
@@ -274,6 +274,10 @@ pub(crate) fn events(org: &OrgId, run: &RunId) -> String {
 
 pub(crate) fn queue(org: &OrgId) -> String {
     format!("{org}#queue")
+}
+
+pub(crate) fn waiting(org: &OrgId) -> String {
+    format!("{org}#waiting")
 }
 
 pub(crate) fn leases(org: &OrgId) -> String {

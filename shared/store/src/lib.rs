@@ -41,6 +41,8 @@
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
+//! | ledger | `<org>#budget` | budget id, epoch and period | what a budget counts in a period |
+//! | ledger | `<org>#statement` | month | statement of a closed month, never changed |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#costs` | `policy` | declaration about costs |
@@ -67,6 +69,7 @@
 pub mod attempts;
 pub mod audit;
 pub mod batch;
+pub mod budgets;
 pub mod call_permits;
 pub mod cascades;
 pub mod checkpoints;
@@ -106,6 +109,7 @@ pub mod runs;
 pub mod schema;
 pub mod settlement;
 pub mod starts;
+pub mod statements;
 pub mod stops;
 pub mod summary;
 pub mod sums;

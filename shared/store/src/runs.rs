@@ -106,6 +106,12 @@ pub struct Run {
     pub tenant_context: Option<TenantContext>,
     /// What is reserved for it, in micro-credits.
     pub hold_micro: i64,
+    /// When that was reserved, if not when the run was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_at: Option<Timestamp>,
+    /// True while nothing is reserved for it, because a budget does not cover it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_budget: bool,
     /// The sequence of its newest event.
     pub last_sequence: u64,
     /// What is known of its configuration snapshots, from its claim on.

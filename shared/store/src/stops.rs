@@ -62,12 +62,7 @@ impl Store {
             .update(Guard::Tally, work, &Key::tally(org), tally)?
             .cancel_queued_run(self, org, run, stopping.stop, now)?
             .cascade(self, org, of, stopping, now)?
-            .update(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                balance,
-            )?
+            .balance(self, org, balance, vec![run.settles(released(run))])?
             .commit(self)
             .await?;
         Ok(committed.is_yes())
@@ -224,6 +219,7 @@ impl Transaction {
             .set("computeStoppedAt", now)
             .set("stop", stop)
             .set("lastSequence", sequence)
+            .remove("waitsForBudget")
             .settled(released(run), &run.usage, now)
             .when("status", RunStatus::Queued)
             .when("lastSequence", run.last_sequence);
@@ -245,6 +241,7 @@ impl Transaction {
             over,
         )?
         .tell(store, &run.subject(org), sequence, ended.to_parts(), now)?
+        .hold_nothing(store, org, run, now)?
         .mark_settled(store, org, run, (released(run), None), now)
     }
 }

@@ -21,6 +21,7 @@ pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
+use crate::budgets::{Wanted, only_waits, over_budget};
 use crate::change::Change;
 use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
@@ -230,11 +231,38 @@ impl Store {
         limits: QueueLimits,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<Created, Error> {
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        for waits in [false, true] {
+            let transaction = self.creation(new, limits, waits, idempotent.clone())?;
+            match transaction.commit(self).await? {
+                Committed::Yes => return Ok(Created::New),
+                // What an agent asks for is refused instead: its parent would not end.
+                Committed::No(refusals)
+                    if !waits && new.asked_by.is_none() && only_waits(&refusals) => {}
+                Committed::No(refusals) => return refused(new, request, refusals),
+            }
+        }
+        Err(Error::internal(
+            "a create without a hold was refused by a budget",
+        ))
+    }
+
+    /// All that a create writes: with a hold, unless the run waits for a budget.
+    fn creation(
+        &self,
+        new: &NewWorkOrder,
+        limits: QueueLimits,
+        waits: bool,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<Transaction, Error> {
         let (org, now) = (&new.org, new.now);
         let work_order = new.work_order();
-        let run = queued_run(&work_order, &new.run_id, new.hold, now);
+        let run = queued_run(&work_order, &new.run_id, (new.hold, waits), now);
         let subject = run.subject(org);
-        let entry = queue_entry(&work_order, &new.run_id, now);
+        let entry = EntryItem {
+            wanted: waits.then(|| work_order.wanted(new.hold)),
+            ..queue_entry(&work_order, &new.run_id, now)
+        };
         let tally = Change::new()
             .entry_came(org, limits, now)
             .count_work_order(None, WorkOrderStatus::Queued)
@@ -262,21 +290,17 @@ impl Store {
                 Lifecycle::Created.to_parts(),
                 now,
             )?;
-        let (run_id, hold) = (&new.run_id, new.hold);
         transaction = match &new.asked_by {
-            Some(parent) => transaction.hold_out_of(self, org, run_id, hold, parent, now)?,
-            None => transaction.hold(self, org, run_id, (hold, new.account.policy), now)?,
+            _ if waits => transaction,
+            Some(parent) => transaction.hold_out_of(self, org, &run, parent, now)?,
+            None => transaction.hold(self, org, &run, new.account.policy, now)?,
         };
         if let Some(parent) = &work_order.parent_id {
             transaction = transaction.add_child(self, parent, new)?;
         }
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(self, org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(Created::New),
-            Committed::No(refusals) => refused(new, request, refusals),
+        match idempotent {
+            Some((request, answer)) => transaction.remember(self, org, request, answer, now),
+            None => Ok(transaction),
         }
     }
 
@@ -303,6 +327,14 @@ impl WorkOrder {
         }
     }
 
+    /// What is to be reserved for its run, if that waits for a budget.
+    pub(crate) fn wanted(&self, hold: MicroCredits) -> Wanted {
+        Wanted {
+            amount_micro: hold.micro(),
+            attribution: Some(self.attribution()),
+        }
+    }
+
     /// The tenant by which the queue is fair; empty without one.
     #[must_use]
     pub fn tenant(&self) -> &str {
@@ -319,13 +351,15 @@ fn refused(
     request: Option<&IdempotentRequest>,
     refusals: Vec<Refusal>,
 ) -> Result<Created, Error> {
+    let over = over_budget(&refusals);
     let mut refusals = refusals;
     refusals.sort_by_key(|refusal| match refusal.guard {
         Guard::Idempotency => 0,
         Guard::Parent => 1,
         Guard::Tally => 2,
         Guard::Balance | Guard::ParentsHold => 3,
-        _ => 4,
+        Guard::Budget => 4,
+        _ => 5,
     });
     let Some(Refusal { guard, item, .. }) = refusals.into_iter().next() else {
         return Err(Error::internal("create was refused by nobody"));
@@ -346,7 +380,12 @@ fn refused(
         (Guard::ParentsHold, _) => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),
         )),
-        (guard, _) => Err(Error::internal(format!("create was refused by {guard:?}"))),
+        (guard, _) => {
+            let unknown = || Error::internal(format!("create was refused by {guard:?}"));
+            Err(over
+                .filter(|_| guard == Guard::Budget)
+                .unwrap_or_else(unknown))
+        }
     }
 }
 

@@ -66,7 +66,7 @@ impl Failure {
                 "The API key is missing, malformed, unknown or revoked; which one is not told."
             }
             Failure::InsufficientCredits => {
-                "The credits available do not cover the hold of a run. Nothing was written."
+                "The credits available, or a budget, do not cover the hold of a run. Nothing was written."
             }
             Failure::Forbidden => {
                 "The key lacks the scope, or the thing is built in and cannot be changed."
@@ -181,7 +181,12 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
             open(
                 "More about an error, by its code.",
                 &[],
-                &json!({ "errors": errors }),
+                &json!({
+                    "errors": errors,
+                    "budgetId": { "type": "string", "description": "Of 402: the budget that does not cover the hold." },
+                    "limitCredits": { "type": "number", "description": "Of 402: the limit of that budget, in credits." },
+                    "remainingCredits": { "type": "number", "description": "Of 402: the credits that are left of that budget." },
+                }),
             ),
         ),
         (

@@ -1,6 +1,7 @@
 //! Every operation, by group.
 
 mod audit;
+mod budgets;
 mod credits;
 mod environments;
 mod openapi;
@@ -24,6 +25,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         audit::all,
         profiles::all,
         credits::all,
+        budgets::all,
         templates::all,
         environments::all,
         webhooks::all,

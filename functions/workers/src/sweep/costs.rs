@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_domain::Timestamp;
+use awo_domain::{Error, OrgId, Timestamp};
 
 use super::{State, Swept};
 
@@ -40,5 +40,18 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
                 }
             }
         }
+        if let Err(error) = alert(state, org).await {
+            tracing::error!(%org, ?error, "the sweep could not alert an organization");
+            swept.failed += 1;
+        }
+    }
+}
+
+/// What is settled changes budgets and the balance. The dispatcher looks at once; its loss is made up for here.
+async fn alert(state: &State, org: &OrgId) -> Result<(), Error> {
+    let tally = state.store.tally(org).await?;
+    match tally.watched && !tally.no_webhooks {
+        true => state.store.alert(org, state.clock.now()).await,
+        false => Ok(()),
     }
 }

@@ -203,6 +203,9 @@ pub enum Action {
         /// Work orders that may wait
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_queue_size: Option<u32>,
+        /// Available credits below which webhooks get credits.low; 0 for never
+        #[arg(long, value_name = "N", group = "limit", value_parser = quantity::credits_or_none)]
+        credits_low: Option<Credits>,
     },
     /// Declare by which keys of `metadata` costs are told apart; instead of those declared before
     SetCostLabels {

@@ -13,7 +13,6 @@ use aws_config::BehaviorVersion;
 use reqwest::Url;
 
 use crate::address::{data_dir, start_advice};
-use crate::admin::arguments::Admin;
 use crate::arguments::Connection;
 use crate::failure::Failure;
 
@@ -32,13 +31,12 @@ pub struct Stores {
 impl Stores {
     /// Finds the stores.
     pub async fn open(
-        admin: &Admin,
+        local: bool,
         connection: &Connection,
         environment: &Environment,
     ) -> Result<Stores, Failure> {
-        let local = admin.local
-            || connection.data_dir.is_some()
-            || environment.get("AWO_DATA_DIR").is_some();
+        let local =
+            local || connection.data_dir.is_some() || environment.get("AWO_DATA_DIR").is_some();
         let environment = if local {
             local_environment(&data_dir(connection, environment))?
         } else {

@@ -2,6 +2,10 @@
 
 use clap::{Args, Subcommand};
 
+use super::budgets::Budgets;
+use super::close::Close;
+use super::statements::Statements;
+
 #[derive(Debug, Args)]
 pub struct Finance {
     #[command(subcommand)]
@@ -12,6 +16,23 @@ pub struct Finance {
 pub enum FinanceAction {
     /// Show what was booked in a period; it agrees with the ledger
     Report(Report),
+    /// Say what may be spent in a period, and see how far it is
+    Budgets(Budgets),
+    /// Show what the ledger says of a month, or of all
+    Statements(Statements),
+    /// Close a month before the sweep does; on the stores themselves, like awo admin
+    Close(Close),
+    /// Check closed months: their chain of hashes, and each against the ledger
+    Verify,
+    /// Show what models and compute cost
+    Prices(PricesWanted),
+}
+
+#[derive(Debug, Args)]
+pub struct PricesWanted {
+    /// Only models in whose names this is
+    #[arg(value_name = "MODEL")]
+    pub model: Option<String>,
 }
 
 #[derive(Debug, Args)]

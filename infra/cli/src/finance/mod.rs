@@ -1,6 +1,10 @@
 //! `awo finance`: bookings, for reviewers.
 
 pub mod arguments;
+pub mod budgets;
+pub mod close;
+mod prices;
+pub mod statements;
 
 use std::collections::BTreeMap;
 
@@ -44,6 +48,12 @@ struct Row {
 pub async fn run(client: &Client, action: &FinanceAction, output: &Output) -> Result<(), Failure> {
     match action {
         FinanceAction::Report(wanted) => report(client, wanted, output).await,
+        FinanceAction::Budgets(wanted) => budgets::run(client, wanted, output).await,
+        FinanceAction::Statements(wanted) => statements::show(client, wanted, output).await,
+        FinanceAction::Verify => statements::verify(client, output).await,
+        // It asks no service, and was done before.
+        FinanceAction::Close(_) => Ok(()),
+        FinanceAction::Prices(wanted) => prices::show(client, wanted, output).await,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::double::{Double, Reply};
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
 const WH: &str = "wh_01k0000000000000000000000a";
+const BUD: &str = "bud_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000a";
 
 /// An operation of the API and what is typed for it. `FILE` is a file with a JSON object.
@@ -33,6 +34,24 @@ const COMMANDS: &[(&str, &[&str])] = &[
         "getUsageReport",
         &["finance", "report", "--only", "label:team=red"],
     ),
+    ("listBudgets", &["finance", "budgets"]),
+    (
+        "createBudget",
+        &[
+            "finance", "budgets", "create", "--name", "A", "--limit", "5",
+        ],
+    ),
+    ("getBudget", &["finance", "budgets", "show", BUD]),
+    (
+        "updateBudget",
+        &[
+            "finance", "budgets", "update", BUD, "--name", "A", "--limit", "5",
+        ],
+    ),
+    ("deleteBudget", &["finance", "budgets", "delete", BUD]),
+    ("listStatements", &["finance", "statements"]),
+    ("getStatement", &["finance", "statements", "2026-11"]),
+    ("getPrices", &["finance", "prices"]),
     ("listPlugins", &["plugins", "list"]),
     (
         "registerPlugin",

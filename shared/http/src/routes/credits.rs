@@ -20,6 +20,30 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /v1/prices`
+pub const GET_PRICES: Route = keyed(
+    "GET",
+    "/v1/prices",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-prices",
+);
+/// `GET /v1/statements`
+pub const LIST_STATEMENTS: Route = keyed(
+    "GET",
+    "/v1/statements",
+    Scope::CreditsRead,
+    Style::Plain,
+    "list-statements",
+);
+/// `GET /v1/statements/{month}`
+pub const GET_STATEMENT: Route = keyed(
+    "GET",
+    "/v1/statements/{month}",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-statement",
+);
 /// `GET /v1/usage/report`
 pub const GET_USAGE_REPORT: Route = keyed(
     "GET",

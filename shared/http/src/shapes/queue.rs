@@ -22,6 +22,18 @@ pub struct QueuePositionShape<'a> {
     /// Absent once it has a slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_start_time: Option<Timestamp>,
+    /// `budget` while a budget does not cover the run: it gets its credits when the budget's period
+    /// turns, its limit rises or other runs cost less than they reserved. Else it waits for a slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<WaitsFor>,
+}
+
+/// What a work order waits for.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitsFor {
+    /// A budget.
+    Budget,
 }
 
 impl<'a> QueuePositionShape<'a> {
@@ -34,6 +46,7 @@ impl<'a> QueuePositionShape<'a> {
             state: position.state,
             enqueued_at: position.enqueued_at,
             estimated_start_time: position.estimated_start,
+            waits_for: position.waits_for_budget.then_some(WaitsFor::Budget),
         }
     }
 }

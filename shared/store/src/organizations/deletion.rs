@@ -97,6 +97,7 @@ impl Store {
             "webhooks",
             "webhook-answer",
             "task",
+            "costs",
         ] {
             self.empty(settings, format!("{org}#{kind}")).await?;
         }

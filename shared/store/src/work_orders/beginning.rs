@@ -13,7 +13,7 @@ use crate::runs::{CREATED_SEQUENCE, Run};
 pub(crate) fn queued_run(
     work_order: &WorkOrder,
     run_id: &RunId,
-    hold: MicroCredits,
+    (hold, waits): (MicroCredits, bool),
     now: Timestamp,
 ) -> Run {
     Run {
@@ -40,7 +40,9 @@ pub(crate) fn queued_run(
         cost: None,
         work_dir: None,
         tenant_context: work_order.tenant_context.clone(),
-        hold_micro: hold.micro(),
+        hold_micro: if waits { 0 } else { hold.micro() },
+        held_at: None,
+        waits_for_budget: waits,
         last_sequence: CREATED_SEQUENCE,
         audit: None,
         earlier: None,
@@ -67,6 +69,7 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         resumes: None,
         last_sequence: None,
         came_back: 0,
+        wanted: None,
         v: SCHEMA_VERSION,
     }
 }

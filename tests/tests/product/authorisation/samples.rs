@@ -5,8 +5,9 @@ mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::{DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
+use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
 use awo_tests::client::{Answer, Client};
 use awo_tests::seed::Seed;
@@ -29,6 +30,8 @@ pub struct Things {
     pub work_dir: String,
     pub profile: String,
     pub webhook: String,
+    pub budget: String,
+    pub month: String,
     /// A delivery of it that is over.
     pub delivery: String,
 }
@@ -52,6 +55,8 @@ impl Things {
             work_dir: work_dir(service),
             profile: new_name(),
             webhook: WebhookId::new(now, mint.random(now)).to_string(),
+            budget: BudgetId::new(now, mint.random(now)).to_string(),
+            month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
@@ -83,6 +88,8 @@ impl Things {
         let delivery = seed.delivery(&webhook, DeliveryStatus::Delivered).await;
         Things {
             webhook: webhook.to_string(),
+            budget: a_budget(service).await,
+            month: this_month(service),
             delivery: delivery.id.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
@@ -107,6 +114,8 @@ impl Things {
             "verifications" => VERIFICATION,
             "profiles" => &self.profile,
             "webhooks" => &self.webhook,
+            "budgets" => &self.budget,
+            "statements" => &self.month,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
             "docs" => "page.js",
@@ -179,6 +188,29 @@ async fn a_webhook(service: &TestService) -> WebhookId {
 
 fn webhook() -> Value {
     json!({ "url": "https://hooks.example.com/", "events": ["run.completed"] })
+}
+
+fn this_month(service: &TestService) -> String {
+    Month::of(service.service.cloud.clock.now()).to_string()
+}
+
+fn budget() -> Value {
+    json!({ "name": "All", "period": "month", "limitCredits": 1_000_000, "onLimit": "block" })
+}
+
+/// The newest budget, or a new one: an organization may have fifty.
+async fn a_budget(service: &TestService) -> String {
+    let known = service.client.get("/v1/budgets").await.body;
+    let known = known["budgets"].as_array().unwrap().first().cloned();
+    let budget = match known {
+        Some(known) => known,
+        None => {
+            let made = service.client.post("/v1/budgets", &budget()).await;
+            assert_eq!(made.status, 201, "{}", made.text);
+            made.body
+        }
+    };
+    budget["id"].as_str().unwrap().to_owned()
 }
 
 fn plugin(id: &str) -> Value {

@@ -30,7 +30,7 @@ const fn code(
 }
 
 /// Every code.
-pub const CODES: [ErrorCode; 17] = [
+pub const CODES: [ErrorCode; 19] = [
     code(
         "BAD_REQUEST",
         &[400],
@@ -46,8 +46,8 @@ pub const CODES: [ErrorCode; 17] = [
     code(
         "FORBIDDEN",
         &[402, 403],
-        "With 402, the available credits do not cover the hold of a run. With 403, the key lacks the scope that the message names, or the resource is built in.",
-        "402: buy credits, wait for runs to settle, or lower `limits.maxCredits`. 403: use a key with that scope, or make a resource of your own.",
+        "With 402, the available credits or a budget do not cover the hold of a run. With 403, the key lacks the scope that the message names, or the resource is built in.",
+        "402: buy credits, wait for runs to settle, lower `limits.maxCredits`, or raise the budget that `details.budgetId` names. 403: use a key with that scope, or make a resource of your own.",
     ),
     code(
         "NOT_FOUND",
@@ -84,6 +84,18 @@ pub const CODES: [ErrorCode; 17] = [
         &[404],
         "The organization has no webhook of this id (paths under `/v1`).",
         "Check the id, or list the webhooks.",
+    ),
+    code(
+        "BUDGET_NOT_FOUND",
+        &[404],
+        "The organization has no budget of this id.",
+        "Check the id, or list the budgets.",
+    ),
+    code(
+        "STATEMENT_NOT_FOUND",
+        &[404],
+        "The organization has no statement of this month: nothing happened in it, or it has not begun.",
+        "List the statements.",
     ),
     code(
         "METHOD_NOT_ALLOWED",

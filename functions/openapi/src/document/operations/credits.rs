@@ -1,6 +1,9 @@
 //! Operations of credits and usage.
 
+use awo_credits::prices::PriceListShape;
 use awo_domain::ledger::TransactionType;
+use awo_domain::statement::Statement;
+use awo_http::page::DEFAULT_LIMIT as DEFAULT_PAGE;
 use awo_http::routes;
 use awo_http::shapes::{BalanceShape, TransactionShape};
 use awo_usage::report::UsageReportShape;
@@ -58,7 +61,61 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "text/csv",
         json!({ "type": "string", "description": "The same by day and model." }),
     );
-    vec![balance, transactions(schemas), summary, report(schemas)]
+    let prices = Operation::of(
+        &routes::GET_PRICES,
+        "List prices",
+        "What a call of each model costs whose price is known, and what compute costs, as runs that end now \
+         are charged. A model that is not in the list has no price: its tokens are counted, and it is \
+         named in `unpricedModels`.",
+    )
+    .answers(Success::of::<PriceListShape>(schemas, 200, "The price list."));
+    vec![
+        balance,
+        transactions(schemas),
+        prices,
+        statements(schemas),
+        statement(schemas),
+        summary,
+        report(schemas),
+    ]
+}
+
+fn statements(schemas: &mut Schemas) -> Operation {
+    let page = plain_list("statements", &schemas.of::<Statement>());
+    Operation::of(
+        &routes::LIST_STATEMENTS,
+        "List statements",
+        "The months of the ledger, newest first. A month is closed on the third day after its end and never \
+         changes after that.",
+    )
+    .pages(DEFAULT_PAGE)
+    .answers(Success::with(200, "A page of statements.", page))
+    .answers_also(
+        200,
+        "text/csv",
+        json!({ "type": "string", "description": "All of them, one a row." }),
+    )
+}
+
+fn statement(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::GET_STATEMENT,
+        "Get a statement",
+        "What the ledger says of a month: opening balance + purchases − deductions + refunds = closing balance. \
+         What is booked about runs of earlier months stands in `corrections`. `hash` and `previousHash` chain \
+         closed months.",
+    )
+    .answers(Success::of::<Statement>(schemas, 200, "The statement."))
+    .answers_also(
+        200,
+        "text/csv",
+        json!({ "type": "string", "description": "One amount a row." }),
+    )
+    .answers_also(
+        200,
+        "text/html",
+        json!({ "type": "string", "description": "A page for print." }),
+    )
 }
 
 fn report(schemas: &mut Schemas) -> Operation {

@@ -3,7 +3,7 @@
 use awo_http::routes::Route;
 use serde_json::json;
 
-use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, plugin, template, webhook};
+use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, budget, plugin, template, webhook};
 use crate::http_api::order;
 
 /// The ways in which a route is called.
@@ -57,6 +57,11 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "get-queue-position"
         | "get-queue-health"
         | "get-credits"
+        | "get-prices"
+        | "list-statements"
+        | "get-statement"
+        | "list-budgets"
+        | "get-budget"
         | "get-work-order-audit"
         | "get-run-audit"
         | "list-config-changes"
@@ -124,13 +129,16 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(plugin("custom:once")).header(ONCE);
             vec![call().body(plugin("custom:{new}")), once]
         }
+        // Once: every key of a test makes one, and an organization may have fifty.
+        "create-budget" => vec![call().body(budget()).header(ONCE)],
+        "update-budget" => vec![call().body(budget())],
         // Once: every key of a test makes one, and an organization may have twenty.
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
         "test-webhook" => vec![call()],
-        "delete-webhook" | "delete-environment" | "delete-template" | "delete-profile"
-        | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
+        "delete-budget" | "delete-webhook" | "delete-environment" | "delete-template"
+        | "delete-profile" | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
     })
 }
