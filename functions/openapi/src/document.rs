@@ -80,6 +80,8 @@ fn tags() -> Value {
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
         { "name": "usage", "description": "What was used." },
+        { "name": "exports", "description": "What was charged, for other tools." },
+        { "name": "console", "description": "A page for people." },
         { "name": "openapi", "description": "This document." },
     ])
 }

@@ -1,5 +1,6 @@
 //! Costs and what they are told apart by.
 
+pub mod focus;
 pub mod labels;
 pub mod measures;
 pub mod record;

@@ -22,6 +22,8 @@ pub(crate) enum Body {
     Raw(String),
     /// A table, sent as it is.
     Csv(String),
+    /// A file of a media type, sent as it is.
+    File(&'static str, String),
 }
 
 impl Answer {
@@ -119,11 +121,32 @@ impl Answer {
         }
     }
 
+    /// 200 and a file, in either style.
+    #[must_use]
+    pub fn file(content_type: &'static str, text: String) -> Answer {
+        Answer {
+            status: 200,
+            body: Body::File(content_type, text),
+            headers: Vec::new(),
+        }
+    }
+
+    /// 308, without a body: what was asked for is there.
+    #[must_use]
+    pub fn moved(location: &str) -> Answer {
+        Answer {
+            status: 308,
+            ..Answer::no_content()
+        }
+        .header("location", location.to_owned())
+    }
+
     /// What the body is.
     pub(crate) fn content_type(&self) -> &'static str {
         match self.body {
             Body::Data(_) | Body::Raw(_) => "application/json",
             Body::Csv(_) => "text/csv; charset=utf-8; header=present",
+            Body::File(content_type, _) => content_type,
         }
     }
 
@@ -131,7 +154,7 @@ impl Answer {
     #[must_use]
     pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
         let body = match (&self.body, style) {
-            (Body::Raw(body) | Body::Csv(body), _) => body.clone(),
+            (Body::Raw(body) | Body::Csv(body) | Body::File(_, body), _) => body.clone(),
             (Body::Data(data), Style::Plain) => data.to_string(),
             (Body::Data(data), Style::Envelope) => {
                 json!({ "success": true, "data": data, "requestId": request_id }).to_string()

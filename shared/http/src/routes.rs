@@ -4,6 +4,7 @@
 use awo_domain::api_key::Scope;
 
 pub use audit::*;
+pub use console::*;
 pub use control::*;
 pub use credits::*;
 pub use openapi::*;
@@ -16,6 +17,7 @@ pub use webhooks::*;
 pub use work_orders::*;
 
 mod audit;
+mod console;
 mod control;
 mod credits;
 mod openapi;
@@ -142,6 +144,7 @@ pub const ROUTES: &[Route] = &[
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
     GET_USAGE_REPORT,
+    EXPORT_FOCUS,
     GET_USAGE_SUMMARY,
     LIST_TEMPLATES,
     CREATE_TEMPLATE,
@@ -158,6 +161,8 @@ pub const ROUTES: &[Route] = &[
     TEST_WEBHOOK,
     REDELIVER,
     GET_OPENAPI,
+    GET_CONSOLE,
+    GET_CONSOLE_FILE,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,

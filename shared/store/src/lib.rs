@@ -27,6 +27,7 @@
 //! | work | `<org>#verification` | number | place of a manual verification, with all there is of it |
 //! | work | `deployment#tasks` | `shard#` and number | taken places for tasks of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | organization that found no place |
+//! | work | `deployment#prices` | `credits` | what a credit was worth in dollars, and from when on |
 //! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
 //! | work | `<org>#usage` | completion and run id | what a run used |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
@@ -67,11 +68,13 @@ pub mod audit;
 pub mod batch;
 pub mod call_permits;
 pub mod cascades;
+pub mod charges;
 pub mod checkpoints;
 pub mod cost_backfill;
 pub mod cost_policy;
 pub mod cost_report;
 pub mod costs;
+pub mod credit_prices;
 pub mod credits;
 pub mod deliveries;
 pub mod delivery_permits;

@@ -46,12 +46,28 @@ impl Success {
         }
     }
 
+    /// A body that is no JSON: [`Operation::answers_also`] says what it is.
+    pub fn file(description: &'static str) -> Success {
+        Success {
+            status: 200,
+            ..Success::nothing(description)
+        }
+    }
+
     /// No body.
     pub fn nothing(description: &'static str) -> Success {
         Success {
             status: 204,
             description,
             content: None,
+        }
+    }
+
+    /// No body, since it is elsewhere.
+    pub fn moved(description: &'static str) -> Success {
+        Success {
+            status: 308,
+            ..Success::nothing(description)
         }
     }
 
@@ -134,6 +150,15 @@ impl Operation {
     pub fn query(mut self, name: &str, schema: Value, description: &str) -> Operation {
         self.parameters.push(json!({
             "name": name, "in": "query", "required": false, "schema": schema,
+            "description": description,
+        }));
+        self
+    }
+
+    /// A query parameter that must be there.
+    pub fn required_query(mut self, name: &str, schema: Value, description: &str) -> Operation {
+        self.parameters.push(json!({
+            "name": name, "in": "query", "required": true, "schema": schema,
             "description": description,
         }));
         self
@@ -308,6 +333,7 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
 
 fn path_parameter(path: &str, name: &str) -> &'static str {
     match path {
+        _ if name == "file" => "The name of a file.",
         _ if name == "deliveryId" => "The id of a delivery of this webhook.",
         path if path.contains("/webhooks/") => "The id of a webhook.",
         path if path.contains("/work-orders/") || path.contains("/position/") => {
@@ -323,6 +349,9 @@ fn path_parameter(path: &str, name: &str) -> &'static str {
 
 /// The group of a path: the part after the version.
 fn tag(path: &str) -> &str {
+    if path.starts_with("/console") {
+        return "console";
+    }
     let path = path.strip_prefix("/api").unwrap_or(path);
     let part = path.strip_prefix("/v1/").unwrap_or("openapi");
     part.split('/').next().unwrap_or(part)

@@ -1,6 +1,7 @@
 //! Every operation, by group.
 
 mod audit;
+mod console;
 mod credits;
 mod openapi;
 mod profiles;
@@ -26,6 +27,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         templates::all,
         webhooks::all,
         verification::all,
+        console::all,
         openapi::all,
     ];
     groups.into_iter().flat_map(|of| of(schemas)).collect()

@@ -1,6 +1,9 @@
 //! `awo finance`: what was booked, for people who review it.
 
 pub mod arguments;
+mod export;
+mod provider_report;
+mod reconcile;
 
 use std::collections::BTreeMap;
 
@@ -44,10 +47,13 @@ struct Row {
 pub async fn run(client: &Client, action: &FinanceAction, output: &Output) -> Result<(), Failure> {
     match action {
         FinanceAction::Report(wanted) => report(client, wanted, output).await,
+        FinanceAction::Reconcile(wanted) => reconcile::run(client, wanted, output).await,
+        FinanceAction::Export(wanted) => export::run(client, wanted, output).await,
     }
 }
 
-async fn report(client: &Client, wanted: &Report, output: &Output) -> Result<(), Failure> {
+/// Shows what was booked.
+pub async fn report(client: &Client, wanted: &Report, output: &Output) -> Result<(), Failure> {
     let dates = [("from", &wanted.from), ("to", &wanted.to)].into_iter();
     let dates = dates.filter_map(|(name, value)| Some((name, value.clone()?)));
     let mut query: Vec<(&str, String)> = dates.collect();

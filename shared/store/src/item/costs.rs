@@ -30,6 +30,11 @@ impl Key {
         Key::new(format!("{org}#costhead"), format!("label#{label}"))
     }
 
+    /// What a credit was worth over time.
+    pub fn credit_prices() -> Key {
+        Key::new("deployment#prices".to_owned(), "credits")
+    }
+
     /// What the organization declares about its costs.
     pub fn cost_policy(org: &OrgId) -> Key {
         Key::new(format!("{org}#costs"), "policy")

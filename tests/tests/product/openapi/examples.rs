@@ -28,6 +28,7 @@ const CALLS: &[&str] = &[
     "GET /v1/credits 200",
     "GET /v1/credits/usage?limit=2 200",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
+    "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",
     "PUT /v1/templates/services 200",
@@ -67,6 +68,8 @@ const CALLS: &[&str] = &[
     "GET /api/v1/audit/runs/{done_run}/summary 200",
     "GET /v1/runs/{done_run}/diff 200",
     "POST /api/v1/work-orders/purge 200",
+    "GET /console/ 200",
+    "GET /console/console.js 200",
     "GET /openapi.json 200",
 ];
 
@@ -115,6 +118,10 @@ async fn every_operation_answers_as_it_is_documented() {
         match (route.function, status) {
             // It would be an example of itself.
             ("get-openapi", _) => assert_eq!(answer.body, *contract::DOCUMENT),
+            // They are no JSON.
+            ("get-console", _) => assert!(answer.text.starts_with("<!doctype html>")),
+            ("get-console-file", _) => assert!(answer.text.starts_with("//")),
+            ("export-focus", _) => assert!(answer.text.starts_with("ProviderName,")),
             (_, 204) => assert_eq!((answer.status, answer.text.as_str()), (204, "")),
             (function, status) => example(function, status, &answer),
         }
