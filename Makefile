@@ -1,12 +1,12 @@
-# The short way to everything. `make` alone lists the targets.
+# All targets. `make` without arguments lists them.
 
 CARGO_DENY_VERSION = 0.20.2
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 BIN_DIR := $(TARGET_DIR)/debug
 SERVE_DIR := $(TARGET_DIR)/serve
-# What the tests said and saw.
+# The tests' log and records.
 SUITE := $(TARGET_DIR)/suite
-# The real agents' programs, as npm installs them.
+# The real agents' programs, installed by npm.
 AGENTS := $(TARGET_DIR)/agents
 CARGO_DENY := $(TARGET_DIR)/tools/bin/cargo-deny
 
@@ -16,13 +16,13 @@ SHELL := bash
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: programs ## See the whole service at work: one command, no account, no key
+demo: programs ## Show one complete run: one command, no account, no key
 	@AWO_BIN_DIR='$(BIN_DIR)' infra/demo/run.sh
 
 run: programs ## Run the service in the foreground on http://127.0.0.1:8787
 	@exec '$(BIN_DIR)/awo-local'
 
-serve: serve-programs ## Run the service as a team does: optimised, on the data of `make run` (the first build takes some minutes)
+serve: serve-programs ## Run the optimised service, on the data of `make run` (the first build takes some minutes)
 	@exec '$(SERVE_DIR)/awo-local'
 
 serve-programs:
@@ -35,7 +35,7 @@ PREFIX = /opt/awo
 install: serve-programs ## Install the optimised programs and the systemd unit for one server (PREFIX=/opt/awo; DESTDIR=…)
 	@$(MAKE) --no-print-directory install-programs PROGRAMS='$(SERVE_DIR)'
 
-# Without a build, so that those who install need no compiler.
+# Without a build, so that an installation needs no compiler.
 install-programs:
 	@install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/share'
 	@install -m 755 '$(PROGRAMS)/awo' '$(PROGRAMS)/awo-local' '$(PROGRAMS)/runner' '$(DESTDIR)$(PREFIX)/bin'
@@ -48,7 +48,7 @@ programs:
 	fi
 	@cargo build --locked -p awo -p awo-local -p awo-runner
 
-test: ## Run all tests, and check that they show all that is documented
+test: ## Run all tests, and check that they cover all that is documented
 	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/receivers/.ready || \
 		echo 'Without the library of Standard Webhooks: the test that wants it says so.'
 	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/focus/.ready || \
@@ -59,8 +59,8 @@ test: ## Run all tests, and check that they show all that is documented
 		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers' '$(SUITE)/calls'
 
-test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a model server of our own
-	@# As `make test` builds it: another choice of packages would build half of the crates anew.
+test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a local model server
+	@# As `make test` builds it: another choice of packages would rebuild half of the crates.
 	@cargo test --workspace --locked --no-run
 	@mkdir -p '$(SUITE)'
 	@set -o pipefail; tests/agents/run.sh '$(AGENTS)' \
@@ -70,7 +70,7 @@ test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode
 $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 	@echo 'Installing Claude Code, Codex and opencode from npm into $(AGENTS), once.'
 	@rm -rf '$(AGENTS)' && mkdir -p '$(AGENTS)' && cp $^ '$(AGENTS)'
-	@# Not `ci`: what of opencode a registry does not have for other machines must not fail it.
+	@# Not `ci`: a registry may lack opencode's packages for other machines, which must not fail the installation.
 	@npm install --prefix '$(AGENTS)' --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel error
 	@touch '$@'
 
@@ -88,23 +88,23 @@ test-console: ## Check the console's types, and try it in a real browser (Chromi
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
 
-test-model: ## Compare N random sequences of everything with the model (N=10000; SEED=… for certain ones)
+test-model: ## Compare N random sequences of all operations with the model (N=10000; SEED=… repeats them)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
-test-crash: programs ## Try all crash points: each call to AWS of each step, with each fault (make test tries a third a day)
+test-crash: programs ## Test all crash points: each AWS call of each step, with each fault (make test covers a third a day)
 	AWO_CRASH_PART=all cargo test --workspace --locked --test product -- \
 		crash_points:: families:: purge::crashes:: cost_reports::whatever --nocapture
 
-openapi: programs ## Write docs/openapi.json and its examples anew, from the code and its answers
+openapi: programs ## Regenerate docs/openapi.json and its examples from the code and its responses
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::the_document
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::
 
-calls: programs ## Write tests/golden/calls.md anew: what each operation and a run ask of AWS
+calls: programs ## Regenerate tests/golden/calls.md: the AWS calls of each operation and of a run
 	AWO_WRITE_CALLS=1 cargo test --locked -p awo-tests --test product -- costs::a_read_costs
 
-lint: $(CARGO_DENY) ## Check format, lints, licences, and known holes where RustSec's database can be reached
+lint: $(CARGO_DENY) ## Check format, lints, licences, and known vulnerabilities if RustSec's database is reachable
 	cargo fmt --all --check
 	tests/shared-builds.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
@@ -124,12 +124,12 @@ $(DYNOXIDE):
 	cargo install --root '$(TARGET_DIR)/tools' --locked --version $(DYNOXIDE_VERSION) dynoxide-rs \
 		--no-default-features --features native-sqlite,http-server,cli
 
-bench-machine: $(DYNOXIDE) ## Measure what one machine does, beside what its embedded database does by itself
+bench-machine: $(DYNOXIDE) ## Measure the throughput of one machine, beside that of its embedded database alone
 	@cargo build --locked --profile serve -p awo -p awo-local -p awo-runner
 	@cargo build --locked --profile serve -p awo-tests --bin measure-machine
 	@'$(SERVE_DIR)/measure-machine' '$(DYNOXIDE)'
 
-bench: programs ## Measure what a client waits for, what a delivery costs, and what idling costs
+bench: programs ## Measure request latency, kill latency, delivery cost and idle CPU
 	@cargo build --locked -p awo-tests --bins
 	@cargo build --locked --release -p awo-tests --bin measure-webhooks --bin measure-bodies
 	@'$(BIN_DIR)/measure-spine'

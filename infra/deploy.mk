@@ -1,34 +1,33 @@
-# The cloud: building, checking and deploying it. Included by the Makefile.
+# Building, checking and deploying the cloud deployment. Included by the Makefile.
 
 STACK ?= awo
-# What was answered for a stack; kept beside its name, not in git.
+# The stored answers for a stack, by its name; not in git.
 ANSWERS := .local/deploy/$(STACK).env
 answered = $(shell sed -n 's/^$(1)=//p' '$(ANSWERS)' 2>/dev/null)
 ARCH ?= $(or $(call answered,Architecture),arm64)
-# Where the stack was deployed to, else what the tools of AWS would take.
+# The stack's region, else the default of the AWS tools.
 ANSWERED_REGION = $(call answered,Region)
 IN_REGION = $(or $(REGION),$(ANSWERED_REGION),$(AWS_REGION),$(AWS_DEFAULT_REGION),$(shell aws configure get region 2>/dev/null))
 IMAGE_TAG ?= latest
-# What tasks run; `runner-base` is what a team builds on.
+# The image of tasks; `runner-base` is the base for a team's own image.
 IMAGE_TARGET ?= runner
 DEPLOY_VENV := .venv
 DEPLOY_TOOLS := $(DEPLOY_VENV)/tools/bin
-# A Linux machine builds for its own kind; anything else needs the cross compiler that comes with
-# cargo-lambda.
+# A Linux machine builds for its own architecture; anything else needs cargo-lambda's cross compiler.
 MACHINE := $(shell uname -s)/$(patsubst aarch64,arm64,$(shell uname -m))
 LAMBDA_TARGET := $(if $(filter Linux/$(ARCH),$(MACHINE)),--compiler cargo,$(if $(filter arm64,$(ARCH)),--arm64,--x86-64))
-# By the names that they have: a folder of routes may be called as what they stand on.
+# By package name: a folder of routes may have the name of a shared crate.
 FUNCTION_MANIFESTS := $(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml))
 FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--package \1/p' $(FUNCTION_MANIFESTS))
 
-check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Prove the cloud deployment on this machine, without an account
+check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Check the cloud deployment on this machine, without an account
 	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
 
-# A program that aborts when it panics unwinds nothing: without the tables for that it is a tenth smaller.
+# A program that aborts on panic never unwinds: without unwind tables it is a tenth smaller.
 BUILD_FUNCTIONS = PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" RUSTFLAGS='-C force-unwind-tables=no' \
 	cargo lambda build --release --locked
 
-# What says that the functions in target/lambda are those of these sources, as they are released.
+# Marks the functions in target/lambda as built from these sources with the release profile.
 BUILT := target/lambda/.built-$(ARCH)
 FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json
 
@@ -39,10 +38,10 @@ $(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
 	$(BUILD_FUNCTIONS) $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
 	@touch '$@'
 
-# One of each kind, and what they are measured against.
+# One function of each kind, and the baseline.
 MEASURED := get-work-order create-work-order kill-work-order deliver-webhooks sweep bare-function
 
-bench-functions: $(DEPLOY_VENV)/tools/.ready programs ## Measure what starting and calling functions costs, beside a bare handler
+bench-functions: $(DEPLOY_VENV)/tools/.ready programs ## Measure start and call costs of functions, beside a bare handler
 	@$(BUILD_FUNCTIONS) --compiler cargo --lambda-dir target/bench \
 		--package awo-work-orders --package awo-workers --package awo-bare-function $(MEASURED:%=--bin %)
 	@cargo build --locked -p awo-tests --bin measure-functions
@@ -51,11 +50,11 @@ bench-functions: $(DEPLOY_VENV)/tools/.ready programs ## Measure what starting a
 sam-build: $(BUILT)
 	ARCH=$(ARCH) $(DEPLOY_TOOLS)/sam build --parameter-overrides Architecture=$(ARCH)
 
-deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credentials; says what it will do, and asks (STACK=awo, ARCH=…, PARAMETERS='Name=value …')
+deploy: region $(DEPLOY_VENV)/tools/.ready ## Deploy to AWS with your credentials; shows the changes, and asks for confirmation (STACK=awo, ARCH=…, PARAMETERS='Name=value …')
 	@STACK='$(STACK)' ARCH='$(ARCH)' AWS_REGION='$(IN_REGION)' ANSWERS='$(ANSWERS)' SAM='$(DEPLOY_TOOLS)/sam' \
 		MAKE='$(MAKE)' YES='$(YES)' IGNORE_QUOTAS='$(IGNORE_QUOTAS)' infra/deploy.sh $(PARAMETERS)
 
-# Of every target that calls AWS: one region, said once.
+# One region for every target that calls AWS.
 region:
 	@if [ -z '$(IN_REGION)' ]; then echo 'Which region? REGION=eu-central-1, AWS_REGION, or `aws configure set region`.' >&2; exit 1; fi
 	@if [ -n '$(ANSWERED_REGION)' ] && [ '$(ANSWERED_REGION)' != '$(IN_REGION)' ]; then \
@@ -64,19 +63,19 @@ region:
 bucket:
 	@if [ -z '$(BUCKET)' ]; then echo 'make package BUCKET=name: which bucket shall the functions go to?' >&2; exit 1; fi
 
-package: bucket region sam-build ## Upload the functions to a bucket of yours and write the template that names them (BUCKET=…)
+package: bucket region sam-build ## Upload the functions to your bucket and write the template that refers to them (BUCKET=…)
 	$(DEPLOY_TOOLS)/sam package --region '$(IN_REGION)' --s3-bucket '$(BUCKET)' --output-template-file target/packaged.yaml
 	@echo 'target/packaged.yaml can be deployed by anybody who may read that bucket:'
 	@echo "aws cloudformation deploy --region '$(IN_REGION)' --stack-name '$(STACK)' --template-file target/packaged.yaml --s3-bucket '$(BUCKET)'" \
 		"--capabilities CAPABILITY_IAM CAPABILITY_AUTO_EXPAND --parameter-overrides Architecture=$(ARCH)"
 
-# For `eval "$(make --silent stack-env)"`: then `awo admin` works on the stack, and `awo` calls it.
+# For `eval "$(make --silent stack-env)"`: afterwards `awo admin` and `awo` use the stack.
 stack-env: region ## Print the settings of awo and of operate.md's commands for the stack STACK (needs aws)
 	@aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name $(STACK) --query 'Stacks[0].Outputs[].[OutputKey,OutputValue]' \
 		--output text | infra/stack-env.sh $(STACK)
 
-# Of what the stack is, whatever ARCH says. A builder of its own, since docker's cannot compress with zstd; and what the image
-# before has of the layers is taken from it, on whichever machine that was built.
+# For the stack's architecture, regardless of ARCH. With a separate builder, since docker's cannot compress with zstd; layers of
+# the previous image are reused, whichever machine built it.
 image: region ## Build the image of runs and push it to the stack's repository (needs docker and aws; IMAGE_AGENTS, IMAGE_PACKAGES, IMAGE_TARGET)
 	@set -e; \
 	stack() { aws cloudformation describe-stacks --region '$(IN_REGION)' --stack-name '$(STACK)' --query "$$1" --output text; }; \
@@ -92,8 +91,8 @@ image: region ## Build the image of runs and push it to the stack's repository (
 		--output "type=image,push=true,oci-mediatypes=true,compression=zstd,force-compression=true,name=$$repository:$(IMAGE_TAG)" \
 		--file infra/runner/Dockerfile .
 
-# Environments apart: the tools and the stand-in want different versions of one library, and the
-# tests of deliveries want one library alone.
+# Separate environments: the tools and the stand-in need different versions of one library, and the
+# tests of deliveries need only one library.
 $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
 $(DEPLOY_VENV)/receivers/.ready: tests/golden/requirements.txt

@@ -1,4 +1,4 @@
-//! Agents as shell scripts, and the work orders that they work on.
+//! Agents as shell scripts, and work orders for them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

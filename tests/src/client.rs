@@ -1,4 +1,4 @@
-//! A client of the API, as anybody could write one.
+//! An ordinary client of the API.
 
 use std::time::{Duration, Instant};
 

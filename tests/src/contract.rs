@@ -1,8 +1,7 @@
-//! What the OpenAPI document says of an answer: every answer that a test's client gets is held to
-//! it, and noted, so that it can be said at the end what the tests never saw.
+//! Compares every response to a test's client with the OpenAPI document, and records it, so that
+//! the end of the test run can report what the tests never saw.
 //!
-//! The document lets answers grow new members; here they must not: a member that it does not tell
-//! is a fault.
+//! The document permits additional members of responses; here an undocumented member is a fault.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;

@@ -1,5 +1,5 @@
-//! The rules of costs: each deduction and each refund has its record, once; the sums are what comes
-//! of adding up the records that are in them.
+//! The rules of costs: each deduction and each refund has its record, once; the sums are the totals
+//! of their records.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! A second gateway to a service: the same functions over the same tables, through a client that
-//! counts what they ask of AWS. Nothing but its own callers makes them run, so that what is
-//! counted between two requests is what the first one cost.
+//! counts their AWS calls. Only its own callers trigger them, so the calls between two requests are
+//! the cost of the first.
 
 use awo_cloud::{Cloud, Environment};
 use awo_local::Server;

@@ -1,5 +1,6 @@
-//! Which crash points a test run tries. The points of a step are its calls times the faults; all of them
-//! take a third of the time of all tests, so a run tries a third, another one each day, and `make test-crash` all.
+//! The selection of crash points for a test run. The points of a step are its calls times the
+//! faults; all of them take a third of the time of all tests, so a run covers a third, another one
+//! each day, and `make test-crash` all.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,5 +1,5 @@
-//! What must hold beside the items of an organization: the deployment's places for tasks, and what
-//! the product's own check says of a ledger.
+//! Rules beyond the items of an organization: the deployment's capacity permits, and the product's
+//! own check of a ledger.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A run whose runner is the test: it gets its slot without a task, and the test says over the
-//! control API what happens in it, and when.
+//! A run whose runner is the test: it gets its slot without a task, and the test determines its
+//! events over the control API.
 
 use awo_cloud::Cloud;
 use awo_cloud::compute::Gone;

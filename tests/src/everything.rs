@@ -1,5 +1,4 @@
-//! Everything that the tables hold of an organization, whatever it is: for tests that say that
-//! nothing of it has changed.
+//! All items of an organization in the tables, for tests that assert that none of them has changed.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What holds of work orders and their children.
+//! The rules of work orders and their children.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Faults between the product and AWS: the SDK's HTTP client, wrapped, so that one chosen call
-//! goes wrong in one chosen way. Everything above it is the product's own code.
+//! Faults between the product and AWS: a wrapper of the SDK's HTTP client that makes one chosen
+//! call fail in one chosen way. All code above it is the product's own.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

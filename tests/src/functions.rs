@@ -1,4 +1,4 @@
-//! The product's functions over one client, called directly, as AWS would call them.
+//! The product's functions over one client, called directly, as by AWS.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What the black-box tests stand on: a service on the stand-ins, a client of its API, faults
-//! between the product and AWS, and the rules that must hold whatever happens.
+//! The foundation of the black-box tests: a service on the stand-ins, a client of its API, faults
+//! between the product and AWS, and the rules that must always hold.
 
 #![expect(
     clippy::expect_used,

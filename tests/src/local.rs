@@ -1,5 +1,4 @@
-//! The program `awo-local` as a process of its own, which can be killed and started again on what
-//! it kept.
+//! The program `awo-local` as a separate process, which can be killed and restarted with its data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

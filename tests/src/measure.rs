@@ -1,4 +1,4 @@
-//! What the measurements share.
+//! Shared code of the measurements.
 
 /// Clock ticks in a second, as `/proc` counts them.
 const TICKS: f64 = 100.0;

@@ -1,6 +1,6 @@
-//! Least privilege: what each function's policies in `template.yaml` allow is what the tests saw it
-//! ask of AWS (`AWO_CALLS_FILE`), nothing less and nothing more. What is allowed is counted by
-//! action, resource and the pattern of a condition, one by one: each needs a call that uses it.
+//! Least privilege: each function's policies in `template.yaml` must allow exactly the AWS calls
+//! that the tests observed (`AWO_CALLS_FILE`). Permissions are counted by action, resource and the
+//! pattern of a condition, one by one: each needs a call that uses it.
 
 mod policies;
 

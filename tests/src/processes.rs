@@ -1,6 +1,6 @@
-//! The processes of this machine, found by what they bear: an argument, a variable of their
-//! environment or their working directory. Everything of a run bears the run's id. A process that
-//! has ended and was not waited for yet bears nothing.
+//! The processes of this machine, found by their marks: an argument, a variable of their
+//! environment or their working directory. Every process of a run has the run's id. A process that
+//! has ended and was not reaped yet has no mark.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! A receiver of webhooks: a real TLS server on loopback that keeps what it hears, with a
-//! certificate of an authority that is this process's own.
+//! A receiver of webhooks: a real TLS server on loopback that records its requests, with a
+//! certificate of this process's own authority.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

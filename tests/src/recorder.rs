@@ -1,8 +1,8 @@
-//! What the product asks of AWS and what that costs: the SDK's HTTP client, wrapped, so that each
-//! call is recorded with the capacity that DynamoDB says it took.
+//! The product's AWS calls and their cost: a wrapper of the SDK's HTTP client that records each
+//! call with the capacity that DynamoDB reports.
 //!
-//! Calls that are under way at once are a round. Their answers are handed over together, so that
-//! the number of rounds depends on the code alone, and not on which answer is quicker.
+//! Concurrent calls are a round. Their responses are handed over together, so the number of rounds
+//! depends on the code alone, and not on the speed of responses.
 
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

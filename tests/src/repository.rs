@@ -1,4 +1,4 @@
-//! Real git repositories to work on.
+//! Real git repositories for work orders.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,6 +57,20 @@ impl Repository {
         git(&work, &["commit", "-q", "-m", "base"]);
         git(dir.path(), &["clone", "-q", "--bare", "work", "origin.git"]);
         Repository { dir }
+    }
+
+    /// Another commit on the origin's branch `main`, with these files.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn commit(&self, files: &[(&str, &str)]) {
+        let work = self.dir.path().join("work");
+        for (name, content) in files {
+            std::fs::write(work.join(name), content).expect("a file");
+        }
+        git(&work, &["commit", "-q", "-a", "-m", "more"]);
+        let origin = self.origin().display().to_string();
+        git(&work, &["push", "-q", &origin, "HEAD:main"]);
     }
 
     fn origin(&self) -> PathBuf {

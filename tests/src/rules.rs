@@ -1,4 +1,4 @@
-//! The rules that hold at every step, checked on what the tables really hold.
+//! The rules that hold at every step, checked on the content of the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The rules of events and webhooks that hold at every step, checked on what the tables really hold.
+//! The rules of events and webhooks that hold at every step, checked on the content of the tables.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The rules of usage: every run that had a slot and is settled is in the records, and in the sums
-//! of its day, once; and who comes again is known to come again.
+//! The rules of usage: every settled run that had a slot is in the records, and in the sums of its
+//! day, once; and repeated runs of a work order are recorded as such.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! A world in which a test moves every piece itself: the stand-ins without mappings, rules or
-//! schedules, and the product's functions twice, once over a client that may go wrong.
+//! A world in which a test controls every step: the stand-ins without mappings, rules or schedules,
+//! and the product's functions twice, once over a client that may fail.
 
 mod cluster;
 mod kinds;

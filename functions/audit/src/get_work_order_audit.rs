@@ -1,5 +1,5 @@
-//! `GET /api/v1/work-orders/{id}/audit`. Runs are found by an index, which may
-//! lack one that was made a moment ago.
+//! `GET /api/v1/work-orders/{id}/audit`. An index lists the runs, so a run that was just created
+//! may be missing.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Routes of the audit: what each run was told to go by, and when that changed. Everything is
-//! derived from the run and its snapshots, which are read side by side.
+//! Routes of the audit: each run's configuration and its changes. All of it is derived from the run
+//! and its snapshots, which are read in parallel.
 
 pub mod get_run_audit;
 pub mod get_run_audit_summary;

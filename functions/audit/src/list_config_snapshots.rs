@@ -1,4 +1,4 @@
-//! `GET /api/v1/audit/runs/{runId}/snapshots`: each as it was hashed.
+//! `GET /api/v1/audit/runs/{runId}/snapshots`: each snapshot as it was hashed.
 
 use std::sync::Arc;
 

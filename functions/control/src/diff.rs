@@ -1,4 +1,4 @@
-//! `POST /control/{orgId}/runs/{runId}/diff`: what a run has changed so far.
+//! `POST /control/{orgId}/runs/{runId}/diff`: a run's changes so far.
 
 use awo_domain::control::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff};
 use awo_domain::work_order::MAX_ITERATIONS;

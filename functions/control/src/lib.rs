@@ -1,9 +1,9 @@
-//! The runner's own API: trading the nonce for a token, reporting, what agents wrote, what runs
-//! have changed and which children they ask for, finishing. What a run goes by is audited as the runner is told it.
+//! The runner's own API: claims, reports, agent logs, diffs, requests for children, finishes. A
+//! run's configuration is audited when the runner receives it.
 //!
-//! A runner is one of our programs on a machine where hostile code runs, so its word is checked
-//! like any other: who it is by nonce or token, what it says by shape and range, and it can
-//! speak of its own run only.
+//! A runner is our program on a machine that runs hostile code, so its requests are checked like
+//! any other: identity by nonce or token, content by shape and range. A runner can only affect its
+//! own run.
 
 mod children;
 mod claim;

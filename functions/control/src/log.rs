@@ -1,4 +1,4 @@
-//! `POST /control/{orgId}/runs/{runId}/logs`: what an agent wrote in an iteration.
+//! `POST /control/{orgId}/runs/{runId}/logs`: an agent's output of an iteration.
 
 use awo_domain::control::{IterationLog, MAX_LOG_BYTES};
 use awo_domain::work_order::MAX_ITERATIONS;

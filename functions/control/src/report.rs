@@ -1,4 +1,4 @@
-//! `POST /control/{orgId}/runs/{runId}/report`: events, or none as a heartbeat.
+//! `POST /control/{orgId}/runs/{runId}/report`: events, or a heartbeat without events.
 
 use awo_domain::control::Report;
 use awo_domain::{Error, SnapshotId, Timestamp};

@@ -1,4 +1,4 @@
-//! Who a runner is and what it sent.
+//! Authentication of a runner, and its requests.
 
 use awo_domain::control::{MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent};
 use awo_domain::{Error, OrgId, RunId};

@@ -1,4 +1,5 @@
-//! The function `fallback`: what no route serves is answered in the right style, 404 or 405.
+//! The function `fallback`: responds to unknown paths and methods with 404 or 405 in the right
+//! style.
 
 use awo_cloud::{Cloud, SetupError};
 use awo_http::HttpFunction;

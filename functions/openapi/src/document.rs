@@ -1,8 +1,8 @@
-//! The OpenAPI 3.1 document, made from the route table and the types of the answers. Its examples
-//! of answers are real ones: files of `examples/`, which the tests write.
+//! The OpenAPI 3.1 document, generated from the route table and the types of responses. Its example
+//! responses are real ones: files of `examples/`, which the tests write.
 //!
-//! Making it panics where two types have one name or a route has no operation: only tests and
-//! `make openapi` make it.
+//! Generation panics if two types share a name or a route has no operation; only tests and `make
+//! openapi` generate it.
 
 mod errors;
 mod operation;

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: the one route that everybody may call.
+//! `GET /openapi.json`: the one route without authentication.
 
 use std::sync::LazyLock;
 

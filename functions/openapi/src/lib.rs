@@ -1,5 +1,5 @@
-//! The OpenAPI document of the API: [`document`] makes it from the route table and the types of
-//! the answers, `docs/openapi.json` keeps it (`make openapi` writes it, a test compares it), and
+//! The OpenAPI document of the API. [`document`] generates it from the route table and the types of
+//! responses, `docs/openapi.json` stores it (`make openapi` writes it, a test compares it), and
 //! [`get_openapi`] serves that file.
 
 pub mod document;

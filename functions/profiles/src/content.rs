@@ -1,7 +1,8 @@
-//! What a client writes of a profile, read and checked key by key. What a profile comes to with
-//! those that it extends is for others to judge.
+//! A client's profile, read and checked key by key. The effective profile, with those it extends,
+//! is validated elsewhere.
 
 use awo_domain::Error;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
@@ -54,6 +55,7 @@ fn content(body: &mut Object) -> PartialContent {
             verification: body.optional("verification", verification),
             git_ops: body.optional("gitOps", git_ops),
             execution_limits: body.optional("executionLimits", execution_limits),
+            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
         },
     }
 }

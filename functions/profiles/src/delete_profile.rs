@@ -1,4 +1,4 @@
-//! `DELETE /api/v1/profiles/{name}`: work orders that name it go on with what it was.
+//! `DELETE /api/v1/profiles/{name}`: work orders that name it continue with its last content.
 
 use std::sync::Arc;
 

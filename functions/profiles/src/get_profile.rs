@@ -1,4 +1,4 @@
-//! `GET /api/v1/profiles/{name}`: as it was written, or with `?resolve=true` what it comes to.
+//! `GET /api/v1/profiles/{name}`: as written, or with `?resolve=true` the effective profile.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /api/v1/profiles`: few enough to be answered whole.
+//! `GET /api/v1/profiles`: all of them in one response, since there are few.
 
 use std::cmp::Reverse;
 use std::sync::Arc;

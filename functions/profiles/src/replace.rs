@@ -1,5 +1,5 @@
-//! How a profile comes to say something else: read, decided on all profiles of the organization,
-//! written if none of them has changed meanwhile.
+//! Changes a profile: reads, decides on all profiles of the organization, and writes if none has
+//! changed meanwhile.
 
 use awo_domain::profile::{Profile, ProfileName, built_in, resolve_among};
 use awo_domain::{Error, Resource};

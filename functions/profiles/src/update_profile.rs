@@ -1,5 +1,5 @@
-//! `PUT /api/v1/profiles/{name}`: what the body does not say is gone. Runs that go on take the
-//! profile over at their next iteration.
+//! `PUT /api/v1/profiles/{name}`: keys that the body lacks are removed. Active runs apply the
+//! profile at their next iteration.
 
 use std::sync::Arc;
 

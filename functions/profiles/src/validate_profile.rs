@@ -1,5 +1,5 @@
-//! `POST /api/v1/profiles/{name}/validate`: without a body, whether the profile is good as it
-//! is; with one, whether a PUT of it would be. It changes nothing.
+//! `POST /api/v1/profiles/{name}/validate`: without a body, validates the stored profile; with one,
+//! validates a PUT of it. It changes nothing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `GET /api/v1/queue/health`: how full the queue is. A full one is 503, with the same data.
+//! `GET /api/v1/queue/health`: the queue's fill level. A full queue is 503, with the same data.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! `GET /api/v1/queue/position/{workOrderId}`: where a work order stands, in the order in which
-//! the dispatcher will take entries.
+//! `GET /api/v1/queue/position/{workOrderId}`: a work order's position in the dispatcher's order.
 
 use std::sync::Arc;
 

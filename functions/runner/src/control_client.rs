@@ -1,4 +1,4 @@
-//! Calls of the control API. One answer decides: kept, try again, or fenced.
+//! Calls of the control API. Each response means one of three things: accepted, retry, or fenced.
 
 mod connection;
 

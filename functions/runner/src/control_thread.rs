@@ -1,6 +1,5 @@
-//! A thread of its own for everything that the service hears of this runner and that this runner
-//! hears of the service: heartbeats, reports, stop requests. What else happens in this process, or
-//! on this machine, neither keeps a heartbeat back nor makes a stop request late.
+//! A separate thread for all communication with the service: heartbeats, reports, stop requests.
+//! Other work in this process or on this machine delays neither a heartbeat nor a stop request.
 
 use std::future::Future;
 use std::io;

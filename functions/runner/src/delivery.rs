@@ -1,5 +1,5 @@
-//! The result on its way to the origin, from the runner's own repository. Where nobody allows a
-//! push the run succeeds all the same; a push that is allowed and rejected fails it.
+//! Delivers the result to the origin, from the runner's own repository. Without permission to push
+//! the run still succeeds; a permitted push that is rejected fails it.
 
 use std::time::Duration;
 

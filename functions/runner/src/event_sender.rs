@@ -1,9 +1,8 @@
-//! Everything on its way to the control API, in order: events numbered from 1 without gaps, each
-//! until it is acknowledged, and logs and diffs, each until it is kept. At the end comes one last
-//! report.
+//! Sends everything to the control API, in order: events numbered from 1 without gaps, each until
+//! it is acknowledged, and logs and diffs, each until it is stored. One last report ends it.
 //!
-//! Once a client requests a stop, events are no longer kept and no longer sent; logs and
-//! diffs still are, and the last report.
+//! After a stop request, events are neither stored nor sent; logs and diffs still are, and the last
+//! report.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Calls of the `git` program that execute nothing but git.
 //!
-//! Environment and configuration are ours alone: no system or user configuration, no hooks, no
-//! prompts, no submodules, no filters. Every call has a limit of time and of output, and its whole
-//! process group is killed when it is over. Credentials are in the environment of the calls that
-//! talk to a remote and nowhere else: not on disk, not in an argument, not in a message.
+//! Environment and configuration are the runner's own: no system or user configuration, no hooks,
+//! no prompts, no submodules, no filters. Every call has a limit of time and of output, and its
+//! whole process group is killed at its end. Credentials are only in the environment of calls to a
+//! remote: not on disk, not in an argument, not in a message.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! Takes out of git's sight what an agent may have put into the workspace to mislead it.
+//! Removes from git's sight what an agent may have put into the workspace to mislead it.
 //!
-//! A folder with a `.git` of its own is another repository to git: it is recorded as a link
-//! instead of its files, and asked for its state by running git *in* it, with *its*
-//! configuration. So every `.git` below the top is put aside while the runner's git looks, and
-//! put back for the agent's next iteration. FIFOs and the like are removed: git cannot keep
-//! them, and one named `.gitignore` would be waited for without end.
+//! A folder with its own `.git` is another repository to git: git records a link instead of its
+//! files, and runs *in* it, with *its* configuration, to get its state. So every `.git` below the
+//! top is set aside while the runner's git reads the workspace, and restored for the agent's next
+//! iteration. FIFOs and other special files are removed: git cannot store them, and would block on
+//! one named `.gitignore`.
 //!
 //! No process of the agent's may be alive meanwhile.
 

@@ -1,5 +1,5 @@
-//! Heartbeats, which wait for nothing else: a log, a diff or a report that nobody answers keeps none of them
-//! back. The service suspects a runner that it has not heard of for two of them.
+//! Heartbeats, which wait for nothing else: no unanswered log, diff or report delays them. The
+//! service suspects a runner that missed two of them.
 
 use std::time::Duration;
 

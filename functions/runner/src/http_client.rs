@@ -1,5 +1,5 @@
-//! What holds for every call of the runner to a server: `https` unless that is on loopback, no
-//! redirects, no proxies from the environment. A secret goes with each of them, and to nobody else.
+//! Rules for every call of the runner to a server: `https` except on loopback, no redirects, no
+//! proxies from the environment. Each call carries a secret, which no other server gets.
 
 use reqwest::{Client, ClientBuilder, redirect};
 

@@ -1,5 +1,5 @@
-//! What an agent wrote in an iteration, as it travels to the control API: the end of it, as it
-//! came but for bytes that are no UTF-8, and compressed.
+//! An agent's output of an iteration, as sent to the control API: its end, unchanged except for
+//! invalid UTF-8, and compressed.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,6 @@
-//! The folders of a run. What the runner trusts (`repo.git`, the request, the prompt) lies in
-//! folders that only the runner can write; what the agent may write (`workspace`, `home`, `tmp`,
-//! `result`) belongs to the agent's user. With an agent of the runner's own user that line is
-//! only drawn, not enforced.
+//! The folders of a run. Trusted files (`repo.git`, the request, the prompt) are in folders that
+//! only the runner can write; folders for the agent (`workspace`, `home`, `tmp`, `result`) belong
+//! to the agent's user. If the agent runs as the runner's own user, this boundary is not enforced.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -113,6 +112,11 @@ impl Layout {
     /// The end of what the agent wrote in an iteration.
     pub(crate) fn log(&self, iteration: u32) -> PathBuf {
         self.logs().join(format!("{iteration}.log"))
+    }
+
+    /// Where a cache is unpacked before it is moved to where it belongs.
+    pub(crate) fn staging(&self, number: usize) -> PathBuf {
+        self.run_dir.join(format!("cache-{number}"))
     }
 
     /// The request of an inspection outside of a verification's own folder.

@@ -1,18 +1,19 @@
-//! The program of the ECS task: it does one run, or one manual verification, from the claim of its
-//! nonce to the last report.
+//! The program of the ECS task: it executes one run, or one manual verification, from the claim of
+//! its nonce to the last report.
 //!
-//! What it keeps, whatever the agent does:
+//! Invariants, whatever the agent does:
 //! - agent and verifier processes are hostile: they get a clean environment, run under a
-//!   supervisor, and are all dead before their result is looked at;
-//! - the repository that commits and pushes is the runner's own, beside the workspace; nothing
-//!   that an agent can write is ever configuration for a git call of the runner's;
-//! - a run that is fenced or told to stop starts nothing new.
+//!   supervisor, and have all ended before their result is read;
+//! - the repository that commits and pushes is the runner's own, beside the workspace; nothing that
+//!   an agent can write is ever configuration for a git call of the runner's;
+//! - a run that is fenced or stopped starts nothing new.
 
 mod agent;
 mod contained_process;
 mod control_client;
 mod control_thread;
 mod delivery;
+mod environment;
 mod event_sender;
 mod git;
 mod git_guard;
@@ -23,12 +24,14 @@ mod iteration_log;
 mod layout;
 mod limits;
 mod live_output;
+mod loopback;
 mod manual;
 mod meter;
 mod output;
 mod plan;
 mod prompt;
 mod proxy;
+mod registries;
 mod reporter;
 mod repository;
 mod resumed;

@@ -1,5 +1,5 @@
-//! What agents, hooks and verifiers of a run may take of the machine: the profile's word, as the
-//! supervisor takes it, and what is said where one took more.
+//! Machine limits for agents, hooks and verifiers of a run: from the profile to the supervisor, and
+//! the message when one is exceeded.
 
 use std::path::Path;
 

@@ -1,9 +1,8 @@
-//! What an agent writes while it works, told as events. It is for people who watch: a sample of
-//! bounded cost, from which whatever comes too fast is left out; the log of the iteration has the
-//! whole end.
+//! An agent's output as events during the iteration. It is for live viewers: a sample of bounded
+//! cost that drops output beyond its rate; the iteration's log has the complete end.
 //!
-//! The pauses between two events grow with the run's age, so that an hour has some two hundred of
-//! them, and the first minute one a second. The key to the models is not told.
+//! The pauses between two events grow with the run's age, so an hour has some two hundred of them,
+//! and the first minute one a second. Model keys are redacted.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

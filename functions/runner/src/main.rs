@@ -1,5 +1,6 @@
-//! `runner`: does one run or one manual verification. `runner supervise …`: runs one command and leaves nothing of it behind.
-//! `runner inspect …`: reads hostile data for a verification. `runner clean …`: removes archives of workspaces that are too old.
+//! `runner`: executes one run or one manual verification. `runner supervise …`: runs one command
+//! and leaves no process of it. `runner inspect …`: reads hostile data for a verification. `runner
+//! clean …`: removes expired workspace archives.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! A manual verification: the plugins of an organization on a workspace that is there already.
+//! A manual verification: an organization's plugins on an existing workspace.
 //!
-//! It happens in place: commands run in the workspace itself and may leave there what they always
-//! do; this program writes nothing there. Nobody waits for it but the function that asked for it,
-//! so it ends by its own time, whatever becomes of its client.
+//! It works in place: commands run in the workspace itself and may leave their usual files; this
+//! program writes nothing there. Only the requesting function waits for it, so it ends by its own
+//! deadline, regardless of the client.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! The end of what a process wrote: never more than a fixed number of bytes, however much it was.
+//! The end of a process's output, up to a fixed number of bytes.
 
 /// Longest rest of a character that was cut in two.
 const MAX_TORN_BYTES: usize = 3;

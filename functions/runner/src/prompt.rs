@@ -1,4 +1,4 @@
-//! The task in words, as an agent reads it.
+//! The text of the task for an agent.
 
 use std::fmt::Write;
 

@@ -1,14 +1,15 @@
 //! The runner's own repository, beside the workspace and out of the agent's reach.
 //!
-//! The workspace is only a work tree to it: what counts is the files. The `.git` that the agent
-//! finds in the workspace is a copy for its own use, which no call here ever reads.
+//! It uses the workspace only as a work tree: only the files count. The `.git` in the workspace is
+//! a copy for the agent, which no call here ever reads.
 //!
-//! The clone is shallow, with [`DEPTH`] commits of one branch: enough history for an agent to
-//! look back, a bounded price for any repository, and a result that can be pushed, since all that
-//! the origin lacks is the commits made here. A partial clone was rejected: it fetches lazily, so
-//! local calls would need the network and credentials at any time.
+//! The clone is shallow, with [`DEPTH`] commits of one branch: enough history for an agent, a
+//! bounded cost for any repository, and a result that can be pushed, since the origin lacks only
+//! the commits made here. A partial clone was rejected: it fetches lazily, so local calls would
+//! need the network and credentials at any time.
 
 mod branches;
+mod ignoring;
 mod merging;
 mod restoring;
 
@@ -174,6 +175,12 @@ impl Repository {
             return Ok(None);
         }
         Err(GitError::Failed(format!("{said}{}", answer.stderr)))
+    }
+
+    /// Each file of a commit with its mode, its hash and its path, as `ls-tree -r -z` lists them.
+    pub(crate) async fn list(&self, commit: &str) -> Result<Vec<u8>, GitError> {
+        let list = Call::new(["ls-tree", "-r", "-z", "--full-tree", commit]);
+        self.git.call(self.here(list)).await
     }
 
     /// What differs between two commits.

@@ -1,5 +1,5 @@
-//! What a run that has waited for its children finds again: its own newest commit, and what the
-//! children did, all fetched from the origin and held to what the service says of it.
+//! The state of a run that has waited for its children: its own newest commit, and the children's
+//! results, all fetched from the origin and compared with the service's data.
 
 use std::time::Duration;
 

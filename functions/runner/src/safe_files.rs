@@ -1,6 +1,6 @@
-//! Files that a hostile process may have put there: read only if they are plain files inside the
-//! place where they belong, and never more of them than a limit. A link, a FIFO or a device in
-//! their place is refused instead of followed or waited for.
+//! Reads files that a hostile process may have created: only plain files inside the expected
+//! folder, and never more than a limit. Links, FIFOs and devices are refused, neither followed nor
+//! waited for.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

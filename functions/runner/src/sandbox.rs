@@ -1,6 +1,6 @@
-//! What agents, hooks and verifiers see of the machine: their own folders, the programs of the
-//! system, and the tool chains that PATH leads to. Not the home of whoever runs the service, and
-//! nothing of the service's own data.
+//! The part of the machine that agents, hooks and verifiers can read: their own folders, the
+//! system's programs, and the tool chains of PATH. The home of the service's user, and the
+//! service's own data, are excluded.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

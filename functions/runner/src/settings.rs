@@ -1,5 +1,5 @@
-//! What the environment tells the runner. Read once, before there is a second thread; the nonce
-//! is wiped from the environment on the way.
+//! The runner's settings from the environment. They are read once, before there is a second thread;
+//! the nonce is then erased from the environment.
 
 use std::ffi::OsString;
 use std::fmt;

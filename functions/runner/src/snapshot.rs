@@ -1,5 +1,5 @@
-//! What a run has changed so far, as it travels to the control API: the beginning of a diff, whole
-//! lines of it, compressed.
+//! A run's changes so far, as sent to the control API: the beginning of a diff, in whole lines,
+//! compressed.
 
 use std::io::{self, Write};
 

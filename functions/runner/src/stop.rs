@@ -1,5 +1,5 @@
-//! The stop request that a run stops: it may grow stronger and never weaker, and it reaches everything
-//! that waits. With it comes a timetable, which a stronger stop request can only make earlier.
+//! A run's stop request: it may become stronger and never weaker, and it reaches everything that
+//! waits. It has a timetable, which a stronger stop request can only make earlier.
 
 use std::time::Duration;
 

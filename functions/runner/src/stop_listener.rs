@@ -1,5 +1,5 @@
-//! Listens for stop requests. SIGTERM is only a wake-up: the control API
-//! says whether somebody wants the run to stop, or the platform just takes the task away.
+//! Listens for stop requests. SIGTERM is only a wake-up: the control API reports whether there is a
+//! stop request, or the platform is just removing the task.
 
 use std::io;
 use std::time::Duration;

@@ -1,9 +1,9 @@
-//! The workspace that a client named: a folder inside its organization's own, whatever links lead
-//! there, or nothing that this process has looked into.
+//! The workspace that a client named: a folder inside its organization's own folder, regardless of
+//! links, or no access at all.
 //!
 //! The path is resolved first. Then the folder is opened from the organization's own downwards,
-//! without following a link any more, and everything happens on the open folder: who moves
-//! something in between gains nothing.
+//! without following links, and all access uses the open folder, so a concurrent move gains
+//! nothing.
 
 use std::fs::{self, File};
 use std::io;

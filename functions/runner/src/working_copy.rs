@@ -1,5 +1,6 @@
-//! A verification of a working copy, without a service: the plan as it would be found, its checks and
-//! their results, by the engine of runs. Commands run in the folder itself, as the caller's user.
+//! A verification of a working copy, without a service: the plan as a run would determine it, its
+//! checks and their results, by the engine of runs. Commands run in the folder itself, as the
+//! caller's user.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,5 +1,5 @@
-//! From a source to a workspace that an agent can work in, with its plan frozen; and the
-//! sentences for people when that fails.
+//! From a source to a workspace for an agent, with its plan frozen; and the messages for users when
+//! that fails.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! `GET /v1/runs/{id}/diff`: what the run has changed, up to its newest commit.
+//! `GET /v1/runs/{id}/diff`: the run's changes up to its newest commit.
 
 use std::sync::Arc;
 

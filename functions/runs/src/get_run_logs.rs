@@ -1,4 +1,4 @@
-//! `GET /v1/runs/{id}/logs`: what the agent wrote, by iteration.
+//! `GET /v1/runs/{id}/logs`: the agent's output, by iteration.
 
 use std::sync::Arc;
 

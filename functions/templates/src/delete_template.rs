@@ -1,4 +1,4 @@
-//! `DELETE /v1/templates/{id}`. Work orders that were made from it keep what it resolved to.
+//! `DELETE /v1/templates/{id}`. Work orders that used it retain its resolved content.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! `GET /v1/templates`: the organization's own, newest first, then the built-in ones.
 //!
 //! An organization has few enough to read all of them, so the list needs no index, and a cursor
-//! is good also when the template that it names is gone.
+//! stays valid when its template is deleted.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `PUT /v1/templates/{id}`: the fields that are given replace those that are there. What work
-//! orders were made from it stays as it was.
+//! `PUT /v1/templates/{id}`: the given fields replace the stored ones. Work orders that used the
+//! template do not change.
 
 use std::sync::Arc;
 

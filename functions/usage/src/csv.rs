@@ -1,7 +1,7 @@
 //! Usage as CSV (RFC 4180), by day and model.
 //!
-//! A row without a model is its day's: executions and duration, which models share and which
-//! therefore cannot be added up over them. Tokens and cost stand in the models' rows only, so that
+//! A row without a model has its day's executions and duration, which models share and which
+//! therefore cannot be added up over them. Tokens and cost are only in the models' rows. So
 //! durations, tokens and costs can be added up over all rows, and executions over those of days.
 
 use awo_store::sums::UsageSummary;

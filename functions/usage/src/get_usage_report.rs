@@ -1,5 +1,5 @@
-//! `GET /v1/usage/report`: what was booked in a period, by model or by whatever else costs are told
-//! apart; as CSV, too.
+//! `GET /v1/usage/report`: the bookings of a period, by model or by another dimension of costs;
+//! also as CSV.
 
 use std::sync::Arc;
 

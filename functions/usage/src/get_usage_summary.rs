@@ -1,4 +1,5 @@
-//! `GET /api/v1/usage/summary`: what finished runs used, in all and by model; as CSV by day too.
+//! `GET /api/v1/usage/summary`: the usage of finished runs, in all and by model; also as CSV by
+//! day.
 
 use std::sync::Arc;
 

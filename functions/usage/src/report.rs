@@ -1,4 +1,4 @@
-//! A report of costs as the API shows it.
+//! A cost report as the API shows it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

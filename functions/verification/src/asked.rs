@@ -1,5 +1,5 @@
-//! What a client wants verified, read and checked. Names are looked up before the body is read as
-//! a whole, so that an unknown one is a fault among the others.
+//! A client's request for a verification, read and checked. Names are resolved before the body is
+//! read as a whole, so an unknown one is reported with the other faults.
 
 use awo_domain::manual::{
     DEFAULT_TIMEOUT_MS, MAX_MODIFIED_FILES, Request, TIMEOUT_MS, check_modified_file,

@@ -1,4 +1,4 @@
-//! What a client says of a plugin, read and checked.
+//! A client's plugin, read and checked.
 
 use awo_domain::plugin::{
     DEFAULT_TIMEOUT_MS, MAX_COMMAND_BYTES, MAX_DESCRIPTION, MAX_NAME, MAX_WORDS, Plugin, PluginId,

@@ -1,5 +1,4 @@
-//! `DELETE /api/v1/verification/plugins/{id}`. Runs that have begun keep the plugins that they
-//! began with.
+//! `DELETE /api/v1/verification/plugins/{id}`. Active runs retain the plugins they started with.
 
 use std::sync::Arc;
 

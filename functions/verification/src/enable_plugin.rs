@@ -1,5 +1,5 @@
-//! `POST /api/v1/verification/plugins/{id}/enable`: it counts for the runs and verifications that
-//! begin from now on.
+//! `POST /api/v1/verification/plugins/{id}/enable`: takes effect for runs and verifications that
+//! start afterwards.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which profile a name stands for.
+//! Resolves a profile's name.
 
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::{Error, OrgId};

@@ -1,5 +1,5 @@
-//! `GET /api/v1/verification/plugins`: the built-in ones by level, then the organization's own as
-//! they were registered.
+//! `GET /api/v1/verification/plugins`: the built-in ones by level, then the organization's own in
+//! order of registration.
 
 use std::sync::Arc;
 

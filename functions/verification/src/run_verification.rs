@@ -1,5 +1,5 @@
-//! `POST /api/v1/verification/run`: plugins on a workspace, now. What is wrong with the workspace
-//! is told before any byte of an answer; what is found may take its time.
+//! `POST /api/v1/verification/run`: runs plugins on a workspace immediately. Faults of the
+//! workspace are reported before any byte of a response; the results may take time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a client says of a webhook, read and checked: a whole one, or a change of one.
+//! A client's webhook, read and checked: a complete one, or a change of one.
 
 use awo_domain::Error;
 use awo_domain::webhook::address::Reach;

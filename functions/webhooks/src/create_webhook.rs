@@ -1,4 +1,4 @@
-//! `POST /v1/webhooks`: the one answer that shows the webhook's first secret.
+//! `POST /v1/webhooks`: the only response that shows the webhook's first secret.
 
 use std::sync::Arc;
 

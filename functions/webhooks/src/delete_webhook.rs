@@ -1,5 +1,5 @@
-//! `DELETE /v1/webhooks/{id}`. What is pending for it is not sent any more; its deliveries cannot be
-//! seen any more, and are gone for good when they are 30 days old.
+//! `DELETE /v1/webhooks/{id}`. Its pending deliveries are not sent; its deliveries become
+//! unreadable, and are deleted after 30 days.
 
 use std::sync::Arc;
 

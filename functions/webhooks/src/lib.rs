@@ -1,5 +1,5 @@
-//! Routes of webhooks and their deliveries. A secret leaves in two answers alone: that of the create
-//! and that of the rotation which made it.
+//! Routes of webhooks and their deliveries. A secret appears in only two responses: that of the
+//! create and that of the rotation which created it.
 
 pub mod create_webhook;
 pub mod delete_webhook;

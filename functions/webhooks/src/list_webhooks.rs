@@ -1,7 +1,7 @@
 //! `GET /v1/webhooks`: newest first.
 //!
 //! An organization has few enough to read all of them, so the list needs no index, and a cursor
-//! is good also when the webhook that it names is gone.
+//! stays valid when its webhook is deleted.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver`: the same event and the same body in a
-//! new delivery, with five attempts of its own, the first of them at once.
+//! `POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver`: the same event and body in a new
+//! delivery, with five attempts of its own, the first of them at once.
 
 use std::sync::Arc;
 

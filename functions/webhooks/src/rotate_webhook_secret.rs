@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret, shown here alone. The one before signs
-//! beside it for 24 h; one from a rotation before that signs no more.
+//! `POST /v1/webhooks/{id}/rotate-secret`: a new secret, which only this response shows. The
+//! previous one also signs for 24 h; an older one no longer does.
 
 use std::sync::Arc;
 

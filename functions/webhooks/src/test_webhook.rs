@@ -1,5 +1,5 @@
-//! `POST /v1/webhooks/{id}/test`: one attempt at once, of an event that tells of nothing, and what
-//! came of it. No delivery is kept of it, and it changes nothing: not even 410 disables the webhook.
+//! `POST /v1/webhooks/{id}/test`: attempts a test event once, and returns the outcome. It stores no
+//! delivery and changes nothing: not even 410 disables the webhook.
 
 use std::sync::Arc;
 

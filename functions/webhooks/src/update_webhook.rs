@@ -1,4 +1,4 @@
-//! `PATCH /v1/webhooks/{id}`: the fields that are given replace those that are there.
+//! `PATCH /v1/webhooks/{id}`: the given fields replace the stored ones.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `DELETE /api/v1/work-orders/{id}`: canceled when this answers; its processes die after it.
+//! `DELETE /api/v1/work-orders/{id}`: the work order is canceled with the response; its processes
+//! end afterwards.
 
 use std::sync::Arc;
 

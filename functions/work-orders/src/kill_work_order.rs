@@ -1,4 +1,4 @@
-//! `POST /api/v1/work-orders/{id}/kill`: answers when the processes are known to be dead.
+//! `POST /api/v1/work-orders/{id}/kill`: responds when the processes have demonstrably ended.
 
 use std::sync::Arc;
 use std::time::Duration;

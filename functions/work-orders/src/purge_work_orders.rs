@@ -1,4 +1,5 @@
-//! `POST /api/v1/work-orders/purge`: deletes work orders for good, and answers when they are gone.
+//! `POST /api/v1/work-orders/purge`: deletes work orders permanently, and responds when they are
+//! deleted.
 
 use std::sync::Arc;
 

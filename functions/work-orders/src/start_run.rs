@@ -1,5 +1,5 @@
-//! `POST /api/v1/work-orders/{id}/runs`: a new run of a work order that waits or has failed; on a
-//! slot at once, if one is free and it is its turn.
+//! `POST /api/v1/work-orders/{id}/runs`: a new run of a waiting or failed work order; immediately,
+//! if a slot is free and it is first in order.
 
 use std::sync::Arc;
 
@@ -111,7 +111,10 @@ impl State {
             false => None,
         };
         let secret = dispatcher.mint.secret();
-        let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
+        let lease = Lease {
+            size: order.size,
+            ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now)
+        };
         let slot = |place| Place::Slot {
             lease: &lease,
             place,

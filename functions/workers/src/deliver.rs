@@ -1,9 +1,9 @@
-//! Webhooks: events of the outbox become deliveries, and deliveries are attempted.
+//! Webhooks: creates deliveries from events of the outbox, and attempts deliveries.
 //!
-//! A message says only what to look at; the delivery says what is true. So a message that is lost,
-//! late or doubled makes no attempt too many and loses none: an attempt is noted before it is made,
-//! and the sweep sends again what is overdue. A message stays in the queue, hidden, until its
-//! delivery is over.
+//! A message only names an item to read; the delivery has the state. So a lost, late or duplicate
+//! message causes no additional attempt and loses none: an attempt is recorded before it is made,
+//! and the sweep resends overdue notifications. A message stays in the queue, invisible, until its
+//! delivery is finished.
 
 mod attempt;
 mod fan_out;

@@ -1,4 +1,4 @@
-//! Dispatch: the wake-up that wakes it says only whose queue to look at.
+//! Dispatch: a wake-up only names the organization whose queue is read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

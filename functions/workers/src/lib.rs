@@ -1,4 +1,4 @@
-//! The functions that nobody calls over HTTP: dispatch (run queue), deliver (deliveries queue),
+//! The functions that are not called over HTTP: dispatch (run queue), deliver (deliveries queue),
 //! task-stopped (task events), sweep (schedule).
 
 pub mod deliver;

@@ -1,5 +1,5 @@
-//! The sweep, once a minute: whatever has a deadline and is past it is looked after. It is what
-//! makes lost messages, lost replies and crashes harmless.
+//! The sweep, once a minute: repairs whatever is past its deadline. It makes lost messages, lost
+//! responses and crashes harmless.
 
 mod costs;
 mod ledgers;

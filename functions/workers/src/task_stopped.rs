@@ -1,5 +1,5 @@
-//! Task events: when a task has stopped, its run is over and its slot comes back. Events come
-//! at least once and in any order, so only what ECS itself says of the task now counts.
+//! Task events: when a task has stopped, its run ends and its slot is returned. Events arrive at
+//! least once and in any order, so only ECS's current description of the task counts.
 
 use std::sync::Arc;
 

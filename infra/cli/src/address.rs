@@ -1,7 +1,7 @@
-//! Where the service is and which key opens it.
+//! The service's address and its key.
 //!
-//! The key goes over https only, or over loopback; and a key goes to the service that it belongs to,
-//! never to an address that was named beside it.
+//! A key is sent over https only, or over loopback, and only to its own service, never to another
+//! address that was given beside it.
 
 use std::path::{Path, PathBuf};
 

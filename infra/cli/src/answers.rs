@@ -1,5 +1,5 @@
-//! The API's answers, as far as they are shown. Unknown fields are passed over and statuses are
-//! text, so that an older `awo` goes on reading a newer service.
+//! The API's responses, as far as they are shown. Unknown fields are ignored and statuses are text,
+//! so that an older `awo` can read a newer service.
 
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub struct WorkOrder {
     pub tenant_context: Option<Tenant>,
     #[serde(default)]
     pub harness: Option<String>,
+    #[serde(default)]
+    pub environment: Option<String>,
     #[serde(default)]
     pub agent: Option<Agent>,
     #[serde(default)]
@@ -159,6 +161,12 @@ pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str
 pub struct RunFault {
     pub code: String,
     pub message: String,
+    #[serde(default)]
+    pub category: Option<String>,
+    #[serde(default)]
+    pub retryable: bool,
+    #[serde(default)]
+    pub remedy: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

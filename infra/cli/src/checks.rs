@@ -1,4 +1,4 @@
-//! `awo checks`: every check of every verification of a run, whole.
+//! `awo checks`: every check of every verification of a run, in full.
 
 use awo_domain::RunId;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
-//! HTTP to the service: bounded in time and tries, without redirects, with the key in the header
+//! HTTP to the service: bounded in time and retries, without redirects, with the key in the header
 //! only.
 //!
-//! What makes something carries an idempotency key, and what ends something ends it once, so that
-//! a request may be sent again after a failure that says nothing about whether it arrived.
+//! Requests that create something carry an idempotency key, and requests that end something are
+//! idempotent, so each may be repeated after a failure with an unknown result.
 
 use std::time::Duration;
 

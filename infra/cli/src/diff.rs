@@ -1,4 +1,4 @@
-//! `awo diff`: what a run has changed, coloured for a terminal and else as it is.
+//! `awo diff`: a run's diff, coloured on a terminal and otherwise unchanged.
 
 use serde::Deserialize;
 use serde_json::Value;

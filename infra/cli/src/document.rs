@@ -1,4 +1,4 @@
-//! A body that a person keeps in a file: JSON, as the API takes it.
+//! A body from a user's file: JSON, in the API's format.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! `awo events`: a run's timeline as facts, one line an event. (`awo follow` tells it in words.)
+//! `awo events`: a run's timeline as data, one line per event. (`awo follow` shows it as text.)
 
 use std::fmt::Write as _;
 

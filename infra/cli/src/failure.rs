@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked, as people need to know it.
+//! The reason why a command failed, for users.
 
 use std::fmt::Write as _;
 use std::time::Duration;

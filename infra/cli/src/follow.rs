@@ -1,4 +1,4 @@
-//! Following a run: its events in words as they come, and how it ended.
+//! Follows a run: its events as text when they occur, and its end.
 
 use awo_domain::{RunId, Timestamp};
 

@@ -1,5 +1,5 @@
-//! Tables: for people as wide as the terminal, for programs whole values between tabs, or ids alone.
-//! An id is never cut: it is for copying.
+//! Tables: for people as wide as the terminal, for programs whole values between tabs, or only ids.
+//! Ids are never truncated, so they can be copied.
 
 use std::fmt::Display;
 

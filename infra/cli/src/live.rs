@@ -1,6 +1,6 @@
-//! The live stream of a run's events. Invariants: whatever happens to connections, every event
-//! after the first one asked for is told once, in order; the stream is taken up again after the
-//! last event that was told; so many tries that bring nothing, and it is given up.
+//! The live stream of a run's events. Invariants: despite connection failures, every event after
+//! the first requested one is delivered once, in order; the stream resumes after the last delivered
+//! event; after a number of attempts without progress it ends.
 
 use std::time::{Duration, Instant};
 

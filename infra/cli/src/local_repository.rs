@@ -1,4 +1,4 @@
-//! What of a repository on this machine is not part of a run: a run has what is committed.
+//! The uncommitted part of a repository on this machine: a run only has commits.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! `awo logs`: what the agent printed, an iteration at a time.
+//! `awo logs`: the agent's output, by iteration.
 
 use awo_domain::RunId;
 use serde_json::{Value, json};

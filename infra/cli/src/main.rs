@@ -1,7 +1,7 @@
-//! `awo`: the command line of clients and operators.
+//! `awo`: the command line for clients and operators.
 //!
-//! Standard output holds what was asked for and nothing else; with `--json` that is the API's own
-//! JSON. Progress, advice and errors go to standard error.
+//! Standard output has only the result; with `--json` that is the API's own JSON. Progress, advice
+//! and errors go to standard error.
 
 mod address;
 mod admin;
@@ -16,6 +16,7 @@ mod console;
 mod contexts;
 mod diff;
 mod document;
+mod environments;
 mod events;
 mod failure;
 mod finance;
@@ -165,6 +166,7 @@ async fn on_service(
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
+        Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
         Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,
         Command::Plugins(wanted) => plugins::run(client, &wanted.action, output).await,

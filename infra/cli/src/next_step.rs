@@ -1,4 +1,4 @@
-//! What a person can do next with a run that is over, as commands that can be copied.
+//! The next possible steps after a finished run, as commands to copy.
 
 use crate::answers::{Run, WorkOrder};
 use crate::paint::clean_line;

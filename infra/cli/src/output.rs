@@ -1,4 +1,4 @@
-//! Standard output, and how a failure is told.
+//! Standard output, and the presentation of failures.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! Text for terminals: colours where they are wanted, and nothing that could steer the terminal
-//! in what came from outside.
+//! Text for terminals: colours if enabled, and no terminal control from external text.
 
 use owo_colors::OwoColorize;
 

@@ -1,4 +1,4 @@
-//! `awo purge`: deletes work orders for good, after it has asked.
+//! `awo purge`: deletes work orders permanently, after a confirmation.
 
 use std::io::{BufRead, IsTerminal, Write};
 

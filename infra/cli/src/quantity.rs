@@ -1,4 +1,4 @@
-//! Readers of typed values: each refuses with a sentence that says what would be right.
+//! Parsers of typed values: each error explains the expected form.
 
 use awo_domain::money::MicroCredits;
 use awo_domain::{DeliveryId, OrgId, RunId, WebhookId};

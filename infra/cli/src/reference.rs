@@ -1,6 +1,6 @@
-//! What names a work order or a run on the command line: its id, the beginning of an id, or
-//! `@latest`. Where one kind is wanted, the other will do: a run has its work order, and a work
-//! order has its newest run.
+//! References to a work order or a run on the command line: its id, the beginning of an id, or
+//! `@latest`. Each kind can stand for the other: a run has its work order, and a work order has its
+//! newest run.
 
 use awo_domain::{RunId, WorkOrderId};
 use serde_json::Value;

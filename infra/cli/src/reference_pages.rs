@@ -1,4 +1,4 @@
-//! What clap knows of the command line, for shells and for `man`.
+//! Completions for shells and pages for `man`, from clap's description of the command line.
 
 use std::io::Write;
 use std::path::Path;

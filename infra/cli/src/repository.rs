@@ -1,5 +1,5 @@
-//! The repository that `--repo` names: a URL, or a folder of this machine. A service on this machine
-//! clones the folder itself; any other clones what the folder's `origin` is.
+//! The repository that `--repo` names: a URL, or a folder of this machine. A service on this
+//! machine clones the folder itself; any other clones the folder's `origin`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The moving part of what takes its time: on a terminal a live line that spins below the lines
-//! that stay, elsewhere the lines alone.
+//! The display of progress: on a terminal a live line with a spinner below the permanent lines,
+//! elsewhere only the lines.
 
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};

@@ -1,6 +1,6 @@
-//! Server-sent events, as the HTML standard reads them. Invariants: bytes may be cut anywhere
-//! without a difference; a message that was not ended by an empty line is never given; what is
-//! kept of a message that is not over is bounded.
+//! Server-sent events, parsed by the HTML standard. Invariants: chunk boundaries have no effect; a
+//! message without its final empty line is never delivered; the buffer of an incomplete message is
+//! bounded.
 
 use std::collections::VecDeque;
 use std::time::Duration;

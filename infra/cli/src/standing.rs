@@ -1,4 +1,4 @@
-//! Where a run stands while it is followed: its position in the queue, and what it has used so far.
+//! The state of a followed run: its position in the queue, and its usage so far.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Times as people read them.
+//! Times in readable form.
 
 use awo_cloud::Clock;
 use awo_domain::Timestamp;

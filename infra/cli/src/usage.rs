@@ -1,4 +1,4 @@
-//! `awo usage`: what finished runs used, as a table and a bar chart, by model or by day; and what was charged, by
+//! `awo usage`: usage of finished runs, as a table and a bar chart, by model or by day; and what was charged, by
 //! tenant or by cost label.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! `awo verify`: the plan of a working copy, and what comes of it, by the runner's own engine.
+//! `awo verify`: the plan of a working copy, and its results, by the runner's own engine.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
-//! Who may speak to the stand-ins. Invariant: only a caller that knows the access key id of
-//! this local cloud gets past [`AccessKey::admits`]. Other processes of the machine, the
-//! agents above all, can reach the ports but do not know it.
+//! Access to the stand-ins. Invariant: only a caller that knows the access key id of this local
+//! cloud passes [`AccessKey::admits`]. Other processes of the machine, above all the agents, can
+//! reach the ports but do not know it.
 //!
-//! The key id stands in for the signature: whoever can read it could sign as well, and the
-//! wire is the loopback device, which nobody without root can listen to.
+//! The key id replaces the signature: a process that can read it could sign as well, and only root
+//! can listen to the loopback device.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};

@@ -1,5 +1,5 @@
-//! Who the local cloud is. Invariant: every name that leaves a stand-in is shaped as the
-//! real one's, so that code which takes an ARN apart meets nothing new in the cloud.
+//! The identity of the local cloud. Invariant: every name from a stand-in has the form of the real
+//! one, so code that parses an ARN gets the same in the cloud.
 
 /// The account that owns everything here; twelve digits, as a real one.
 pub const ACCOUNT: &str = "000000000000";

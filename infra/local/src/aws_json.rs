@@ -1,6 +1,5 @@
-//! The AWS JSON protocol (1.0 and 1.1), as far as all its services share it. Invariants:
-//! no operation runs before the caller's access key was checked, and no body is read beyond
-//! its limit.
+//! The AWS JSON protocol (1.0 and 1.1), as far as all its services share it. Invariants: no
+//! operation runs before the caller's access key was checked, and no body is read beyond its limit.
 
 use std::future::Future;
 use std::sync::Arc;

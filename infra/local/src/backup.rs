@@ -1,7 +1,8 @@
-//! `awo-local backup` and `awo-local restore`: the data directory without what can be made again.
+//! `awo-local backup` and `awo-local restore`: the data directory without its reproducible parts.
 //!
-//! A backup is a folder of plain files that only its owner can read. The database is copied as it is at one
-//! moment, while the service writes to it; keys and secrets are small files that are replaced as a whole.
+//! A backup is a folder of plain files that only its owner can read. The database is copied as of
+//! one moment, while the service writes to it; keys and secrets are small files that are replaced
+//! as a whole.
 
 use std::fs;
 use std::io;

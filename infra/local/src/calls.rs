@@ -1,10 +1,10 @@
-//! What each function asks of AWS, noted where `AWO_CALLS_FILE` names a file, so that its policy can
-//! be held to it. Invariants: a call is noted before it is carried out, under the function whose
-//! client makes it; ids are left out of what is noted, so each kind of call is one line a process.
+//! AWS calls of each function, recorded if `AWO_CALLS_FILE` names a file, so that its policy can be
+//! compared with them. Invariants: a call is recorded before it is executed, under the function
+//! whose client makes it; ids are omitted, so each kind of call is one line per process.
 //!
-//! A line is the function, the action, the resource, and what conditions of policies can ask for:
-//! the partition key, or the cluster; with tabs between them, and `-` for nothing. Behind the key of an
-//! item of which a policy allows some attributes only stand those that the call names.
+//! A line has the function, the action, the resource, and the values for conditions of policies:
+//! the partition key, or the cluster; separated by tabs, with `-` for none. If a policy allows only
+//! some attributes of an item, its key is followed by those that the call names.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;

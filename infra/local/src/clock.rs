@@ -1,5 +1,5 @@
-//! The time of day as the services write it. Invariant: waits never use it; they use the
-//! monotonic clock, so that a corrected clock moves no timeout.
+//! The time of day in the services' format. Invariant: waits never use it; they use the monotonic
+//! clock, so that a corrected clock changes no timeout.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 

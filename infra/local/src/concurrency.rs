@@ -1,5 +1,5 @@
-//! An account's limit of concurrent executions, which all functions share, and what is reserved of it. A reservation is
-//! both: so many for that function whatever the others do, and no more than so many.
+//! An account's limit of concurrent executions, which all functions share, and its reservations. A
+//! reservation is both: a guarantee for that function, and its maximum.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};

@@ -1,5 +1,5 @@
-//! What keeps agents on this machine from the service's own data: its keys, its database, the
-//! secrets of organizations. In the cloud a run has a machine of its own.
+//! The protection of the service's own data from agents on this machine: its keys, its database,
+//! the secrets of organizations. In the cloud a run has a separate machine.
 
 use std::fs::{self, Permissions};
 use std::io;

@@ -1,9 +1,9 @@
-//! DynamoDB: the embedded engine behind our own endpoint. Invariants: it answers only callers
-//! that know the access key; the database file is its owner's alone; engine calls that meet a
-//! disk run on threads that may block, so that a slow one stalls no other stand-in.
+//! DynamoDB: the embedded engine behind our own endpoint. Invariants: it accepts only callers that
+//! know the access key; only its owner can read the database file; engine calls that use a disk run
+//! on threads that may block, so a slow one stalls no other stand-in.
 //!
-//! The engine has an HTTP server of its own, which admits any key; so its typed operations
-//! are called here instead.
+//! The engine has its own HTTP server, which accepts any key, so its typed operations are called
+//! here instead.
 
 use std::fs::OpenOptions;
 use std::io;

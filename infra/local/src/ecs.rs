@@ -1,6 +1,6 @@
 //! ECS: tasks that are real processes. Invariants: one client token starts one set of tasks,
-//! however often it is sent; never more tasks run than the limit; every task ends in STOPPED,
-//! with an event, and no process of it is left.
+//! however often it is sent; the number of tasks never exceeds the limit; every task ends in
+//! STOPPED, with an event, and no process of it is left.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -191,6 +191,15 @@ impl Ecs {
         let mut tasks = state.tasks.values();
         let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
         found.map(Task::arn)
+    }
+
+    /// The task that was started by this, as `DescribeTasks` shows it.
+    #[must_use]
+    pub fn described(&self, started_by: &str) -> Option<serde_json::Value> {
+        let state = self.lock();
+        let mut tasks = state.tasks.values();
+        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
+        found.map(|task| task.describe(false))
     }
 
     pub(crate) fn task_limit(&self) -> usize {

@@ -1,8 +1,9 @@
-//! EFS: access points of one directory. Invariants: a client token makes one access point, however
-//! often it is sent; an access point leads to a folder below the directory and nowhere else. Both
-//! are files, so a restart changes nothing.
+//! EFS: access points of one directory. Invariants: a client token creates one access point,
+//! however often it is sent; an access point leads only to a folder below the directory. Both are
+//! files, so a restart changes nothing.
 //!
-//! Its protocol is REST with JSON, of which CreateAccessPoint and DescribeAccessPoints are here.
+//! Its protocol is REST with JSON, of which CreateAccessPoint and DescribeAccessPoints are
+//! implemented.
 
 use std::fs::{self, DirBuilder};
 use std::io;

@@ -1,7 +1,7 @@
-//! What Lambda does to a handler. Invariants: an invocation outlives the caller that gave up
-//! on it, but never its own timeout, where it is dropped wherever it stands; at the end of this
-//! local cloud, streams without a client are dropped as well; a panic fails that invocation and
-//! nothing else (which needs a build that unwinds).
+//! Lambda's treatment of a handler. Invariants: an invocation outlives a caller that stopped
+//! waiting, but never its own timeout, at which it is dropped at any point; when this local cloud
+//! ends, streams without a client are dropped as well; a panic fails only that invocation (which
+//! needs a build that unwinds).
 
 use std::collections::HashMap;
 use std::future::Future;

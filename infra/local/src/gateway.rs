@@ -1,6 +1,6 @@
-//! API Gateway, REST API with Lambda proxy integration. Invariant: it is never kinder to a
-//! call than the real one: what the real one refuses, renames, limits or cuts off is refused,
-//! renamed, limited and cut off here, in its words.
+//! API Gateway, REST API with Lambda proxy integration. Invariant: it is never more lenient than
+//! the real one: whatever the real one refuses, renames, limits or truncates is refused, renamed,
+//! limited and truncated here, with the same messages.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,6 @@
-//! `GET /health`: whether the local service is up, since when, and its version; no more, since it asks for
-//! no key. It is the server's own answer: in the cloud there is no one process whose health it could be.
+//! `GET /health`: whether the local service is up, its start time and its version; no more, since
+//! it needs no key. It is the server's own response: in the cloud there is no single process with
+//! such a state.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use http::{Method, Request, Response, header};

@@ -1,7 +1,7 @@
-//! The SDK's HTTP client of the process that has the stand-ins: a request to one of them goes to it
-//! without a socket. Invariants: what answers is the function that answers requests from sockets,
-//! with the same checks; a caller that stops waiting takes back what has not begun, as a closed
-//! connection does; requests to anybody else go over the network.
+//! The SDK's HTTP client of the process with the stand-ins: a request to one of them is passed
+//! without a socket. Invariants: the same function serves these requests and those from sockets,
+//! with the same checks; a caller that stops waiting withdraws a request that has not begun, as a
+//! closed connection does; requests to other hosts use the network.
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,

@@ -1,7 +1,7 @@
-//! Answers of indexes that lag behind their table, as those of DynamoDB's global secondary indexes do:
-//! normally by less than a second, in trouble by minutes. The embedded engine's indexes never lag, so
-//! what is asked of an index is answered from a copy of the database that hears of each write later.
-//! Invariants: changes of one item reach the copy in the order in which they were made; those of two items may not.
+//! Index queries that lag behind their table, as in DynamoDB's global secondary indexes: normally
+//! by less than a second, in trouble by minutes. The embedded engine's indexes never lag, so index
+//! queries read a copy of the database that receives each write later. Invariants: changes of one
+//! item reach the copy in their order; those of two items may not.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

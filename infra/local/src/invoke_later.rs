@@ -1,6 +1,6 @@
-//! Lambda's asynchronous invocation, by which EventBridge calls functions. Invariants: an
-//! event is tried once and retried at most twice, then dropped with a log line; the number of
-//! events that wait is bounded.
+//! Lambda's asynchronous invocation, by which EventBridge calls functions. Invariants: an event is
+//! tried once and retried at most twice, then dropped with a log line; the number of waiting events
+//! is bounded.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! The local cloud: stand-ins for the AWS services that the product runs on, on loopback, for
 //! development, tests and single machines.
 //!
-//! Invariant: no rule of the product lives here, and only `functions` and [`service`] know that there is one.
-//! The product speaks to every stand-in through
-//! the AWS SDK and is spoken to by real Lambda events; only its endpoint URLs differ from the
-//! cloud's. Where a stand-in must differ from the real service, it is stricter, not kinder.
+//! Invariant: no rule of the product is implemented here, and only `functions` and [`service`]
+//! refer to the product. The product calls every stand-in through the AWS SDK and is called with
+//! real Lambda events; only its endpoint URLs differ from the cloud's. Where a stand-in must differ
+//! from the real service, it is stricter, not more lenient.
 
 pub mod access;
 mod arn;

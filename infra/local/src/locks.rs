@@ -1,6 +1,6 @@
 //! Locks of items, as DynamoDB has them between the two steps of a transaction. The embedded engine
-//! makes one transaction after the other and never refuses one for a rival; DynamoDB locks the items of
-//! a transaction for some milliseconds and refuses what comes for one of them meanwhile.
+//! runs transactions one at a time and never refuses one for a rival; DynamoDB locks the items of a
+//! transaction for some milliseconds and refuses concurrent ones for any of them.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,5 @@
-//! The log of `awo-local`: short lines for people on a terminal, JSON as the cloud's functions write it anywhere
-//! else. What metrics count does not depend on what is logged.
+//! The log of `awo-local`: short lines on a terminal, otherwise JSON in the format of the cloud's
+//! functions. Metrics do not depend on the log level.
 
 use std::io::{self, IsTerminal};
 

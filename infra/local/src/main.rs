@@ -1,4 +1,4 @@
-//! `awo-local`: the whole service in the foreground of one machine.
+//! `awo-local`: the whole service as one foreground process.
 
 mod backup;
 mod log;
@@ -210,8 +210,8 @@ fn confinement(data_dir: &Path) -> Result<Confinement, Failure> {
     let confinement = Confinement::of(data_dir, uid);
     if !confinement.holds() {
         eprintln!(
-            "awo-local: nothing keeps agents from the files of this service: this kernel has no Landlock (5.13 \
-             and later), and agents run as your own user. Secrets of organizations are refused unless \
+            "awo-local: agents can read the files of this service: this kernel has no Landlock (5.13 \
+             and later), and agents run as your own user. Secrets of organizations are rejected unless \
              AWO_ALLOW_UNCONFINED_SECRETS=1"
         );
     }

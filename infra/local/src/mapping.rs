@@ -1,7 +1,6 @@
-//! Lambda's event source mapping for SQS. Invariants: a message is deleted only after the
-//! function answered that it is done; what failed stays in flight and comes back after the
-//! queue's visibility timeout; never more than `max_concurrency` batches are under way; an
-//! idle mapping sleeps.
+//! Lambda's event source mapping for SQS. Invariants: a message is deleted only after the function
+//! has reported its success; a failed one stays in flight and returns after the queue's visibility
+//! timeout; at most `max_concurrency` batches are under way; an idle mapping sleeps.
 
 use std::collections::HashSet;
 use std::sync::Arc;

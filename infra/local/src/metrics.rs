@@ -1,6 +1,6 @@
-//! Metrics of the local service for Prometheus, on a port of its own: what the deployment's metric filters
-//! count in the cloud (`template.yaml`), counted here from the same lines of the log, and what waits and runs,
-//! read when it is asked for.
+//! Metrics of the local service for Prometheus, on a separate port: the counts of the deployment's
+//! metric filters (`template.yaml`), from the same log lines, and the numbers of waiting and
+//! running work, read at each request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};

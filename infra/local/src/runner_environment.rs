@@ -1,6 +1,6 @@
-//! What runners on this machine are told beyond what the cloud tells them: where its version
-//! managers keep their tool chains, since only the image of runs has its tools in the system's own
-//! places; and what whoever started the service wants of them.
+//! Additional environment of runners on this machine: the tool chains of its version managers,
+//! since only the image of runs has its tools in the system's own folders; and the operator's
+//! settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;

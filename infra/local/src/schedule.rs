@@ -1,5 +1,5 @@
-//! An EventBridge rule with a rate. Invariants: the function is never invoked twice at a time
-//! by one schedule; a tick that falls into a running invocation is skipped, not made up for.
+//! An EventBridge rule with a rate. Invariants: one schedule never invokes the function twice at a
+//! time; a tick during a running invocation is skipped and not repeated.
 
 use std::time::Duration;
 

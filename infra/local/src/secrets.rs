@@ -1,6 +1,6 @@
-//! Secrets Manager. Invariants: the file always holds the whole state of some moment, whatever
-//! dies while it is written; only its owner can read it; an operation is answered after its
-//! state is on disk.
+//! Secrets Manager. Invariants: the file always has the complete state of some moment, even after a
+//! crash during a write; only its owner can read it; an operation responds after its state is on
+//! disk.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,6 @@
-//! HTTP/1.1 on loopback. Invariants: no stand-in can be reached from another machine; a
-//! server holds at most its limit of connections; on shutdown it takes no new request, lets
-//! the running ones answer, and is gone after [`DRAIN`] at the latest.
+//! HTTP/1.1 on loopback. Invariants: no stand-in is reachable from another machine; a server has at
+//! most its limit of connections; on shutdown it accepts no new request, lets the running ones
+//! finish, and ends after [`DRAIN`] at the latest.
 
 use std::future::Future;
 use std::io;

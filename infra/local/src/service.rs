@@ -1,8 +1,8 @@
-//! The product on the stand-ins: its functions behind the gateway, the mapping, the rule and
-//! the schedule, its tables, its queue and its cluster, as the cloud's template has them.
+//! The product on the stand-ins: its functions behind the gateway, the mapping, the rule and the
+//! schedule, its tables, its queue and its cluster, as in the cloud's template.
 //!
-//! Nothing of the product is written anew here; this is the wiring that the template does in
-//! the cloud.
+//! No part of the product is reimplemented here; this is the wiring that the template does in the
+//! cloud.
 
 mod cluster;
 mod queues;

@@ -1,5 +1,5 @@
-//! The settings of the local service: one table, from which the help, the warnings of unknown names
-//! and the examples in refusals come.
+//! The settings of the local service: one table, the source of the help, of the warnings about
+//! unknown names and of the examples in refusals.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 26] = [
+const SETTINGS: [Setting; 27] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -36,37 +36,37 @@ const SETTINGS: [Setting; 26] = [
     ),
     setting(
         "AWO_DATA_DIR",
-        "where everything is stored",
+        "folder of all data",
         ".local",
         "/var/lib/awo",
     ),
     setting(
         "AWO_WORKSPACE_ROOT",
-        "where runs have their workspaces",
+        "folder of the runs' workspaces",
         "<AWO_DATA_DIR>/workspaces",
         "/srv/awo",
     ),
     setting(
         "AWO_READY_FILE",
-        "file to write {\"baseUrl\",\"apiKey\",\"orgId\",\"pid\"} to once it serves",
+        "file that receives {\"baseUrl\",\"apiKey\",\"orgId\",\"pid\"} once the service is ready",
         "none",
         "/run/awo/ready",
     ),
     setting(
         "AWO_CONFIG_DIR",
-        "where the settings of `awo` are, and this service's record",
+        "folder of the settings of `awo`, and of this service's record",
         "~/.config/awo",
         "/etc/awo",
     ),
     setting(
         "AWO_LOG",
-        "least level of the log: error, warn, info, debug",
+        "lowest level that is logged: error, warn, info, debug",
         "info; warn on a terminal",
         "warn",
     ),
     setting(
         "AWO_LOG_FORMAT",
-        "form of the log: text or json",
+        "format of the log: text or json",
         "text on a terminal, else json",
         "json",
     ),
@@ -78,79 +78,85 @@ const SETTINGS: [Setting; 26] = [
     ),
     setting(
         "AWO_MAX_CONCURRENT",
-        "runs of an organization at once",
+        "concurrent runs of an organization",
         "5",
         "5",
     ),
     setting(
         "AWO_MAX_QUEUE_SIZE",
-        "work orders that may wait in an organization's queue",
+        "maximum of work orders that wait in an organization's queue",
         "100",
         "100",
     ),
     setting(
         "AWO_MAX_TASKS",
-        "tasks of all organizations at once",
+        "concurrent tasks of all organizations",
         "100",
         "100",
     ),
     setting(
         "AWO_REQUESTS_PER_MINUTE",
-        "requests of a key in a minute",
+        "requests per minute and key",
         "600",
         "600",
     ),
     setting(
         "AWO_HOLD_CREDITS",
-        "credits reserved for a run whose work order names no limit",
+        "credits reserved for a run whose work order has no limit",
         "1000",
         "1000",
     ),
     setting(
         "AWO_CREDITS_PER_USD",
-        "credits for a dollar of model cost",
+        "credits per dollar of model cost",
         "100",
         "100",
     ),
     setting(
         "AWO_CREDITS_PER_MINUTE",
-        "credits for a minute of compute",
+        "credits per minute of compute",
         "1",
         "0.5",
     ),
     setting(
         "AWO_PRICES_FILE",
-        "file of prices that add to the built-in ones",
+        "file of prices in addition to the built-in ones",
         "none",
         "/etc/awo/prices.json",
     ),
     setting(
         "AWO_DEFAULT_AGENT",
-        "agent of work orders that name none",
+        "agent of work orders that name no agent",
         "command",
         "claude-code",
     ),
     setting(
         "AWO_ALLOW_FILE_REPOSITORIES",
-        "0 refuses file:// repositories",
+        "0 rejects file:// repositories",
         "1",
         "0",
     ),
     setting(
+        "AWO_ALLOW_LOOPBACK_REGISTRIES",
+        "1 lets environments name registries on this machine by http://",
+        "0",
+        "1",
+    ),
+    setting(
         "AWO_AGENT_UID",
-        "the user of agents, if the service is root's",
-        "10001 where that user can get in",
+        "user id of agents, if the service runs as root",
+        "10001 if that user can reach the workspaces",
         "10001",
     ),
     setting(
         "AWO_AGENT_PATHS",
-        "what agents may read beside the system's programs, as paths separated by ':'",
+        "paths that agents may read besides the system's programs, separated by ':'",
         "none",
         "/opt/tools",
     ),
     setting(
         "AWO_ALLOW_UNCONFINED_SECRETS",
-        "1 stores organizations' secrets where nothing keeps agents from them",
+        "1 stores organizations' secrets even if agents could read them",
         "0",
         "1",
     ),
@@ -162,13 +168,13 @@ const SETTINGS: [Setting; 26] = [
     ),
     setting(
         "AWO_WEBHOOK_ALLOW_LOOPBACK",
-        "1 lets webhooks be on this machine; for tests",
+        "1 allows webhooks on this machine; for tests",
         "0",
         "1",
     ),
     setting(
         "AWO_WEBHOOK_CA_FILE",
-        "PEM file of an authority to believe besides; for tests",
+        "PEM file of an additional trusted authority; for tests",
         "none",
         "/etc/awo/ca.pem",
     ),
@@ -180,7 +186,7 @@ const SETTINGS: [Setting; 26] = [
     ),
     setting(
         "AWO_WEBHOOK_RETRY_DELAYS_MS",
-        "waits before the second to the fifth attempt; for tests",
+        "delays before the second to the fifth attempt; for tests",
         "60000,300000,1800000,7200000",
         "1,1,1,1",
     ),

@@ -1,5 +1,5 @@
-//! One handle stops everything. Invariant: once [`Shutdown::begin`] was called, every
-//! [`Shutdown::begun`] future of every clone resolves, also those made later.
+//! One handle that stops everything. Invariant: once [`Shutdown::begin`] was called, every
+//! [`Shutdown::begun`] future of every clone resolves, also those created later.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! SQS, standard queues, in memory. Invariants: a receiver that waits is woken by the message,
-//! not by a clock; while nothing is due, nothing runs; what SQS refuses is refused here.
+//! SQS, standard queues, in memory. Invariants: the message wakes a waiting receiver, not a clock;
+//! while nothing is due, nothing runs; whatever SQS refuses is refused here.
 //!
-//! A restart loses all messages. The product has to live with that: its tables are the truth
-//! and its sweep sends another again.
+//! A restart loses all messages. The product must tolerate that: its tables have the state, and its
+//! sweep sends wake-ups again.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,8 +1,8 @@
-//! A cloud that is killed leaves no process of a task, whatever the task did to get away, and the
-//! next one says of the task that it has stopped.
+//! A killed cloud leaves no process of a task, however the task tried to escape, and the next cloud
+//! reports the task as stopped.
 //!
-//! This is a program without a test harness because it is its own supervisor: no other program
-//! that could be one is built for these tests.
+//! This is a program without a test harness because it is its own supervisor: no other program that
+//! could be one is built for these tests.
 
 #![expect(
     clippy::unwrap_used,

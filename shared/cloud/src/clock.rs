@@ -1,4 +1,4 @@
-//! Time and randomness, which the domain is handed.
+//! Time and randomness, which the domain receives as values.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The clients, made from the environment when a function starts.
+//! The clients, created from the environment when a function starts.
 
 use std::time::Duration;
 

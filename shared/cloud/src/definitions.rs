@@ -1,5 +1,5 @@
-//! Task definitions: the deployment's own, and those that are made from it for organizations.
-//! One of an organization differs from the deployment's in its family and in one volume.
+//! Task definitions: the deployment's own, and those derived from it for organizations. An
+//! organization's differs from the deployment's in its family and in one volume.
 
 use awo_domain::{Error, OrgId};
 use aws_sdk_ecs::error::DisplayErrorContext;

@@ -1,4 +1,4 @@
-//! Settings, each read where it is needed, so that a function's environment shows what it uses.
+//! Settings, each read where it is used, so that a function's environment shows what it needs.
 
 use std::fmt::Display;
 use std::str::FromStr;

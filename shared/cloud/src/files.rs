@@ -1,6 +1,6 @@
-//! The file system that tasks of one organization share (EFS). An access point leads to the
-//! organization's own folder and no further; users keep their ids behind it, so that what only
-//! the runner may read stays so.
+//! The file system that the tasks of one organization share (EFS). An access point leads to the
+//! organization's own folder only; users keep their ids behind it, so files that only the runner
+//! may read stay protected.
 
 use std::time::Duration;
 

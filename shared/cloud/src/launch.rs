@@ -1,4 +1,4 @@
-//! How tasks are started: what only those functions know that start them.
+//! Starting tasks: the settings that only the starting functions have.
 
 use awo_domain::OrgId;
 use aws_sdk_ecs::types::{AssignPublicIp, AwsVpcConfiguration, NetworkConfiguration, Tag};

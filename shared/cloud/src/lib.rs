@@ -1,8 +1,8 @@
-//! What a function stands on outside itself: settings from the environment, the clock, the
-//! SDK's clients, the queues (SQS), compute (ECS) and the file system of tasks (EFS).
+//! A function's access to its surroundings: settings from the environment, the clock, the SDK's
+//! clients, the queues (SQS), compute (ECS) and the file system of tasks (EFS).
 //!
-//! Nothing here knows whether it runs in the cloud or on one machine: endpoints differ, and the
-//! SDK reads those from the environment.
+//! Nothing here knows whether it runs in the cloud or on one machine: only endpoints differ, and
+//! the SDK reads those from the environment.
 
 pub mod clock;
 pub mod compute;

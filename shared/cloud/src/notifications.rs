@@ -1,5 +1,5 @@
-//! The deliveries queue (SQS): notifications for `deliver-webhooks`. One that is lost, late or doubled
-//! does no harm, and the sweep sends again what is overdue.
+//! The deliveries queue (SQS): notifications for `deliver-webhooks`. A lost, late or duplicate one
+//! does no harm, and the sweep resends overdue ones.
 
 use awo_domain::Error;
 use awo_store::notifications::{Notification, Notifications};

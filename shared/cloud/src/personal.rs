@@ -1,5 +1,5 @@
-//! What belongs to one person on this machine: the folder of `awo`'s settings, and files that
-//! nobody else may read.
+//! Files of one user on this machine: the folder of `awo`'s settings, and files that no other user
+//! may read.
 
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

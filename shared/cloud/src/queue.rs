@@ -1,5 +1,5 @@
-//! The run queue: wake-ups for the dispatcher. A wake-up says only whose queue to look at, so one
-//! that is lost, late or doubled does no harm.
+//! The run queue: wake-ups for the dispatcher. A wake-up only names the organization whose queue to
+//! read, so a lost, late or duplicate one does no harm.
 
 use awo_domain::{Error, OrgId};
 use aws_sdk_sqs::Client;

@@ -1,6 +1,6 @@
-//! Secrets of organizations, named `<stack>/<org>/<name>`: all stacks of an account share one set of
-//! names, and a stack's policy ends at its own. Only the control function, which serves the runner,
-//! may read them.
+//! Secrets of organizations, named `<stack>/<org>/<name>`: all stacks of an account share one
+//! namespace, and a stack's policy covers only its own names. Only the control function, which
+//! serves the runner, may read them.
 
 use awo_domain::{Error, OrgId};
 use aws_sdk_secretsmanager::Client;

@@ -1,5 +1,5 @@
-//! The contract between the runner and an agent program: the request file, the result file; and
-//! what the programs of drivers and the models that they talk to say of themselves.
+//! The contract between the runner and an agent program: the request file, the result file; and the
+//! output of drivers' programs and the models they call.
 
 pub mod answer;
 pub mod output;

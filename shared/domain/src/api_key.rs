@@ -1,7 +1,7 @@
-//! API keys: `org_live_` + key id (12) + secret (22) + checksum (6), base-62 characters all.
+//! API keys: `org_live_` + key id (12) + secret (22) + checksum (6), all base-62 characters.
 //!
-//! The checksum lets a mistyped key be refused without a look at the database. Of the key only
-//! its SHA-256 is kept: 22 random base-62 characters are 131 bits, so there is nothing to guess.
+//! The checksum refuses a mistyped key without a read of the database. Only the key's SHA-256 is
+//! stored: 22 random base-62 characters are 131 bits, so guessing is infeasible.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -142,13 +142,17 @@ pub enum Scope {
     VerificationRead,
     /// Change plugins and verify manually.
     VerificationWrite,
+    /// Read environments.
+    EnvironmentsRead,
+    /// Change environments.
+    EnvironmentsWrite,
     /// Everything.
     All,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 14] = [
+    pub const ALL: [Scope; 16] = [
         Scope::WorkOrdersWrite,
         Scope::WorkOrdersRead,
         Scope::RunsRead,
@@ -162,6 +166,8 @@ impl Scope {
         Scope::ProfilesWrite,
         Scope::VerificationRead,
         Scope::VerificationWrite,
+        Scope::EnvironmentsRead,
+        Scope::EnvironmentsWrite,
         Scope::All,
     ];
 
@@ -174,6 +180,8 @@ impl Scope {
             Scope::RunsRead => "runs:read",
             Scope::RunsWrite => "runs:write",
             Scope::CreditsRead => "credits:read",
+            Scope::EnvironmentsRead => "environments:read",
+            Scope::EnvironmentsWrite => "environments:write",
             Scope::WebhooksRead => "webhooks:read",
             Scope::WebhooksWrite => "webhooks:write",
             Scope::TemplatesRead => "templates:read",

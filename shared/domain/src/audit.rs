@@ -1,9 +1,9 @@
-//! The audit of a run's configuration: a snapshot of its resolved profile before it begins, and
-//! one more at each iteration that finds it changed.
+//! The audit of a run's configuration: a snapshot of its resolved profile before it begins, and one
+//! more at each iteration that finds it changed.
 //!
-//! The snapshots of a run are a hash chain: each names the hash of the whole one before it, as
-//! it is served, so that whoever noted the last hash sees when an earlier one is altered. Hashes
-//! are lower-case hex SHA-256 of RFC 8785 canonical JSON.
+//! The snapshots of a run are a hash chain: each names the hash of its complete predecessor, as
+//! served, so a reader who stored the last hash detects a change of an earlier one. Hashes are
+//! lower-case hex SHA-256 of RFC 8785 canonical JSON.
 
 pub mod chain;
 

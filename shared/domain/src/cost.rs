@@ -1,4 +1,4 @@
-//! Costs and what they are told apart by.
+//! Costs and their dimensions.
 
 pub mod focus;
 pub mod labels;

@@ -1,7 +1,7 @@
-//! Everything that can go wrong for a caller, without a word of HTTP.
+//! All errors of callers, independent of HTTP.
 //!
-//! The text of an error is public. The cause of an internal error is private: it goes to the
-//! log and never into an answer.
+//! The text of an error is public. The cause of an internal error is private: it is logged and
+//! never part of a response.
 
 use std::fmt;
 
@@ -29,6 +29,8 @@ pub enum Resource {
     Plugin,
     /// A profile.
     Profile,
+    /// An environment.
+    Environment,
     /// A webhook.
     Webhook,
     /// A delivery of a webhook.
@@ -46,6 +48,7 @@ impl fmt::Display for Resource {
             Resource::Template => "template",
             Resource::Plugin => "plugin",
             Resource::Profile => "profile",
+            Resource::Environment => "environment",
             Resource::Webhook => "webhook",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

@@ -1,5 +1,5 @@
-//! What a run's children may use: an agent's family has one budget. What children that an agent asked
-//! for hold comes out of the hold of the run that asks, and they have no longer than it has left.
+//! Limits of a run's children: an agent's family has one budget. The holds of an agent's children
+//! come out of the hold of the requesting run, and their time limit is its remaining time.
 
 use crate::money::MicroCredits;
 

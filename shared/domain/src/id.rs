@@ -1,5 +1,5 @@
-//! Identifiers: a prefix that names the kind, then a 26-character lower-case ULID, so that
-//! ids sort by creation. An id of one kind cannot be passed where another is meant.
+//! Identifiers: a prefix for the kind, then a 26-character lower-case ULID, so that ids sort by
+//! creation. The type system separates ids of different kinds.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -1,13 +1,14 @@
-//! The rules of the product, pure: types, state machines, the ledger's sums, the fair queue.
+//! The rules of the product, pure: types, state machines, the ledger's arithmetic, the fair queue.
 //!
-//! Nothing here does I/O, reads a clock or draws a random number: whoever needs a time or an
-//! id is handed one. Every rule stands once, here, and everything else asks.
+//! Nothing here does I/O, reads a clock or generates a random number: times and ids are arguments.
+//! Every rule is defined once, here, and all other code calls it.
 
 pub mod agent;
 pub mod api_key;
 pub mod audit;
 pub mod control;
 pub mod cost;
+pub mod environment;
 pub mod error;
 pub mod event;
 pub mod family;

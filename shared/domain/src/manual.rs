@@ -1,9 +1,8 @@
-//! A verification that a client asked for: what is asked, and what the runner and the
-//! control function say to each other about it.
+//! A manual verification: the request, and the protocol between runner and control function.
 //!
-//! As with a run, a single-use nonce (`<orgId>.<verificationId>.<secret>`) is traded for the right
-//! to a token that the runner drew. The runner then says first whether the workspace can be
-//! verified, and last what was found; nothing in between.
+//! As with a run, a single-use nonce (`<orgId>.<verificationId>.<secret>`) is exchanged for the
+//! right to a token that the runner generated. The runner then reports first whether the workspace
+//! can be verified, and last the results; nothing in between.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Amounts: integers inside, decimals on the wire.
+//! Amounts: integers internally, decimals in JSON.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,8 +1,7 @@
-//! Verification plugins: what checks a workspace, and at which level.
+//! Verification plugins: a check of a workspace, and its level.
 //!
-//! The built-in ones are code and do what the plan says; an organization may disable them.
-//! A custom one is a command of the organization's: exit 0 is passed. A plugin that is disabled
-//! runs nowhere.
+//! The built-in ones are code and follow the plan; an organization may disable them. A custom one
+//! is a command of the organization's: exit 0 is passed. A disabled plugin never runs.
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! The URL of a pull request, from whoever says that there is one.
+//! The URL of a pull request, from an untrusted source.
 
 use serde::{Deserialize, Serialize};
 use url::Url;

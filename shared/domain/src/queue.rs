@@ -1,8 +1,8 @@
-//! The queue's rules: whose work order is next, when it may start, and how the queue is.
+//! The queue's rules: the next work order, its estimated start, and the queue's health.
 //!
-//! Tenants take turns in the order of their names, beginning after the one that was served
-//! last; within a tenant the entry that came first is first. Without tenants that is first come,
-//! first served. The dispatcher and the queue position call this one function.
+//! Tenants take turns in the order of their names, beginning after the one that was served last;
+//! within a tenant the oldest entry is first. Without tenants that is first come, first served. The
+//! dispatcher and the queue position call this one function.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,10 +1,11 @@
-//! How the types that are not plain structs look in the OpenAPI document: as JSON has them.
+//! The OpenAPI schemas of types that are not plain structs: their JSON form.
 
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::Timestamp;
+use crate::environment::EnvironmentName;
 use crate::money::{MicroCredits, NanoUsd};
 use crate::plugin::PluginId;
 use crate::profile::ProfileName;
@@ -87,3 +88,11 @@ impl PartialSchema for ProfileName {
 }
 
 impl ToSchema for ProfileName {}
+
+impl PartialSchema for EnvironmentName {
+    fn schema() -> RefOr<Schema> {
+        text("^[A-Za-z0-9-]{1,128}$", "The name of an environment.")
+    }
+}
+
+impl ToSchema for EnvironmentName {}

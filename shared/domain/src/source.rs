@@ -1,4 +1,4 @@
-//! Where a workspace comes from: a git repository, named in a way that git cannot misread.
+//! The source of a workspace: a git repository, named in a way that git cannot misread.
 
 use serde::{Deserialize, Serialize};
 use url::Url;

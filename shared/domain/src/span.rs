@@ -1,6 +1,6 @@
-//! Periods: the start belongs to them, the end does not, and either may be open.
+//! Periods: the start is included, the end is not, and either may be open.
 //!
-//! A period is its whole UTC days and what is left at its ends, without gap or overlap.
+//! A period consists of its whole UTC days and the remainders at its ends, without gap or overlap.
 
 use crate::time::{DAY_MS, Timestamp};
 

@@ -1,6 +1,6 @@
-//! How clients stop runs. A cancel is answered at once: the run is `canceled`, and its processes
-//! die after that. A kill is answered when they are dead, and how they died decides how the run
-//! ended.
+//! How clients stop runs. A cancel responds at once: the run is `canceled`, and its processes end
+//! afterwards. A kill responds when they have ended, and the way they ended determines the run's
+//! status.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

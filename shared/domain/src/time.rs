@@ -1,4 +1,4 @@
-//! Points in time: UTC milliseconds inside, `2026-11-20T08:00:00.000Z` on the wire.
+//! Points in time: UTC milliseconds internally, `2026-11-20T08:00:00.000Z` in JSON.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! Token usage of models, and the numbers that a run reports of itself.
+//! Token usage of models, and the numbers that a run reports.
 //!
-//! Usage comes from hostile processes. It is bounded where it is read, and never refused: a refusal
-//! would come after the work was delivered, and the run would be free.
+//! Usage comes from hostile processes. It is bounded when it is read, and never refused: a refusal
+//! would follow the delivery of the work, and the run would be free.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What verification says: checks, plugin results and their sum.
+//! Results of verification: checks, plugin results and their total.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

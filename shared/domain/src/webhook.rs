@@ -1,5 +1,4 @@
-//! Webhooks: what they are told of, where they may be, how a delivery is signed and when it is
-//! tried again.
+//! Webhooks: their events, their permitted addresses, the signatures and retries of deliveries.
 
 pub mod address;
 pub mod envelope;

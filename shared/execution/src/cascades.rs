@@ -1,6 +1,6 @@
-//! Stops that go down a tree of work orders: each parent's children are stopped as it was, and
-//! theirs. What is to be done is written down with each stop, so whatever breaks off here, or
-//! takes longer than a caller should wait, the sweep goes on with.
+//! Stops of a tree of work orders: each parent's children are stopped as the parent was, and
+//! theirs. Each stop records what remains to be done, so the sweep continues an interrupted one, or
+//! one that exceeds a caller's time.
 
 use std::time::{Duration, Instant};
 

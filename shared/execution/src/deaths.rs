@@ -1,5 +1,5 @@
-//! Seeing that the processes of a run are dead: its task's event gives the lease back, and ECS is
-//! asked besides.
+//! Confirms that the processes of a run have ended: its task's event returns the lease, and ECS is
+//! polled as well.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! Slots for waiting entries: while an organization has a free slot, and the deployment a place
-//! for one more task, the next entry in fair order takes both. What must not be lost is in the
-//! tables: an entry waits until it is dispatched, a dispatched run has a lease, and a lease
-//! without a task is asked for again. The tasks of one look are asked for side by side: RunTask takes far longer
-//! than a dispatch.
+//! Slots for waiting entries: while an organization has a free slot, and the deployment a capacity
+//! permit, the next entry in fair order takes both. All state is in the tables: an entry waits
+//! until it is dispatched, a dispatched run has a lease, and the task of a lease without one is
+//! requested again. The tasks of one pass are requested in parallel: RunTask takes far longer than
+//! a dispatch.
 
 use std::time::{Duration, Instant};
 

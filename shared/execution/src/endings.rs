@@ -1,5 +1,5 @@
-//! Runs whose compute is gone, or does not answer: each is brought to its one end, charged once,
-//! and its slot comes back when its compute is known to be gone, not before.
+//! Runs whose compute is gone, or does not respond: each ends once and is charged once, and its
+//! slot is returned when its compute is known to be gone, not before.
 
 use awo_cloud::compute::Gone;
 use awo_cloud::queue::{RunQueue, WakeUp};
@@ -158,6 +158,7 @@ impl Endings {
         Charge {
             cost: self
                 .rates
+                .sized(run.size)
                 .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
             is_free: false,
             transaction_id: TransactionId::new(now, self.mint.random(now)),

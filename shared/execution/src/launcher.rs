@@ -1,8 +1,8 @@
-//! How a task of an organization is started: from the deployment's task definition, or, where the
-//! deployment has a file system that tasks share, from one of the organization's own, which is
-//! made when it is first needed and anew after a deployment. Rivals, and a crash after any call,
-//! leave a revision too many and nothing else: the access point is the same for whoever asks, and
-//! tasks are asked for by the family, whose newest revision counts.
+//! Starts a task of an organization: from the deployment's task definition, or, if the deployment
+//! has a file system that tasks share, from the organization's own, which is created when it is
+//! first needed and again after a deployment. Rivals, and a crash after any call, leave at most a
+//! superfluous revision: the access point is the same for every caller, and tasks are requested by
+//! the family, whose newest revision counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

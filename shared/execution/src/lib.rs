@@ -1,6 +1,5 @@
-//! Runs on compute: giving slots to waiting runs, stopping runs, and seeing them to their end.
-//! Functions for callers and workers stand on the same steps here, so that each of them is safe
-//! to be repeated, doubled, or taken over by the sweep.
+//! Runs on compute: assigns slots to waiting runs, stops runs, and ends them. Routes and workers
+//! share these steps, so each is safe to be repeated, duplicated, or taken over by the sweep.
 
 pub mod cascades;
 mod deaths;

@@ -1,6 +1,6 @@
-//! Work orders that wait for their children. Whoever ends a child, and whoever gives the slot of a
-//! parent back, looks whether the parent can go on; the sweep looks as well, so that losing a look
-//! does no harm, and every move is conditional, so that looking twice does none.
+//! Work orders that wait for their children. Each end of a child, and each return of a parent's
+//! slot, examines whether the parent can continue. The sweep does so as well, so a lost examination
+//! does no harm; every change is conditional, so a repeated one does none.
 
 use awo_cloud::queue::WakeUp;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};

@@ -1,6 +1,6 @@
-//! Deleting work orders for good. What still waits is canceled before it goes, what still lives is
-//! killed, and goes only once its compute is known to be gone. What cannot be brought to rest in
-//! time, or changes while it is looked at, stays and is not told of.
+//! Deletes work orders permanently. Waiting ones are canceled first; running ones are killed, and
+//! deleted only once their compute is known to be gone. A work order that does not come to rest in
+//! time, or changes meanwhile, stays and is not reported as deleted.
 
 use std::time::{Duration, Instant};
 

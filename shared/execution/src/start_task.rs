@@ -1,4 +1,5 @@
-//! Asking for the task of a lease. Asking twice starts one task: the lease's client token says so.
+//! Requests the task of a lease. A repeated request starts one task, because of the lease's client
+//! token.
 
 use awo_cloud::compute::{Asked, Compute};
 use awo_domain::{Error, Timestamp};

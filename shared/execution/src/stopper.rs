@@ -1,6 +1,6 @@
-//! Stopping runs for clients. What the client wants is written down first, in one transaction
-//! with what it means for the run; then the task is told to stop, which only wakes the runner up.
-//! Whatever is lost between the two, the sweep does again.
+//! Stops runs for clients. The stop request is recorded first, in one transaction with its effect
+//! on the run; then the task is stopped, which only wakes the runner up. If anything is lost in
+//! between, the sweep repeats it.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Manual verification: a place, a task, and the wait for what it says. Whoever waits also asks ECS,
-//! so that a task that dies is noticed; who stops waiting leaves the rest to the sweep.
+//! Manual verification: a permit, a task, and the wait for its result. The waiting function also
+//! polls ECS, to notice a task that ended; if it stops waiting, the sweep does the rest.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The last steps of every answer: its dress, its headers, and its line in the log.
+//! The last steps of every response: its style, its headers, and its log line.
 
 use std::time::Instant;
 

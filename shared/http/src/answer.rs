@@ -1,4 +1,4 @@
-//! Successful answers.
+//! Successful responses.
 
 use awo_domain::Error;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Who calls, may they, how often. The order of the checks is the same on every route: 401, 403,
-//! 429.
+//! Authentication, scopes and rate limit. The order of the checks is the same on every route: 401,
+//! 403, 429.
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::api_key::{ApiKey, Scope};

@@ -1,5 +1,5 @@
-//! JSON bodies, read field by field, so that the caller hears of every fault at once and where
-//! it is. Duplicate keys and deep nesting are faults; so is every field that nobody read.
+//! JSON bodies, read field by field, so that the caller gets all faults at once with their paths.
+//! Duplicate keys and deep nesting are faults; so is every unknown field.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;

@@ -1,8 +1,8 @@
-//! Pages of other origins: which may read answers. None may, unless the deployment says so.
+//! Access of pages of other origins to responses: none, unless the deployment allows it.
 //!
-//! A request of a browser's page carries its `Origin`. Answers to an origin that is allowed say
-//! so; to all others nothing is said, and the browser keeps the answer from the page. Keys are
-//! sent in a header and never as cookies, so credentials are not allowed for.
+//! A request of a browser's page carries its `Origin`. Responses to an allowed origin name it;
+//! others have no such header, and the browser withholds the response from the page. Keys are sent
+//! in a header and never as cookies, so credentials are not allowed.
 
 use std::sync::Arc;
 

@@ -1,9 +1,8 @@
-//! Live events as `text/event-stream`: what there is already, then what comes, until the source
-//! says that nothing more will come, or until the stream is old; then the client connects again
-//! and says what it saw last.
+//! Live events as `text/event-stream`: the existing ones, then new ones, until the source ends, or
+//! until the stream reaches its age limit; then the client reconnects with its last sequence.
 //!
-//! The source is asked again and again. Nothing is told twice or left out, because it is always
-//! asked for what comes after the last event that was sent.
+//! The source is polled. No event is repeated or omitted, because each poll asks for what follows
+//! the last event that was sent.
 
 use std::fmt::Write;
 use std::future::Future;

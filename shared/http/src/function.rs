@@ -1,6 +1,6 @@
-//! A Lambda function that serves a route: who calls, may they, how often; then the handler; then
-//! what that has left for others to do is sent; then the answer's dress, its headers and a line in
-//! the log. It is the same for functions that answer whole and for those that may stream.
+//! A Lambda function that serves a route: authentication, scopes, rate; then the handler; then the
+//! notifications that it recorded are sent; then the response's style, its headers and a log line.
+//! It is the same for functions that respond whole and for those that may stream.
 
 use std::future::Future;
 use std::pin::Pin;

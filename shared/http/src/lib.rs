@@ -1,8 +1,8 @@
-//! From an API Gateway request to a typed one and back: the route table, keys and scopes, the
-//! rate limit, bodies and queries, paging, idempotency, both response styles and all errors.
+//! From an API Gateway request to a typed one and back: the route table, keys and scopes, the rate
+//! limit, bodies and queries, paging, idempotency, both response styles and all errors.
 //!
-//! A handler sees a request only after its caller is known and allowed. The checks come in one
-//! order on every route: 401, 404/405, 403, 429, and then what is wrong with the request itself.
+//! A handler gets a request only after its caller is authenticated and authorized. The checks have
+//! one order on every route: 401, 404/405, 403, 429, and then faults of the request itself.
 
 pub mod answer;
 pub mod authentication;

@@ -1,5 +1,5 @@
-//! Making a new work order of what was asked, for clients and for agents alike: its ids, and what
-//! the deployment and the profile say where it does not.
+//! Creates a new work order from a request, for clients and for agents alike: its ids, and the
+//! deployment's and the profile's defaults.
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::money::MicroCredits;
@@ -53,6 +53,9 @@ impl Opening {
             Some(_) => None,
             None => Some(json(profile)?),
         };
+        let kept_environment = (order.environment.as_ref())
+            .map(|chosen| json(&chosen.content))
+            .transpose()?;
         let of_profile = profile.execution_limits.max_credits;
         Ok(NewWorkOrder {
             org: org.clone(),
@@ -63,6 +66,7 @@ impl Opening {
             asked_by: None,
             max_iterations: profile.max_iterations(order.max_iterations),
             kept_profile,
+            kept_environment,
             hold: (order.limits.max_credits)
                 .or(of_profile)
                 .unwrap_or(self.hold),

@@ -1,7 +1,7 @@
 //! Pages of the plain style: `limit` with `offset`, or with a `cursor` for deep paging.
 //!
-//! A cursor is opaque to clients: the last item's id, authenticated with a key of the
-//! organization together with the operation and its filter, so that it opens nothing else.
+//! A cursor is opaque to clients: the last item's id, authenticated with a key of the organization
+//! together with the operation and its filter, so it is valid for nothing else.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,4 @@
-//! Query parameters: each is read by name, and what is left over is a fault.
+//! Query parameters: each is read by name, and unknown ones are faults.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

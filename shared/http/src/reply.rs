@@ -1,8 +1,8 @@
-//! Answers of routes that may stream: whole, in pieces, or late.
+//! Responses of routes that may stream: whole, in pieces, or late.
 //!
-//! A late answer is one that may take longer than a gateway waits. What is ready soon is sent as
-//! ever, with its own status. What is not begins as 200 with white space, which JSON allows before
-//! a value, and ends with the very body that it would have been.
+//! A late response may take longer than a gateway's timeout. If it is ready soon, it is sent as
+//! usual, with its own status. Otherwise it begins as 200 with white space, which JSON allows
+//! before a value, and ends with the same body.
 
 use std::convert::Infallible;
 use std::future::Future;

@@ -1,5 +1,5 @@
-//! The route table: the one place that says which operations there are. The local gateway
-//! serves it; the deployment's template is tested against it.
+//! The route table: the only definition of the operations. The local gateway serves it; the
+//! deployment's template is tested against it.
 
 use awo_domain::api_key::Scope;
 
@@ -7,6 +7,7 @@ pub use audit::*;
 pub use console::*;
 pub use control::*;
 pub use credits::*;
+pub use environments::*;
 pub use openapi::*;
 pub use profiles::*;
 pub use queue::*;
@@ -20,6 +21,7 @@ mod audit;
 mod console;
 mod control;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -151,6 +153,11 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_ENVIRONMENTS,
+    CREATE_ENVIRONMENT,
+    GET_ENVIRONMENT,
+    UPDATE_ENVIRONMENT,
+    DELETE_ENVIRONMENT,
     LIST_WEBHOOKS,
     CREATE_WEBHOOK,
     GET_WEBHOOK,

@@ -1,4 +1,4 @@
-//! What models cost. A price that is not known is never guessed.
+//! Prices of models. An unknown price is never guessed.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};

@@ -1,7 +1,7 @@
-//! Attempts of deliveries. An attempt is noted before it is made, so that whoever dies on the way
-//! has used it up, and nobody makes a sixth; its end is noted over exactly what its beginning was.
-//! One without an end is under way for [`UNDER_WAY_MS`] at most, and has failed then. Who has noted
-//! one and not made it may take it back, over exactly what was noted.
+//! Attempts of deliveries. An attempt is recorded before it is made, so a crash consumes it and
+//! there is never a sixth; its outcome replaces exactly that record. One without an outcome is
+//! under way for at most [`UNDER_WAY_MS`], and has failed then. A process that recorded an attempt
+//! and did not make it may withdraw exactly that record.
 
 pub(crate) mod writing;
 

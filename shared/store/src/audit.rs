@@ -1,6 +1,6 @@
 //! Configuration snapshots of runs: one when a run is claimed, and one more with each start of an
-//! iteration that finds the profile changed, in the very transaction that makes it so. The run's
-//! item holds the head of their chain, so that each is written once and in order.
+//! iteration that finds the profile changed, in the same transaction. The run's item holds the head
+//! of their chain, so each is written once and in order.
 
 use awo_domain::audit::{AuditHead, Snapshot};
 use awo_domain::control::Configuration;

@@ -1,5 +1,5 @@
-//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks and the
-//! delivery permits to these, all that a batch of messages is about.
+//! Many items in one call: consistent reads, each item once. Deliveries with their webhooks and
+//! delivery permits, for a whole batch of messages.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;

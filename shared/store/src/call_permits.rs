@@ -1,10 +1,9 @@
-//! Permits of calls that hold a function for as long as they last: live streams, purges, kills that
-//! wait for a death, and attempts at receivers of webhooks, which may hang. An organization has a limited number of each, so that its callers leave
-//! functions to everybody else.
+//! Permits of calls that hold a function while they last: live streams, purges, kills that wait for
+//! a run's end, and attempts at receivers of webhooks, which may not respond. An organization has a
+//! limited number of each, so that its callers leave functions to others.
 //!
-//! A permit is an item, taken and given back by conditional writes. One whose call ended without
-//! giving it back counts no more once it has expired, which every taker checks; nothing waits for
-//! TTL, which only cleans up.
+//! A permit is an item, taken and returned by conditional writes. An abandoned one no longer counts
+//! once it has expired, which every taker checks; nothing waits for TTL, which only cleans up.
 
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};

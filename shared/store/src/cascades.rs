@@ -1,6 +1,6 @@
-//! Stops that children are to hear of. The transaction that stops a parent, or writes down that
-//! it is to die, leaves an item; it goes when all children have been told, so that a crash before
-//! that is the sweep's to mend.
+//! Stops that apply to children. The transaction that stops a parent, or records its stop request,
+//! writes an item, which is deleted when all children have been stopped; after a crash in between,
+//! the sweep continues.
 
 use awo_domain::control::StopRequest;
 use awo_domain::stop::Stop;

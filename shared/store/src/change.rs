@@ -1,4 +1,4 @@
-//! An update with its condition, as data: its expressions are made when it is sent. Every name and
+//! An update with its condition, as data: its expressions are built when it is sent. Every name and
 //! value in them is a placeholder, so that no attribute can collide with a reserved word.
 
 use std::borrow::Cow;
@@ -81,6 +81,14 @@ impl Change {
         match to {
             Some(to) => self.set(name, to),
             None => self,
+        }
+    }
+
+    /// Sets an attribute if there is a value, and removes it otherwise.
+    pub fn set_or_remove(self, name: impl Into<Name>, to: Option<impl Serialize>) -> Change {
+        match to {
+            Some(to) => self.set(name, to),
+            None => self.remove(name),
         }
     }
 

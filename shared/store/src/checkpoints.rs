@@ -1,10 +1,10 @@
-//! Checkpoints of ledgers: what an organization's entries came to, and which holds were open, up to
-//! a time after which nothing is written any more that belongs before it. A check reads what came
-//! after its checkpoint, so it costs a day's entries and not the history.
+//! Checkpoints of ledgers: the sum of an organization's entries, and its open holds, up to a time
+//! before which nothing more is written. A check reads what follows its checkpoint, so it costs a
+//! day's entries and not the history.
 //!
-//! A check looks; it changes nothing but its own checkpoint. Entries, holds and settlements are
-//! written in the transaction that changes the balance, which counts its changes: a look at all of
-//! them counts only if the balance was the same before and after.
+//! A check only reads; it writes nothing but its own checkpoint. Entries, holds and settlements are
+//! written in the transaction that changes the balance, which counts its changes: a check counts
+//! only if the balance was the same before and after.
 
 mod part;
 

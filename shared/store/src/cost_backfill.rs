@@ -1,5 +1,5 @@
-//! Records of costs of what was settled and refunded before there were any, from what the ledger
-//! and the runs say: reports of those times agree with the ledger, too.
+//! Cost records of settlements and refunds that predate them, from the ledger and the runs, so that
+//! reports of that time agree with the ledger, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! What an organization declares about its costs. The declaration's version stands on the balance,
-//! too: a transaction that holds credits is conditional on the version that it was decided by, so
-//! that it needs no read where nothing was declared, and none is decided by what was changed before.
+//! An organization's declaration about its costs. The balance has the declaration's version, too: a
+//! transaction that holds credits is conditional on the version it used, so it needs no read if
+//! nothing was declared, and none uses an outdated declaration.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

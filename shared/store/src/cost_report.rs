@@ -1,6 +1,5 @@
-//! Reports of costs: sums of months and days, the records at the ends of a period, and the records
-//! that are in no sums yet, all read at once. What the sums do not tell apart is counted from
-//! records.
+//! Cost reports: sums of months and days, the records at the ends of a period, and the records that
+//! are in no sums yet, all read in parallel. Dimensions without sums are counted from records.
 
 use std::collections::BTreeMap;
 

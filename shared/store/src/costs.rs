@@ -1,8 +1,8 @@
-//! What runs cost and what is given back, written with the ledger's entries: one record each, which
-//! never changes. A record is new until it is added to the sums by day and month; the transaction
-//! that adds it takes it out of the new ones, so it is counted once, and whoever reads sums and new
-//! records knows all. What settles a run writes its record and nothing else: the sums have one
-//! writer at a time, and no request meets it.
+//! Costs of runs and refunds, written with the ledger's entries: one record each, which never
+//! changes. A record is new until it is added to the sums by day and month; the transaction that
+//! adds it removes it from the new ones, so it is counted once, and sums and new records together
+//! are complete. A settlement writes its record and nothing else: the sums have one writer at a
+//! time, and no request conflicts with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
-//! Deliveries: one of each event to each webhook that is told of it, and what came of it.
+//! Deliveries: one of each event for each subscribed webhook, and its outcome.
 //!
-//! A delivery is the truth about itself: what is sent, byte by byte, which attempts were made, and
-//! when the next one is due. It is in the index of due items exactly as long as it is pending.
-//! DynamoDB removes it [`KEPT_MS`] after it was made; nothing waits for that.
+//! A delivery has its complete state: the body, byte by byte, the attempts, and the time of the
+//! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
+//! [`KEPT_MS`] after its creation; nothing waits for that.
 
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};

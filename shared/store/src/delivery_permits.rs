@@ -1,8 +1,9 @@
-//! DeliveryPermits to a receiver: who sends to it holds one of [`DELIVERY_PERMITS`], and sends one delivery at a time in
-//! it, so that no receiver has more under way than that, however many processes send.
+//! Delivery permits for a receiver: a sender holds one of [`DELIVERY_PERMITS`], and sends one
+//! delivery at a time under it, so a receiver has no more deliveries under way than that, however
+//! many processes send.
 //!
-//! A delivery permit is taken by a conditional write, and given back by its deletion. One that was not given
-//! back is free again by its own expiry, which every taker checks; nothing waits for TTL.
+//! A delivery permit is taken by a conditional write, and returned by its deletion. An abandoned
+//! one is free again by its own expiry, which every taker checks; nothing waits for TTL.
 
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 

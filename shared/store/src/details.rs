@@ -1,8 +1,9 @@
-//! Details of runs: timelines, logs and diffs. They expire, so that what is stored does not grow for ever; runs, work
-//! orders, audits, usage and ledger stay.
+//! Details of runs: timelines, logs and diffs. They expire, so that the stored amount is bounded;
+//! runs, work orders, audits, usage and ledger stay.
 //!
-//! The time counts from when a detail was written, so nothing has to be written a second time when a run ends, and
-//! DynamoDB removes it for free. It does so within days, and until then reads leave it out ([`crate::list::Slice`]).
+//! A detail expires by the time of its writing, so nothing is written a second time when a run
+//! ends, and DynamoDB removes it for free. Removal may take days, during which reads leave it out
+//! ([`crate::list::Slice`]).
 
 use awo_domain::Timestamp;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! What a run has changed: the diff of its newest commit, as gzip, in parts that fit into items.
-//! The parts are replaced together, and only by those of a later iteration.
+//! A run's changes: the diff of its newest commit, as gzip, in parts that fit into items. The parts
+//! are replaced together, and only by those of a later iteration.
 
 use awo_domain::control::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, ReportAnswer};
 use awo_domain::{Error, OrgId, RunId, Timestamp};

@@ -1,7 +1,7 @@
 //! The end of a run that has a slot, as one transaction: run and work order terminal, the lease
-//! closed, the event told, and the hold resolved, unless that has to wait for the end of its
-//! compute. Of two that end a run, one does nothing. A run that waits for its children ends in the
-//! same way, with or without what is left of its old lease.
+//! closed, the event written, and the hold resolved, unless that waits for the end of its compute.
+//! Of two concurrent ends, one does nothing. A run that waits for its children ends in the same
+//! way, with or without its old lease.
 
 use awo_domain::control::StopRequest;
 use awo_domain::event::Lifecycle;
@@ -301,6 +301,8 @@ impl End<'_> {
             .set("verified", run.verified)
             .set("testsChanged", &run.tests_changed)
             .set("lastSequence", run.last_sequence + 1)
+            .set("waitedMs", run.waited_ms)
+            .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
             .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))

@@ -1,6 +1,6 @@
-//! What is deleted behind a purge: timelines, logs, audits and diffs of runs that are deleted
-//! already, of unknown number. The record goes last, so that whatever breaks off is gone on with,
-//! and doing anything twice deletes nothing else.
+//! The second part of a purge: deletes timelines, logs, audits and diffs, of unknown number, whose
+//! runs are already deleted. The record is deleted last, so an interrupted erasure is continued,
+//! and a repeated one deletes nothing else.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The children of a work order as a whole, as its run sees them: which of them count, whether
-//! all have ended, and what they have done.
+//! The children of a work order as a whole, from its run's perspective: which of them count,
+//! whether all have ended, and their results.
 
 use awo_domain::control::ChildResult;
 use awo_domain::run::RunStatus;

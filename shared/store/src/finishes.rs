@@ -1,6 +1,6 @@
-//! The last word of a runner: its run ends, or leaves its compute to wait for children. Like every
-//! report it counts once and under the lease's token alone. The runner of a run that a client
-//! stopped may say one thing more, once: what it used in all.
+//! A runner's final report: its run ends, or leaves its compute to wait for children. Like every
+//! report it counts once and only under the lease's token. The runner of a run that a client
+//! stopped may send one more report, once: its total usage.
 
 use awo_domain::control::{NumberedEvent, ReportAnswer, StopRequest};
 use awo_domain::work_order::WorkOrderStatus;

@@ -1,6 +1,6 @@
-//! Holds: what is reserved for a run from its creation until its settlement. A hold is written once
-//! and never changes. What children that an agent asked for hold comes out of the hold of the run that
-//! asked: that run holds so much less, and the balance does not change.
+//! Holds: credits reserved for a run from its creation until its settlement. A hold is written once
+//! and never changes. The holds of an agent's children come out of the hold of the requesting run:
+//! that run holds so much less, and the balance does not change.
 
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, Timestamp};

@@ -1,4 +1,4 @@
-//! First answers, kept for the callers that ask again with the same idempotency key.
+//! Stored responses, for callers that repeat a request with the same idempotency key.
 
 use std::fmt;
 

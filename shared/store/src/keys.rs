@@ -1,4 +1,4 @@
-//! API keys: making, listing and revoking them, and the one round trip that authenticates a
+//! API keys: creating, listing and revoking them, and the one round trip that authenticates a
 //! request and counts it against the key's rate limit.
 
 mod ends;

@@ -1,42 +1,42 @@
-//! DynamoDB: keys, items and transactions. The only place that builds a key or an expression.
+//! DynamoDB: keys, items and transactions. The only crate that builds a key or an expression.
 //!
-//! Every change of state is a conditional write: the losing side learns what it lost to and
+//! Every change of state is a conditional write: the losing side gets the current state and
 //! nothing else happens. Writes that belong together are one transaction.
 //!
-//! Four tables by concern, so that a policy can say who may touch what:
+//! Four tables by concern, so that policies can separate access:
 //!
 //! | table | partition key | sort key | item |
 //! |---|---|---|---|
 //! | work | `<org>#wo` | work order id | work order |
 //! | work | `<org>#run` | run id | run |
 //! | work | `<org>#<run>#event` | sequence | timeline event |
-//! | work | `<org>#<run>#log` | iteration | end of what the agent wrote in an iteration |
-//! | work | `<org>#<run>#diff` | part | what the run has changed, by its newest commit |
+//! | work | `<org>#<run>#log` | iteration | end of the agent's output in an iteration |
+//! | work | `<org>#<run>#diff` | part | the run's diff, by its newest commit |
 //! | work | `<org>#<run>#audit` | number | configuration snapshot, never changed |
 //! | work | `<org>#queue` | work order id | waiting entry |
 //! | work | `<org>#<work order>#child` | work order id | link to a child |
 //! | work | `<org>#waiting` | work order id | work order whose children have not ended |
-//! | work | `<org>#cascade` | work order id | stop that children are still to hear of |
+//! | work | `<org>#cascade` | work order id | stop that is not yet applied to children |
 //! | work | `<org>#lease` | run id | slot lease: exists exactly as long as the slot is taken |
 //! | work | `<org>` | `tally` | slots, waiting entries, totals by status, turn of the tenants, whether there are webhooks |
 //! | work | `<org>` | `turns` | when the next turn at the tally is free, while there are rivals |
-//! | work | `<org>#idem` | hash | first answer to an idempotency key |
+//! | work | `<org>#idem` | hash | stored response to an idempotency key |
 //! | work | `<org>#stream` | number | permit of a live stream |
-//! | work | `<org>#purging` | number | permit of a purge that is under way |
-//! | work | `<org>#killing` | work order id and number | permit of a call that waits for a death |
-//! | work | `<org>#verification` | number | place of a manual verification, with all there is of it |
-//! | work | `deployment#tasks` | `shard#` and number | taken places for tasks of all organizations, a part of them |
-//! | work | `deployment#tasks` | `waits#` and organization | organization that found no place |
-//! | work | `deployment#prices` | `credits` | what a credit was worth in dollars, and from when on |
-//! | work | `<org>#purge` | work order id | what is still to be deleted of purged work orders |
-//! | work | `<org>#usage` | completion and run id | what a run used |
+//! | work | `<org>#purging` | number | permit of a purge under way |
+//! | work | `<org>#killing` | work order id and number | permit of a kill that waits for the run's end |
+//! | work | `<org>#verification` | number | permit of a manual verification, with its whole state |
+//! | work | `deployment#tasks` | `shard#` and number | taken capacity permits of all organizations, a part of them |
+//! | work | `deployment#tasks` | `waits#` and organization | capacity waiter |
+//! | work | `deployment#prices` | `credits` | dollars for a credit, over time |
+//! | work | `<org>#purge` | work order id | remains of purged work orders, to be deleted |
+//! | work | `<org>#usage` | completion and run id | usage of a run |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
 //! | work | `<org>#again` | completion and run id | when runs of the same work order were on earlier days |
-//! | work | `<org>#costnew` | transaction id | what a run cost, or a refund, that is in no sums yet |
-//! | work | `<org>#cost` | transaction id | the same, once it is, never changed |
+//! | work | `<org>#costnew` | transaction id | cost of a run, or a refund, not yet in sums |
+//! | work | `<org>#cost` | transaction id | the same, in sums, never changed |
 //! | work | `<org>#costsum` | dimension, day or month, and value | sums of costs |
 //! | work | `<org>#costhead` | `head` | how often costs were added to sums |
-//! | work | `<org>#costhead` | `label#` and label | values of a cost label that are told apart |
+//! | work | `<org>#costhead` | `label#` and label | distinct values of a cost label |
 //! | work | `<org>#ledger` | `checkpoint` | up to where the ledger is checked |
 //! | ledger | `<org>` | `balance` | balance, reserved, available |
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
@@ -44,24 +44,26 @@
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
-//! | settings | `<org>#costs` | `policy` | what is declared about costs |
+//! | settings | `<org>#costs` | `policy` | declaration about costs |
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
-//! | settings | `<org>#templates` | `count` | how many of them there are |
-//! | settings | `<org>#task` | `definition` | the task definition that was made for the organization, and of what |
+//! | settings | `<org>#templates` | `count` | number of templates |
+//! | settings | `<org>#environment` | name | environment of the organization |
+//! | settings | `<org>#environments` | `count` | number of environments |
+//! | settings | `<org>#task` | `definition` | the organization's task definition, and its origin |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
-//! | settings | `<org>#plugins` | `count` | how many of its own there are |
+//! | settings | `<org>#plugins` | `count` | number of its own plugins |
 //! | settings | `<org>#webhook` | webhook id | webhook with its secrets |
-//! | settings | `<org>#webhooks` | `count` | how many of them there are |
-//! | settings | `<org>#webhook-answer` | hash | first answer that shows a secret |
+//! | settings | `<org>#webhooks` | `count` | number of webhooks |
+//! | settings | `<org>#webhook-answer` | hash | stored response with a secret |
 //! | settings | `<org>#profile` | name | profile of the organization |
-//! | settings | `<org>#profiles` | `changes` | how often they changed: all changes go through it |
+//! | settings | `<org>#profiles` | `changes` | number of changes: all changes go through it |
 //! | settings | `key#<key id>` | `key` | API key, as operators see it |
-//! | settings | `credential#<hash of a key>` | `credential` | whose key that is, what it may do, its rate window |
-//! | deliveries | `<org>#outbox` | run id and sequence | event that webhooks are still to be told of |
+//! | settings | `credential#<hash of a key>` | `credential` | a key's organization, scopes and rate window |
+//! | deliveries | `<org>#outbox` | run id and sequence | event without deliveries yet |
 //! | deliveries | `<org>#sending` | number | permit of a function that sends to receivers |
 //! | deliveries | `<org>#<webhook>#delivery` | delivery id | delivery of an event to a webhook |
-//! | deliveries | `<org>#<webhook>#delivery permit` | number | place of who sends to a webhook |
+//! | deliveries | `<org>#<webhook>#delivery_permit` | number | permit of a sender to a webhook |
 
 pub mod attempts;
 pub mod audit;
@@ -82,6 +84,7 @@ pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
+pub mod environments;
 pub mod erasure;
 pub mod family;
 pub mod finishes;

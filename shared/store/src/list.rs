@@ -1,7 +1,7 @@
 //! Pages of partitions and indexes, in either direction.
 //!
-//! DynamoDB stops a query after 1 MB that it has read, filtered or not, so a page goes on until
-//! it is full or the partition ends; it stops early rather than grow over [`MAX_PAGE_BYTES`].
+//! DynamoDB ends a query after reading 1 MB, filtered or not, so a page continues until it is full
+//! or the partition ends; it ends early rather than grow over [`MAX_PAGE_BYTES`].
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What agents wrote, by iteration: the end of it, as gzip, under a limit for the whole run.
+//! Agent logs by iteration: the end of the output, as gzip, under a limit for the whole run.
 //!
 //! Gzip from a runner may be a bomb: it is never unpacked beyond [`MAX_LOG_BYTES`].
 

@@ -1,5 +1,5 @@
-//! Runs for whose tasks the cluster has no capacity: each gives slot and permit back after a minute, so that
-//! others can have them, and waits at the place in the queue that it had.
+//! Runs whose tasks get no capacity from the cluster: each returns slot and permit after a minute,
+//! for use by others, and waits at its former position in the queue.
 
 use awo_domain::event::Lifecycle;
 use awo_domain::run::RunEvent;

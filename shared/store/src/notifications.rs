@@ -1,7 +1,7 @@
-//! What `deliver-webhooks` is to do. A transaction that makes a notification necessary notes it when it
-//! is committed; whoever called the handler sends what was noted before the answer leaves
-//! (`awo_cloud::notifications`), so that no handler can forget it. One that is lost, late or doubled does
-//! no harm: the tables say what is true, and the sweep sends again what is overdue.
+//! Notifications for `deliver-webhooks`. A transaction that requires a notification records it at
+//! its commit; the handler's caller sends what was recorded before the response leaves
+//! (`awo_cloud::notifications`), so that no handler can omit it. A lost, late or duplicate one does
+//! no harm: the tables have the state, and the sweep resends overdue ones.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

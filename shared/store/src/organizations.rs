@@ -1,4 +1,4 @@
-//! Organizations, as the operator makes them.
+//! Organizations, as the operator creates them.
 
 mod deletion;
 mod operation;

@@ -1,6 +1,6 @@
-//! The outbox: events of runs that webhooks are still to be told of. An event enters it in the
-//! transaction of what it tells, with all that is told, and leaves it in the one that writes its
-//! deliveries: so each has its deliveries once, whatever crashes and whoever purges the run.
+//! The outbox: events of runs that are not yet deliveries. An event enters it in the transaction of
+//! its cause, complete, and leaves it in the one that writes its deliveries: so each has its
+//! deliveries once, despite crashes and purges of the run.
 
 use awo_domain::event::TimelineEvent;
 use awo_domain::webhook::envelope::body;

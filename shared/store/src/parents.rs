@@ -1,7 +1,7 @@
 //! Work orders that are parts of others. A parent counts its children in the transaction that
-//! creates each, under the conditions that it is not over and has room, so that no race makes one
-//! too many. The same transaction links the child below its parent, so that who decides on all
-//! children reads all of them; whoever acts on what it read does so on the count that it read.
+//! creates each, on condition that it is not terminal and below its limit, so that no race exceeds
+//! it. The same transaction links the child to its parent, so a decision on all children reads all
+//! of them, and is conditional on the count that was read.
 
 use awo_domain::work_order::{MAX_CHILDREN, MAX_DEPTH, WorkOrderStatus};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};

@@ -1,12 +1,13 @@
-//! Places for tasks: how many tasks all organizations together may have at once.
+//! Capacity permits: how many tasks all organizations together may have at once.
 //!
-//! A place is taken in the transaction that makes a lease or a manual verification, and given back
-//! in the one that deletes it, so there are as many taken places as there are such items. They are
-//! counted in several items (shards), so that organizations do not meet in one: each has its part
-//! of the places, and the condition on the part makes the sum exact.
+//! A permit is taken in the transaction that creates a lease or a manual verification, and returned
+//! in the one that deletes it, so there are as many taken permits as such items. They are counted
+//! in several items (shards), so that organizations do not conflict in one: each has its part of
+//! the limit, and the condition on the part makes the sum exact.
 //!
-//! Who finds no place stands in line. A place that is free is for whoever stands there longest, so
-//! that an organization whose runs end does not take each place again before one that has none.
+//! An organization that finds no permit waits. A free permit belongs to the organization that has
+//! waited longest, so that one whose runs end does not take each permit again before one that has
+//! none.
 
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::Deserialize;

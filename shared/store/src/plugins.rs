@@ -1,6 +1,6 @@
-//! Verification plugins of organizations. The built-in ones are code; of them only what an
-//! organization has switched is kept. All items of an organization are one small partition, so
-//! that a run's are one read.
+//! Verification plugins of organizations. The built-in ones are code; only an organization's
+//! switches of them are stored. All items of an organization are one small partition, so a run's
+//! plugins are one read.
 //!
 //! A custom plugin and the count of its organization's plugins change in one transaction, so that
 //! there are never more than [`MAX_PLUGINS`].

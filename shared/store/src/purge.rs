@@ -1,7 +1,7 @@
-//! Work orders that are deleted for good. A work order goes whole: it, its runs and what the tally
-//! counts of them, in one transaction with a record of what is still to be deleted behind
+//! Permanent deletion of work orders. A work order is deleted whole: it, its runs and their share
+//! of the tally, in one transaction with a record of what remains to be deleted
 //! ([`crate::erasure`]). It must be terminal, and the compute of each of its runs gone and settled;
-//! the conditions say so, so that whoever starts it again at the same time keeps it.
+//! the transaction is conditional on that, so a concurrent start preserves it.
 //!
 //! Ledger and usage are not touched.
 

@@ -1,5 +1,5 @@
-//! The queue as a client looks at it: where a work order stands, from reads that are made at
-//! once and therefore see moments that lie a little apart.
+//! The queue as a client sees it: a work order's position, from parallel reads, which therefore see
+//! slightly different moments.
 
 use awo_domain::queue::{
     EntryState, Load, MAX_QUEUE_SIZE, RUNS_LOOKED_BACK_ON, Waiting, estimated_start, fair_order,

@@ -1,4 +1,4 @@
-//! The tables' shapes. The cloud's template states the same; a test compares the two.
+//! The tables' definitions. The cloud's template has the same; a test compares the two.
 
 use awo_domain::Error;
 use aws_sdk_dynamodb::types::{

@@ -1,9 +1,9 @@
-//! The resolution of holds, and the return of slots. A settlement that is written once cannot be
-//! written again, so whatever comes twice, nothing is charged twice.
+//! The settlement of holds, and the return of slots. A settlement that is written once cannot be
+//! written again, so duplicates charge nothing twice.
 //!
-//! A run that came to its own end is settled in the transaction that ends it. A run that a client
+//! A run that ended by itself is settled in the transaction that ends it. A run that a client
 //! stopped is settled when its compute is known to be gone, in the transaction that returns its
-//! slot: until then its runner may still say, once, what it used.
+//! slot: until then its runner may still report its usage, once.
 
 use awo_domain::ledger::{CostParts, Settlement, TransactionType, settle};
 use awo_domain::money::MicroCredits;

@@ -1,6 +1,6 @@
-//! A new run of a work order that waits or has failed, in one transaction. Where the old run
-//! still waits, the new one takes its place in the queue; where a slot is free and it is the
-//! work order's turn, the new one has it from the start.
+//! A new run of a waiting or failed work order, in one transaction. If the old run still waits, the
+//! new one replaces it in the queue; if a slot is free and the work order is first in order, the
+//! new run has it from the start.
 
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;

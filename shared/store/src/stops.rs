@@ -1,6 +1,6 @@
-//! Runs that clients stop. A waiting run is over and settled at once. A run with a slot is over
-//! at once when it is canceled, and when its processes are dead when it is killed; what the
-//! client wants stands on the lease, and its runner reads it in the answer to its next report.
+//! Runs that clients stop. A waiting run ends and is settled at once. A run with a slot ends at
+//! once when it is canceled, and when its processes have ended when it is killed; the stop request
+//! is on the lease, and its runner reads it in the response to its next report.
 
 use awo_domain::control::StopRequest;
 use awo_domain::event::Lifecycle;

@@ -1,14 +1,13 @@
-//! Whether an organization has webhooks. Where it has none, an event is written to the timeline and
-//! nowhere else: no outbox item, no outbox notification, no read by the deliverer.
+//! Whether an organization has webhooks. Without webhooks, an event is written to the timeline
+//! only: no outbox item, no outbox notification, no read by the deliverer.
 //!
-//! That there are none stands on the organization's tally, and on each lease that is made while it
-//! stands there. Every transaction with an event for webhooks changes one of the two, and is
-//! conditional on what it takes to be there; so it needs no read, and no event is missed. An item
-//! without the mark has its events in the outbox, which is always right: the deliverer drops what
-//! nobody subscribes to.
+//! A mark for their absence is on the organization's tally, and on each lease that is created under
+//! it. Every transaction with an event for webhooks changes one of the two, and is conditional on
+//! the mark it expects; so it needs no read, and no event is missed. Without the mark events enter
+//! the outbox, which is always correct: the deliverer drops events without a subscriber.
 //!
 //! The marks are removed before a webhook is written, and set on the tally in the transaction that
-//! deletes the last one. Runs that are under way then keep their leases without a mark.
+//! deletes the last one. Leases of runs under way then stay without a mark.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};

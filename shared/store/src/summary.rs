@@ -1,5 +1,5 @@
-//! Usage over a period: the sums of its whole days and the records of what is left at its ends,
-//! all read at once. What is asked of a run or of a work order is read from its runs alone.
+//! Usage over a period: the sums of its whole days and the records of the remainders at its ends,
+//! all read in parallel. Usage of a run or of a work order is read from its runs alone.
 
 use awo_domain::span::Span;
 use awo_domain::time::DAY_MS;

@@ -1,9 +1,10 @@
-//! Runs that leave their compute until the children of their work order have ended. The run goes
-//! on being the same run, with the same hold: it is suspended in the transaction that closes its
-//! lease, and once its children have ended it enters the queue again and gets another lease.
+//! Runs that leave their compute until the children of their work order have ended. It stays the
+//! same run, with the same hold: it is suspended in the transaction that closes its lease, and once
+//! its children have ended it enters the queue again and gets another lease.
 //!
 //! A work order that waits for its children has exactly one of two items: one that the sweep
-//! looks at, until its children have ended, and then an entry of the queue (`sealedAt` says which).
+//! examines, until its children have ended, and then an entry of the queue (`sealedAt`
+//! distinguishes them).
 
 use awo_domain::event::Lifecycle;
 use awo_domain::usage::PricedUsage;
@@ -111,6 +112,7 @@ impl Suspend<'_> {
         let suspension = Suspension {
             at: self.now,
             compute_ms: run.compute_ms(self.now),
+            waited_ms: run.waited_ms,
             session_id: leave.session_id.clone(),
         };
         Change::new()
@@ -120,6 +122,7 @@ impl Suspend<'_> {
             .set_some("branch", leave.branch.as_ref())
             .set("iteration", leave.iterations)
             .set("usage", &leave.usage)
+            .set("waitedMs", run.waited_ms)
             .set("lastSequence", run.last_sequence + 1)
             .set_some("workDir", run.work_dir.as_ref())
             .remove("phase")

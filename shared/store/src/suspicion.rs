@@ -1,6 +1,6 @@
-//! Runners that are silent while ECS says that their tasks run. A minute of throttling, of errors or
-//! without a network silences a runner that is well, and many at once; so silence alone ends no run
-//! until it has lasted.
+//! Runners that stopped reporting while ECS reports their tasks as running. A minute of throttling,
+//! errors or network loss stops the reports of healthy runners, often of many at once; so missing
+//! reports end a run only after some time.
 
 use awo_domain::{Error, Timestamp};
 

@@ -1,4 +1,4 @@
-//! What is due: the index of everything that has a deadline, which the sweep reads.
+//! Due items: the index of everything that has a deadline, which the sweep reads.
 
 use awo_domain::{Error, OrgId, Timestamp};
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -1,6 +1,6 @@
-//! The tally of an organization: taken slots, waiting entries, totals by status, and whose turn
-//! it is. One item, because the rules bind these numbers together: it is the hot item of the
-//! work table, and every change of it adds, so that rivals do not depend on what they read.
+//! The tally of an organization: taken slots, waiting entries, totals by status, and the tenants'
+//! turn. One item, because the rules bind these numbers together: it is the hot item of the work
+//! table, and every change of it is an addition, so that rivals do not depend on what they read.
 
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;

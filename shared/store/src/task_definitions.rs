@@ -1,5 +1,5 @@
-//! The task definition of an organization: what was made for it, and of what. The item says less
-//! than ECS and EFS know; losing it costs one more revision and nothing else.
+//! The task definition of an organization: its identity, and what it was created from. ECS and EFS
+//! have the full state; a lost item costs one more revision and nothing else.
 
 use awo_domain::{Error, OrgId};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,5 @@
-//! The timeline of runs. An event is written in the transaction of what it tells, under the
-//! sequence that the run's item gives in the same transaction, so none is lost and none is
-//! told twice.
+//! The timeline of runs. An event is written in the transaction of its cause, under the sequence
+//! that the run's item assigns in the same transaction, so none is lost or duplicated.
 
 use awo_domain::event::TimelineEvent;
 use awo_domain::work_order::TenantContext;

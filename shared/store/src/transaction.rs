@@ -1,4 +1,4 @@
-//! Several conditional writes that happen together or not at all.
+//! Several conditional writes that succeed or fail together.
 
 use std::borrow::Borrow;
 use std::time::Instant;
@@ -52,6 +52,8 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Environment,
+    EnvironmentCount,
     Plugin,
     PluginCount,
     Webhook,

@@ -1,4 +1,4 @@
-//! The state machines' answers as errors: a move that is not possible is a conflict.
+//! Results of the state machines as errors: an impossible transition is a conflict.
 
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};

@@ -1,10 +1,11 @@
-//! Turns at an organization's tally, for rivals. DynamoDB refuses a transaction that meets another
-//! one on an item; among many rivals, trying again by luck lets the unlucky ones try for ever. So a
-//! transaction that was refused more than once takes a turn: a time on an item that no transaction
-//! touches (`<org>` / `turns`), where each taker moves the next turn by about what a transaction
-//! takes. A turn too far off is none: the caller is told to come again, and nothing was written.
+//! Turns at an organization's tally, for concurrent writers. DynamoDB refuses a transaction that
+//! conflicts with another one on an item; with many writers, random retries can fail again and
+//! again. So a transaction that was refused more than once takes a turn: a time on an item that no
+//! transaction touches (`<org>` / `turns`), where each taker moves the next turn by about the
+//! duration of a transaction. If the turn is too far away, the caller has to retry later, and
+//! nothing was written.
 //!
-//! Turns only say when to try. What keeps the tally right are the conditions of the transactions.
+//! Turns only schedule retries. The conditions of the transactions protect the tally.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

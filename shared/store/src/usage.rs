@@ -1,10 +1,10 @@
-//! Usage of runs that are over, written in the transaction that settles them: one record a run,
-//! and sums by day and model, so that a summary of a year need not read every run of it.
+//! Usage of finished runs, written in the transaction that settles them: one record per run, and
+//! sums by day and model, so that a summary of a year need not read every run of it.
 //!
-//! How many work orders a period has is its runs less those that had an earlier run of the same
-//! work order in that period, so a run remembers when its work order's earlier runs were
-//! completed. Where that was on the same day, the day's sums count it (`again`); a run that comes
-//! again on a later day stands in a sparse partition, for a period may begin in between.
+//! The number of work orders in a period is its runs less those with an earlier run of the same
+//! work order in that period, so a run records when its work order's earlier runs were completed.
+//! If that was on the same day, the day's sums count it (`again`); a repeated run of a later day is
+//! in a sparse partition, since a period may begin in between.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Manual verifications that are under way. Each is one item and stands at one of the places
-//! that an organization has for them, so there are never more than [`MAX_VERIFICATIONS`] at once:
-//! a place is taken exactly as long as its item exists.
+//! Manual verifications under way. Each is one item and takes one of an organization's permits for
+//! them, so there are never more than [`MAX_VERIFICATIONS`] at once: a permit is taken exactly as
+//! long as its item exists.
 //!
-//! The function that asked for a task removes the item when it has its answer. Where it cannot,
-//! the sweep does: every item has a deadline.
+//! The function that requested a task removes the item when it has its response. If it cannot, the
+//! sweep does: every item has a deadline.
 
 use awo_domain::manual::{Request, VerificationReport};
 use awo_domain::verification::CombinedResult;

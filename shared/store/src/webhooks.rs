@@ -1,8 +1,8 @@
 //! Webhooks of organizations, with their secrets.
 //!
 //! A webhook and the count of its organization's webhooks change in one transaction, so that there
-//! are never more than [`MAX_WEBHOOKS`]. A change is written over exactly what it was made from.
-//! Secrets are here, in the items of one partition, and in the first answers that show them, in
+//! are never more than [`MAX_WEBHOOKS`]. A change is conditional on exactly the state it was made
+//! from. Secrets are in the items of one partition, and in the stored responses that show them, in
 //! another beside it; a role that cannot read the one cannot read the other.
 
 use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};

@@ -1,10 +1,10 @@
-//! Changes of deliveries and delivery permits that are asked for at about the same time, made in one
-//! transaction: a batch of messages is of many receivers, who are served side by side, so a call for
-//! each change would be most of what a delivery costs. What is asked for at once happens together or
-//! not at all; none of it depends on what others ask for, so one that is refused is left out, and
-//! the others are made without it.
+//! Changes of deliveries and delivery permits that are requested at about the same time, made in
+//! one transaction. A batch of messages has many receivers, which are served in parallel, so
+//! separate calls would be most of a delivery's cost. The changes of one request succeed or fail
+//! together; requests do not depend on each other, so a refused one is left out, and the others are
+//! made without it.
 //!
-//! Who asks first waits a moment for the others and makes the changes of all. If it is dropped
+//! The first caller waits briefly for others and makes the changes of all. If it is dropped
 //! meanwhile, each of the others makes its own.
 
 use std::collections::HashSet;

@@ -1,10 +1,10 @@
-//! What a tree has written: measured beside the supervisor's one thread, since a walk through many
-//! files takes its time. The thread waits for no process and starts none.
+//! Measures the files that a tree has written, beside the supervisor's one thread, since a walk
+//! through many files takes time. This thread waits for no process and starts none.
 //!
-//! What is counted is what is taken from the disk, hard links once: the places of the command,
-//! files that were removed and are still open, and what its user has put where all may write since
-//! the command began. Links are not followed. A path too long for the kernel hides what is below
-//! it, so that whoever makes one is over any limit.
+//! It counts the used disk space, hard links once: the command's folders, removed files that are
+//! still open, and files that its user has written to world-writable folders since the command
+//! began. Links are not followed. A path that is too long for the kernel conceals what is below it,
+//! so it counts as exceeding any limit.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};

@@ -1,4 +1,4 @@
-//! What a process does to itself before it starts something hostile.
+//! A process's own preparations before it starts something hostile.
 
 use std::ffi::CStr;
 use std::io;

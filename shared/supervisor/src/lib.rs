@@ -1,21 +1,21 @@
-//! Runs one command and sees to it that nothing of it is left when it is over.
+//! Runs one command and ensures that no process of it is left at its end.
 //!
-//! The invariant: when a supervisor has reported, or is gone because its owner is gone, every
-//! process that descends from the command is dead, whatever it did to get away: `setsid`, double
+//! The invariant: when a supervisor has reported, or has ended because its owner ended, every
+//! process that descends from the command is dead, however it tried to escape: `setsid`, double
 //! forks, ignored signals, chains of successors.
 //!
 //! How: the supervisor is a *subreaper*, so an orphan anywhere below it becomes its child instead
-//! of init's. As long as it has children something is alive; when `waitpid` says that there are
-//! none, nothing is. It is a process of its own, with one thread and no runtime, because waiting
-//! for any child would steal the children of a runtime that waits for its own.
+//! of init's. While it has children some process is alive; when `waitpid` reports that there are
+//! none, none is. It is a separate process, with one thread and no runtime, because waiting for any
+//! child would steal the children of a runtime that waits for its own.
 //!
-//! What the tree takes of the machine has limits, too (`limits`): they are measured, and a tree that
-//! breaks one is killed.
+//! The tree's use of the machine is limited, too (`limits`): it is measured, and a tree that
+//! exceeds a limit is killed.
 //!
-//! What it cannot do: a command of the *same* user may kill the supervisor itself. Its main child
-//! then dies with it (a parent-death signal), its orphans go to the next subreaper, and that is
-//! the runner, which finishes the job with [`kill_descendants`]. Only another user id for the
-//! command makes the supervisor untouchable; that is what `--uid` and `--gid` are for.
+//! A limitation: a command of the *same* user may kill the supervisor itself. Its main child then
+//! dies with it (a parent-death signal), and its orphans go to the next subreaper, the runner,
+//! which kills them with [`kill_descendants`]. Only another user id for the command protects the
+//! supervisor; that is the purpose of `--uid` and `--gid`.
 
 mod files;
 mod hardening;

@@ -1,9 +1,9 @@
-//! What a command and everything below it may take of the machine.
+//! Machine limits of a command and everything below it.
 //!
 //! The kernel counts per process or per user, not per tree, and a task on Fargate has neither
-//! cgroups nor user namespaces of its own. So the supervisor measures the tree (`measure`,
-//! `files`) and kills it when it is over a limit; what the kernel can hold by itself is left to
-//! it, so that nothing outruns the measuring by much.
+//! cgroups nor user namespaces of its own. So the supervisor measures the tree (`measure`, `files`)
+//! and kills it when it exceeds a limit. Limits that the kernel can enforce are left to it, so that
+//! no tree far exceeds a limit between measurements.
 
 use std::fs;
 use std::io;

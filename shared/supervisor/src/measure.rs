@@ -1,7 +1,7 @@
-//! What a tree takes of the machine at a moment, read from `/proc`.
+//! A tree's current use of the machine, read from `/proc`.
 //!
-//! A look costs one small file for each process of the machine; only a tree that seems to be over
-//! its memory is looked at closely. The looks are as far apart as they are dear, within bounds.
+//! A measurement costs one small file for each process of the machine; only a tree that seems to
+//! exceed its memory is measured closely. The interval grows with the cost, within bounds.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

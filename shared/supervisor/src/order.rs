@@ -1,4 +1,4 @@
-//! What a supervisor is asked to do, and its command line: the two read back into each other.
+//! A supervisor's instructions, and their form as a command line: each converts to the other.
 
 use std::ffi::OsString;
 use std::os::fd::RawFd;

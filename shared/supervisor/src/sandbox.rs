@@ -1,9 +1,9 @@
-//! What a command may see of the file system. Landlock refuses it everything that is not granted,
-//! for good and for everything that it starts, and needs no root. A kernel that knows less of it
-//! enforces what it knows; one without it (before 5.13) enforces nothing, which
-//! [`Sandbox::is_available`] tells beforehand.
+//! A command's access to the file system. Landlock denies everything that is not granted,
+//! permanently and for all descendants, and needs no root. An older kernel enforces the part it
+//! supports; one without Landlock (before 5.13) enforces nothing, which [`Sandbox::is_available`]
+//! reports beforehand.
 //!
-//! What Landlock does not cover: names, sizes and modes of files can be seen wherever a path leads,
+//! Landlock does not cover this: names, sizes and modes of files are visible wherever a path leads,
 //! and a user can change the mode of its own files anywhere.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! The supervisor's life: start the command, listen, and leave nothing behind.
+//! The supervisor's life: start the command, listen, and leave no process behind.
 
 use std::io;
 use std::os::fd::AsFd;

@@ -1,9 +1,9 @@
 //! The processes below this one, and their end.
 //!
-//! A subreaper has children for as long as anything below it is alive, so "no child is left" is
-//! the proof, and looking into `/proc` is only the way to get there. Two looks alternate: at the
-//! own children, which is quick enough to hit a process that replaces itself all the time, and at
-//! the whole tree, which keeps a busy tree from growing while its top is being killed.
+//! A subreaper has children while anything below it is alive, so "no child is left" is the proof,
+//! and reading `/proc` is only the means. Two scans alternate: of direct children, which is fast
+//! enough to hit a process that constantly replaces itself, and of the whole tree, which keeps a
+//! busy tree from growing while its top is being killed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

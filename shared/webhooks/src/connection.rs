@@ -1,5 +1,5 @@
 //! A connection to a receiver, and one exchange on it. It is made to an admitted address only, and
-//! ends with its owner: a receiver that goes on sending holds nothing of ours.
+//! ends with its owner: a receiver that continues to send occupies no resources.
 
 use std::sync::Arc;
 use std::time::Duration;

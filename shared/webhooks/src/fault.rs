@@ -1,5 +1,5 @@
-//! Why an attempt got no answer, as the webhook's owner reads it: short sentences that hold no
-//! byte of what the receiver sent, and no address that our name server told us.
+//! The reason why an attempt got no response, for the webhook's owner: short sentences without any
+//! byte from the receiver, and without any address from our name server.
 
 use std::error::Error;
 use std::io;

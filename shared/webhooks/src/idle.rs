@@ -1,8 +1,8 @@
-//! Connections that wait for the next delivery: what is sent in a burst to one receiver shares the
-//! cost of a handshake, which is most of a delivery's.
+//! Idle connections: a burst of deliveries to one receiver shares the cost of a handshake, which is
+//! most of a delivery's.
 //!
-//! A connection is used again only by the organization that it was made for, for the same host and
-//! port, and for so short a time that what was judged when it was made still holds.
+//! Only the organization that a connection was made for uses it again, for the same host and port,
+//! and for so short a time that the check of its address still holds.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,9 +1,9 @@
 //! The sender of webhooks: one attempt to deliver one event.
 //!
-//! An attempt ends within 30 s, whatever its receiver does, and connects to no address but those
-//! that the guard of [`awo_domain::webhook::address`] admitted in this very attempt: a name is
-//! resolved once, all its answers are judged, and the connection goes to what was judged. HTTP/1.1
-//! over TLS, no redirects, no proxies. Nothing that a receiver says is passed on but its status.
+//! An attempt ends within 30 s, whatever its receiver does, and connects only to addresses that the
+//! guard of [`awo_domain::webhook::address`] admitted in this very attempt: a name is resolved
+//! once, all its answers are checked, and the connection goes to a checked address. HTTP/1.1 over
+//! TLS, no redirects, no proxies. Of a receiver's response only the status is passed on.
 
 mod connection;
 mod fault;

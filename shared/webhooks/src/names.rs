@@ -1,8 +1,8 @@
-//! From names to addresses that may be connected to.
+//! From names to permitted addresses.
 //!
-//! An [`Admitted`] address can be made here only, by the guard, and nothing can be connected to
-//! without one. Of what a name server answers all is judged, and one forbidden address forbids the
-//! name: who owns a name decides what it answers, also to the next question.
+//! Only the guard creates an [`Admitted`] address, here, and every connection requires one. All
+//! answers of a name server are checked, and one forbidden address rejects the name: the owner of a
+//! name controls its answers, also to the next query.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

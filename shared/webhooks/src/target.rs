@@ -1,7 +1,7 @@
-//! Where an attempt goes, read from the webhook's URL.
+//! The destination of an attempt, read from the webhook's URL.
 //!
-//! There is one host: it is what is resolved, what the certificate must name, and what the `Host`
-//! header says.
+//! There is one host: it is resolved, the certificate must name it, and the `Host` header contains
+//! it.
 
 use std::net::IpAddr;
 

@@ -1,6 +1,5 @@
-//! Whose certificates are believed: the public authorities that this machine knows, and in tests
-//! one more. Names and dates are always checked, and no session is resumed: each connection sees
-//! its receiver's certificate.
+//! Trusted authorities: the public ones of this machine, and in tests one more. Names and dates are
+//! always checked, and no session is resumed: each connection checks its receiver's certificate.
 
 use std::sync::Arc;
 

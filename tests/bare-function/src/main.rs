@@ -1,5 +1,5 @@
-//! What the product's functions are measured against: the SDK as its guide has it, and a handler
-//! that reads two items. It has no key to check, no logs and no rules.
+//! The baseline for measurements of the product's functions: the SDK as in its guide, and a handler
+//! that reads two items. It checks no key, has no logs and no rules.
 
 use std::sync::Arc;
 

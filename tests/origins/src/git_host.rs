@@ -1,5 +1,5 @@
 //! A git host: private repositories over HTTPS, for one token, and GitHub's API of the same host
-//! below `/api/v3`, as GitHub Enterprise Server has it.
+//! below `/api/v3`, as in GitHub Enterprise Server.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

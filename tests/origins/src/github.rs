@@ -1,5 +1,5 @@
-//! GitHub's REST API, as far as pull requests go, with the shapes and words of its answers. What it
-//! is told to do to the next calls comes before what it would do.
+//! GitHub's REST API, as far as pull requests need it, with the shapes and messages of its
+//! responses. Prescribed responses for the next calls take precedence over its own.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,5 @@
 //! Git hosts for tests, on loopback: real git over HTTPS behind TLS and tokens, and GitHub's REST
-//! API with the shapes of its answers.
+//! API with the shapes of its responses.
 
 #![expect(
     clippy::expect_used,

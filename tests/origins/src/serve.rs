@@ -1,4 +1,4 @@
-//! Routers on loopback, each with a thread of its own, until it is dropped.
+//! Routers on loopback, each with its own thread, until dropped.
 
 use std::io;
 use std::net::SocketAddr;

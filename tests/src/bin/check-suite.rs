@@ -1,14 +1,15 @@
-//! After the tests: says what they did not show. `check-suite LOG ANSWERS CALLS`, where LOG is what
-//! `cargo test` wrote, ANSWERS what the tests' client noted (`AWO_ANSWERS_FILE`), and CALLS what
-//! the stand-ins noted that functions asked of AWS (`AWO_CALLS_FILE`).
+//! After the tests: reports what they did not cover. `check-suite LOG ANSWERS CALLS`, where LOG is
+//! the output of `cargo test`, ANSWERS the responses that the tests' client recorded
+//! (`AWO_ANSWERS_FILE`), and CALLS the functions' AWS calls that the stand-ins recorded
+//! (`AWO_CALLS_FILE`).
 //!
-//! - Each status that the OpenAPI document tells of an operation was answered by it, and the
-//!   answer was as the document says.
-//! - Each rule of `tests/rules.md` has tests, and they ran and passed. A test that found no tool
-//!   chain to run with says `not shown: NAME, since …`, and does not count.
-//! - Each function asked AWS for all that its policies allow, and for nothing else.
+//! - Each status that the OpenAPI document has for an operation was returned by it, and the
+//!   response matched the document.
+//! - Each rule of `tests/rules.md` has tests, and they ran and passed. A test without its tool
+//!   chain prints `not shown: NAME, since …`, and does not count.
+//! - Each function made every AWS call that its policies allow, and no other.
 //!
-//! `check-suite LOG` says the same of `make test-agents` and the rules of `tests/agents/rules.md`.
+//! `check-suite LOG` does the same for `make test-agents` and the rules of `tests/agents/rules.md`.
 
 #![expect(
     clippy::expect_used,

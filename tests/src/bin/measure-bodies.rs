@@ -1,7 +1,7 @@
-//! `make bench`: what the worst bodies of 256 KiB cost, from their bytes to the refusal: CPU and memory at
-//! its peak, beside their goals. Prints numbers; nothing here can fail a build.
+//! `make bench`: the cost of the worst bodies of 256 KiB, from their bytes to the refusal: CPU and
+//! peak memory, beside their goals. Prints numbers; nothing here can fail a build.
 //!
-//! Each is read in a process of its own, so that no memory is there before it is asked for.
+//! A separate process reads each, so that it starts without memory from the others.
 
 #![expect(
     clippy::expect_used,
@@ -105,6 +105,7 @@ fn refusal(body: &[u8]) -> String {
         template: None,
         profile: None,
         parent: None,
+        environment: None,
     };
     let read = named
         .and_then(|_| object())

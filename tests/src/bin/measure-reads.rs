@@ -1,5 +1,5 @@
-//! `make bench`: what reads cost, with few work orders and with many: how long a client waits, and
-//! how many round trips to DynamoDB there are. Prints numbers; nothing here can fail a build.
+//! `make bench`: the cost of reads, with few work orders and with many: request latency, and round
+//! trips to DynamoDB. Prints numbers; nothing here can fail a build.
 
 #![expect(
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! What rivals for one organization's tally lose: clients that create work orders as fast as they are
-//! answered, each in a process of its own, on a database that locks the items of a transaction.
+//! The cost of concurrent writers of one organization's tally: clients that create work orders
+//! without pause, each in its own process, on a database that locks the items of a transaction.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! `make bench`: how long a client waits, over fifty work orders on the local service, and what
-//! the service costs while it idles. Prints numbers; nothing here can fail a build.
+//! `make bench`: request latency over fifty work orders on the local service, and the idle cost of
+//! the service. Prints numbers; nothing here can fail a build.
 
 #![expect(
     clippy::expect_used,

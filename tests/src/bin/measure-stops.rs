@@ -1,6 +1,5 @@
-//! `make bench`: how long a run takes to die that a client stops, from the request being sent to
-//! the answer, and to the moment at which no process of its agent is alive. Prints numbers;
-//! nothing here can fail a build.
+//! `make bench`: kill latency, from the request to the response, and to the moment at which no
+//! process of the agent is alive. Prints numbers; nothing here can fail a build.
 
 #![expect(
     clippy::expect_used,

@@ -1,8 +1,9 @@
-//! What a template's policies allow, piece by piece. Invariant: what cannot be understood (another
-//! effect, another condition, another kind of policy) is a fault and never counts as allowed.
+//! The permissions of a template's policies, piece by piece. Invariant: what cannot be parsed
+//! (another effect, another condition, another kind of policy) is a fault and never counts as
+//! allowed.
 //!
-//! Names stand for what CloudFormation would put in their place: a resource's own name for its ARN
-//! and for its id, `awo` for the stack's.
+//! Names replace CloudFormation's values: a resource's own name its ARN and its id, `awo` the
+//! stack's name.
 
 use std::collections::BTreeSet;
 

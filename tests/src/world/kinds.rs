@@ -1,4 +1,4 @@
-//! Worlds that are kind, and worlds that are as unkind as the cloud.
+//! Lenient worlds, and worlds as strict as the cloud.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The audit of runs: what each was told to go by, as a chain that a client can check by itself.
+//! The audit of runs: each run's configuration, as a chain that a client can verify by itself.
 
 mod altered;
 mod chain;

@@ -1,5 +1,5 @@
-//! Who may do what: every route of the table, with every kind of key, and with another
-//! organization's. A route that is added is covered here, or fails for want of a sample.
+//! Authorisation: every route of the table, with every kind of key, and with another
+//! organization's. A new route is covered here, or fails for lack of a sample.
 
 pub mod answers;
 mod runners;

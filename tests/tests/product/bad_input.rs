@@ -1,5 +1,5 @@
-//! Bad input on every route: an answer from the catalogue of errors that says where the fault is,
-//! and nothing is changed, lost or kept waiting for.
+//! Invalid input on every route: an error from the catalogue with the position of the fault, and no
+//! change, loss or delay.
 
 use awo_tests::client::{Answer, Client};
 use awo_tests::contract::{self, DOCUMENT};

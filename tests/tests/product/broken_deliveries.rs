@@ -1,6 +1,6 @@
-//! Every call to AWS of a deliverer goes wrong in every way, and no delivery is lost, none has an
-//! attempt too many, and none is written twice. Afterwards nobody comes back and every message is
-//! lost: time and the sweep alone bring it to its end.
+//! Every AWS call of a deliverer fails in every way; no delivery is lost, none has an additional
+//! attempt, and none is written twice. Afterwards no caller returns and every message is lost: time
+//! and the sweep alone finish it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

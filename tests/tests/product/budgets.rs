@@ -1,5 +1,5 @@
-//! Budgets that are used up in mid-iteration, seen from outside: the run ends, and its charge is
-//! not above its hold.
+//! Budgets that are exhausted during an iteration, seen from outside: the run ends, and its charge
+//! does not exceed its hold.
 
 use awo_tests::agents::{order, submit};
 use awo_tests::repository::Repository;

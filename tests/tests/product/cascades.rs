@@ -1,4 +1,4 @@
-//! Stopping a parent stops its children like it, in every state that a parent can be in.
+//! Stopping a parent stops its children likewise, in every state of the parent.
 
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;

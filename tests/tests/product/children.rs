@@ -1,4 +1,4 @@
-//! Children that agents ask for, or clients make, and the parents that wait for them.
+//! Children that agents or clients create, and the parents that wait for them.
 
 use awo_tests::client::Answer;
 use awo_tests::driven::DrivenRun;

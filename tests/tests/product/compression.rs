@@ -1,4 +1,4 @@
-//! What answers weigh on the way: the document that everybody may have, and pages for callers.
+//! The size of responses on the wire: the public document, and pages for callers.
 
 use std::io::Read;
 

@@ -1,5 +1,5 @@
-//! Rivals for an organization's tally and balance, on a database that locks the items of a
-//! transaction as the cloud's does.
+//! Concurrent writers of an organization's tally and balance, on a database that locks the items of
+//! a transaction as the cloud's does.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

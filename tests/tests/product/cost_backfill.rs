@@ -1,5 +1,4 @@
-//! What was settled before there were records of costs: reports count it once an operator has
-//! recorded it.
+//! Settlements that predate cost records: reports include them once an operator has recorded them.
 
 use std::collections::HashMap;
 

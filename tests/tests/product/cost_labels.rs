@@ -1,5 +1,5 @@
-//! Cost labels: declared by an operator, asked of every create where they are required, and frozen
-//! with the work order.
+//! Cost labels: declared by an operator, required of every create if so declared, and frozen with
+//! the work order.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Reports of costs: they agree with the ledger to the micro-credit, whatever they are grouped by
-//! and whether what they count was added to sums or not.
+//! Cost reports agree with the ledger to the micro-credit, under every grouping and whether or not
+//! their records were added to sums.
 
 use awo_domain::TransactionId;
 use awo_domain::cost::labels::CostLabels;

@@ -1,5 +1,5 @@
-//! What operations and runs cost: round trips, calls and units of DynamoDB. `tests/golden/calls.md`
-//! is the table of them, so that a change of what something costs is seen where it is reviewed.
+//! The cost of operations and runs: round trips, calls and units of DynamoDB.
+//! `tests/golden/calls.md` is the table of them, so that reviews show a change of cost.
 
 mod operations;
 mod runs;

@@ -1,9 +1,9 @@
-//! Every call to AWS of every step of a run goes wrong in every way, and the rules hold.
+//! Every AWS call of every step of a run fails in every way, and the rules hold.
 //!
 //! For each step, each of its calls and each fault there are two stories. In the first one the
-//! caller comes back, as real callers do, and the run must come to its end as if nothing had
-//! been. In the second one nobody ever comes back and every message is lost: time and the sweep
-//! alone must bring everything to rest, with every slot returned and every hold resolved.
+//! caller retries, as real callers do, and the run must reach its end as without the fault. In the
+//! second one no caller retries and every message is lost: time and the sweep alone must bring
+//! everything to rest, with every slot returned and every hold resolved.
 
 use awo_tests::crash_part;
 use awo_tests::faults::Fault;

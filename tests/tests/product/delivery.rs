@@ -1,5 +1,5 @@
-//! Results on their way out, on the whole service: to an origin that says no, and to a private
-//! repository with a pull request for them.
+//! Delivery of results, on the whole service: to an origin that rejects, and to a private
+//! repository with a pull request.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! DeliveryPermits to receivers, and the changes of deliveries and delivery permits that are made together.
+//! Delivery permits for receivers, and batched changes of deliveries and delivery permits.
 
 use std::time::Duration;
 

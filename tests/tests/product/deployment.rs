@@ -1,5 +1,5 @@
-//! What the cloud's template promises to an account: that a new one can hold it, that it takes nothing from others,
-//! what it costs, and how it is upgraded.
+//! The cloud template's properties for an account: it fits a new one, takes nothing from others,
+//! has a known cost, and can be upgraded.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Timelines, logs and diffs of runs are kept for a time; the runs themselves stay.
+//! Timelines, logs and diffs of runs expire; the runs themselves stay.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What runs have changed: kept by runners, read by clients.
+//! Diffs of runs: stored by runners, read by clients.
 
 use awo_domain::control::MAX_DIFF_BYTES;
 use awo_tests::driven::DrivenRun;

@@ -1,4 +1,5 @@
-//! What stands before the service refuses in words of its own, on any route, and never in the service's.
+//! The infrastructure before the service refuses calls with its own messages, on any route, and
+//! never with the service's.
 
 use awo_local::gateway::{EdgeRefusal, Throttle};
 use serde_json::json;

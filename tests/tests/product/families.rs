@@ -1,5 +1,5 @@
-//! Every call of every step of a parent and its child goes wrong in every way, and the rules hold:
-//! as `crash_points`, for a run that asks for a child, waits for it and goes on.
+//! Every call of every step of a parent and its child fails in every way, and the rules hold: as
+//! `crash_points`, for a run that requests a child, waits for it and continues.
 
 use awo_domain::{RunId, WorkOrderId};
 use awo_store::lease::Lease;

@@ -1,5 +1,5 @@
-//! An agent's family has one budget: what its children hold comes out of the hold of the run that
-//! asks for them, and they have no longer than it has left.
+//! An agent's family has one budget: the holds of its children come out of the hold of the
+//! requesting run, and their time limit is its remaining time.
 
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;

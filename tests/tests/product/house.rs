@@ -1,4 +1,4 @@
-//! A service that can be killed and started again, and what must be true of it then.
+//! A service that can be killed and restarted, and the invariants afterwards.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Creating again and again, and reading it all: idempotency, refusals that write nothing, pages.
+//! Repeated creates, and lists of them: idempotency, refusals that write nothing, pages.
 
 use awo_tests::client::{Answer, Client};
 use awo_tests::driven::DrivenRun;

@@ -1,5 +1,5 @@
-//! The image of a run's task, as far as it can be judged without building it: what its file says,
-//! and what its own script does.
+//! The image of a run's task, as far as it can be checked without building it: its file, and its
+//! own script.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

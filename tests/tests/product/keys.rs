@@ -1,4 +1,4 @@
-//! What a request asks the tables for because of the key it shows.
+//! The table reads of a request's authentication.
 
 use awo_domain::api_key::{ApiKey, RANDOM_BYTES, Scope};
 use awo_tests::counted_requests::CountedRequests;

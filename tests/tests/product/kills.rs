@@ -1,4 +1,4 @@
-//! Cancel and kill, with agents that do all they can to live on. When a kill has answered, no
+//! Cancel and kill, with agents that do everything to survive. When a kill has responded, no
 //! process of the run is alive.
 
 use std::time::{Duration, Instant};

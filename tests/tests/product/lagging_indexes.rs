@@ -1,4 +1,4 @@
-//! What the product does on indexes that lag behind their tables, as the cloud's do.
+//! The product on indexes that lag behind their tables, as the cloud's do.
 
 use std::time::Duration;
 

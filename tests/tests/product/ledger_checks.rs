@@ -1,4 +1,4 @@
-//! The daily check of ledgers: what drifts is found, what does not is left in peace.
+//! The daily check of ledgers: drifts are found, and correct ledgers raise no alarm.
 
 use std::collections::HashMap;
 use std::process::Command;

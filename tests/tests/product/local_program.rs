@@ -1,4 +1,4 @@
-//! The program `awo-local` as somebody calls it who does not know it yet.
+//! The program `awo-local`, called by a new user.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What agents wrote: kept by runners, read by clients.
+//! Agent logs: stored by runners, read by clients.
 
 use std::io::Write;
 

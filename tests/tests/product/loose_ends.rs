@@ -1,4 +1,4 @@
-//! What one call has left undone is made good by the next one that comes across it.
+//! The next call repairs what an interrupted one left undone.
 
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, WorkOrderId};

@@ -1,9 +1,9 @@
 //! Random sequences of everything that can happen to work orders, with faults, against a small
-//! model: after each step, what the tables hold is what the model says, and the rules hold.
+//! model: after each step, the tables match the model, and the rules hold.
 //!
-//! `AWO_MODEL_SEQUENCES` says how many sequences, `AWO_MODEL_SEED` which; the seed is printed.
-//! Where nothing is said they are the same each time: a change is judged by the same sequences as
-//! the one before it. `make test-model` draws others.
+//! `AWO_MODEL_SEQUENCES` is the number of sequences, `AWO_MODEL_SEED` their seed, which is printed.
+//! Without them they are the same each time, so that consecutive changes are judged by the same
+//! sequences. `make test-model` uses others.
 
 mod moves;
 mod reference;

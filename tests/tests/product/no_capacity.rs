@@ -1,4 +1,5 @@
-//! Runs for whose tasks the cluster has no capacity, as an account's quota or a crowded zone make it.
+//! Runs whose tasks get no capacity from the cluster, because of an account's quota or a crowded
+//! zone.
 
 use awo_domain::RunId;
 use awo_local::ecs::Conduct;

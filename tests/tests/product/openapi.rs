@@ -1,5 +1,4 @@
-//! The OpenAPI document: what the route table and the types say, with answers that were really
-//! given as its examples.
+//! The OpenAPI document against the route table and the types, with real responses as its examples.
 
 mod errors;
 mod examples;

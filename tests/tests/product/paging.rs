@@ -1,5 +1,5 @@
-//! Whoever walks a list by its cursors meets every item once, whatever is added or changes on the
-//! way, and is told at each step how many there are.
+//! A walk through a list by cursors gets every item once, despite concurrent additions and changes,
+//! and the total at each step.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! No result is delivered for nothing: what a hostile agent reports of its usage is bounded, and is
-//! no reason to refuse the end of its run.
+//! No result is delivered for free: a hostile agent's usage report is bounded, and never prevents
+//! the end of its run.
 
 use awo_tests::client::Client;
 use awo_tests::repository::Repository;

@@ -1,5 +1,5 @@
-//! Calls that hold a function while they wait are limited for each organization, so that one caller
-//! does not hold them all.
+//! Calls that hold a function while they wait are limited per organization, so that one caller does
+//! not occupy all functions.
 
 use std::time::{Duration, Instant};
 

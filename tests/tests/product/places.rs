@@ -1,4 +1,4 @@
-//! How many tasks a deployment has at once, whoever asks for them.
+//! The deployment's limit of concurrent tasks, over all organizations.
 
 use std::collections::BTreeMap;
 

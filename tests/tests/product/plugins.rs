@@ -1,4 +1,4 @@
-//! Verification plugins: registered, read, switched, deleted, and what runs make of them.
+//! Verification plugins: registered, read, switched, deleted, and used by runs.
 
 use awo_tests::client::{Answer, Client};
 use awo_tests::repository::Repository;

@@ -1,5 +1,5 @@
-//! The comparison of policies with calls bites: what is taken away is missing, what is added is
-//! extra. `make test` makes the comparison itself, when all tests have noted their calls.
+//! Tests of the comparison of policies with calls: a removed permission is missing, an added one is
+//! superfluous. `make test` makes the comparison itself, when all tests have recorded their calls.
 
 use std::path::Path;
 

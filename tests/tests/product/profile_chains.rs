@@ -1,4 +1,5 @@
-//! Profiles that depend on each other: chains, rivals, repeated creates, the most there may be.
+//! Profiles that depend on each other: chains, concurrent changes, repeated creates, the maximum
+//! number.
 
 use futures::future::join_all;
 use serde_json::{Value, json};

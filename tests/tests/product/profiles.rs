@@ -1,4 +1,4 @@
-//! Profiles: made, read, resolved, validated, replaced, deleted, and named by work orders.
+//! Profiles: created, read, resolved, validated, replaced, deleted, and named by work orders.
 
 use awo_domain::api_key::Scope;
 use awo_tests::client::{Answer, Client};

@@ -1,4 +1,4 @@
-//! Work orders that are deleted for good: they, and all of theirs, and nothing else.
+//! Permanent deletion of work orders: they, and all of their items, and nothing else.
 
 mod crashes;
 mod families;

@@ -1,4 +1,4 @@
-//! Where work orders stand in the queue, and how the queue is.
+//! Positions of work orders in the queue, and the queue's health.
 
 use std::time::Duration;
 

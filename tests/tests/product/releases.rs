@@ -1,8 +1,9 @@
-//! A runner of the last release works with today's functions, and today's runner with the last release's functions:
-//! what the two say to each other is kept in `tests/golden/runner.json`, as the last release said it.
+//! A runner of the last release works with today's functions, and today's runner with the last
+//! release's functions: `tests/golden/runner.json` has the messages between them, as the last
+//! release wrote them.
 //!
-//! A release that changes the messages on purpose writes the file anew (`AWO_WRITE_GOLDEN=1`), says so in
-//! docs/deploy.md, and only then.
+//! A release that changes the messages on purpose regenerates the file (`AWO_WRITE_GOLDEN=1`) and
+//! documents it in docs/deploy.md; no other release does.
 
 use std::path::Path;
 
@@ -85,6 +86,9 @@ fn is_in_the_last_release(event: &RunnerEvent) -> bool {
         | RunnerEvent::DeliveryStarted {}
         | RunnerEvent::Delivered { .. }
         | RunnerEvent::DeliverySkipped { .. } => true,
+        RunnerEvent::EnvironmentReady { .. }
+        | RunnerEvent::ProviderWaiting { .. }
+        | RunnerEvent::ProviderResumed { .. } => false,
     }
 }
 

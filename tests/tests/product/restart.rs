@@ -1,5 +1,5 @@
-//! The service is killed in the middle of everything, and started again on what it kept: nothing
-//! is lost, nothing is paid twice, no slot stays taken, and no process of an agent lives on.
+//! The service is killed during all kinds of work, and restarted with its data: nothing is lost,
+//! nothing is charged twice, no slot stays taken, and no process of an agent survives.
 
 use std::time::{Duration, Instant};
 

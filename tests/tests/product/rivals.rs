@@ -1,4 +1,4 @@
-//! Many who change the same thing at once.
+//! Concurrent changes of the same item.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What an agent sees of the machine that the service runs on.
+//! An agent's view of the machine that the service runs on.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 

@@ -1,4 +1,5 @@
-//! Slots are shared fairly and never given twice, at size, on the whole service with real runners.
+//! Slots are shared fairly and never assigned twice, at scale, on the whole service with real
+//! runners.
 
 mod replay;
 

@@ -1,5 +1,5 @@
-//! Tasks that end as slowly as Fargate's: their containers' ends are known late, what stood around them is taken
-//! down later still, and events are later than that. Neither a kill nor a slot waits for it.
+//! Tasks that end as slowly as Fargate's: their containers' ends are known late, their surroundings
+//! are removed later still, and events are later than that. Neither a kill nor a slot waits for it.
 
 use std::time::{Duration, Instant};
 

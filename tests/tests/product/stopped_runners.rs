@@ -1,5 +1,5 @@
 //! Runners and supervisors that were stopped with SIGSTOP, as an agent of the same user can do:
-//! that is noticed, whoever waits for them is answered, and nothing is left.
+//! this is detected, waiting callers get a response, and no process is left.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Runs are stopped in every phase, by a cancel and by a kill: nothing of them is left, the slot is
-//! back, the hold is resolved, and the origin is as it was.
+//! Runs are stopped in every phase, by a cancel and by a kill: no process of them is left, the slot
+//! is returned, the hold is resolved, and the origin is unchanged.
 
 use std::time::Duration;
 

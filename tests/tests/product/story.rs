@@ -1,4 +1,4 @@
-//! One work order's story in one organization, told step by step.
+//! One work order's life in one organization, step by step.
 
 use awo_domain::RunId;
 use awo_store::runs::Run;

@@ -1,5 +1,5 @@
-//! An organization without webhooks pays nothing for its events but their timeline, and one that has
-//! its first webhook misses none.
+//! Without webhooks an organization's events cost only their timeline entries, and from its first
+//! webhook on none is missed.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Templates: made, read, listed, changed, deleted, and what work orders make of them.
+//! Templates: created, read, listed, changed, deleted, and used by work orders.
 
 use awo_domain::api_key::Scope;
 use awo_tests::client::{Answer, Client};

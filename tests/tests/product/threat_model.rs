@@ -1,4 +1,4 @@
-//! The threat model names tests that there are: those of `tests/rules.md`, each of which has to pass.
+//! The threat model names existing tests: those of `tests/rules.md`, each of which has to pass.
 
 use regex::Regex;
 

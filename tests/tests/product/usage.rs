@@ -1,4 +1,4 @@
-//! Credits and usage as a client sees them: every filter, every end of a period, and sums that
+//! Credits and usage as a client sees them: every filter, every boundary of a period, and sums that
 //! agree with the runs one by one.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,5 +1,5 @@
-//! What the template tells each function in its environment is what that function reads: nothing is
-//! missing, nothing is set in vain, and nothing that is for one machine only is set at all.
+//! The template's environment of each function has exactly the variables that the function reads;
+//! settings for one machine only are absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ type Names = BTreeSet<String>;
 /// For one machine only, and for tests: code reads them, and the cloud has none of them.
 const ONE_MACHINE: &[&str] = &[
     "AWO_ALLOW_FILE_REPOSITORIES",
+    "AWO_ALLOW_LOOPBACK_REGISTRIES",
     "AWO_WEBHOOK_ALLOW_LOOPBACK",
     "AWO_WEBHOOK_CA_FILE",
     "AWO_WEBHOOK_NAME_SERVER",

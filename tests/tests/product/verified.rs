@@ -1,5 +1,4 @@
-//! Whether a result was verified, wherever that is shown; and what a run costs of which nothing was
-//! executed.
+//! Whether a result was verified, in every view; and the cost of a run without any execution.
 
 use awo_tests::agents::{order, submit};
 use awo_tests::repository::Repository;

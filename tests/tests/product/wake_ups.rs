@@ -1,4 +1,4 @@
-//! What a wake-up of the dispatcher costs, in calls.
+//! The cost of a wake-up of the dispatcher, in calls.
 
 use std::collections::BTreeMap;
 

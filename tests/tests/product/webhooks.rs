@@ -1,5 +1,4 @@
-//! Webhooks: made, read, listed, changed, deleted. Their secrets and their deliveries are in files of
-//! their own.
+//! Webhooks: created, read, listed, changed, deleted. Secrets and deliveries have separate files.
 
 mod deliveries;
 mod secrets;

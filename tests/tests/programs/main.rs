@@ -1,6 +1,6 @@
 //! The real Claude Code, Codex and opencode, each driven by the real runner on the whole local
-//! service, against a model server of our own. `make test-agents` installs them and runs this;
-//! `make test` does not.
+//! service, against our own model server. `make test-agents` installs them and runs this; `make
+//! test` does not.
 
 #![expect(
     clippy::unwrap_used,

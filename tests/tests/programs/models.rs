@@ -1,6 +1,6 @@
-//! A provider of models on loopback, as far as the real programs need one: Anthropic's Messages and
-//! OpenAI's Responses, as streams of events. Whoever has a shell to offer and has not used it since
-//! the last prompt is told to run a command; then comes an end of the turn in words.
+//! A model provider on loopback, as far as the real programs need one: Anthropic's Messages and
+//! OpenAI's Responses, as event streams. A program that offers a shell and has not used it since
+//! the last prompt is asked to run a command; then the turn ends with text.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -1,4 +1,4 @@
-//! How runs of the real programs end that do not come to a good end.
+//! Unsuccessful ends of runs of the real programs.
 
 use std::time::{Duration, Instant};
 

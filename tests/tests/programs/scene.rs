@@ -1,4 +1,4 @@
-//! A service on whose runners the real programs are found, a model server, and work orders.
+//! A service whose runners have the real programs, a model server, and work orders.
 
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! Two iterations of each program: the first fails its verification, the second learns why.
+//! Two iterations of each program: the first fails its verification, the second gets the feedback.
 
 use serde_json::{Value, json};
 

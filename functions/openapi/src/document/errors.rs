@@ -1,4 +1,4 @@
-//! What can go wrong, in both styles.
+//! Errors, in both styles.
 
 use awo_http::routes::Style;
 use serde_json::{Map, Value, json};
@@ -151,6 +151,7 @@ pub fn schemas() -> [(&'static str, Value); 2] {
         "WORK_ORDER_NOT_FOUND",
         "RUN_NOT_FOUND",
         "TEMPLATE_NOT_FOUND",
+        "ENVIRONMENT_NOT_FOUND",
         "WEBHOOK_NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "CONFLICT",

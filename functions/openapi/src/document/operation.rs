@@ -1,5 +1,5 @@
-//! One operation of the document: what the route table does not know of it, and what follows from
-//! its route.
+//! One operation of the document: what its route in the table lacks, and what follows from the
+//! route.
 
 use awo_http::page::{MAX_LIMIT, MAX_OFFSET};
 use awo_http::routes::{Access, Route, Style};

@@ -3,6 +3,7 @@
 mod audit;
 mod console;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -25,6 +26,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         profiles::all,
         credits::all,
         templates::all,
+        environments::all,
         webhooks::all,
         verification::all,
         console::all,

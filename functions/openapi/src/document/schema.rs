@@ -1,5 +1,5 @@
-//! Schemas, in few words. Those of answers come from their types; those of bodies and parameters
-//! are put together here, with the very limits by which they are read.
+//! Short constructors of schemas. Schemas of responses come from their types; those of bodies and
+//! parameters are composed here from the limits of their readers.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

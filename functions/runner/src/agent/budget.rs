@@ -1,5 +1,5 @@
-//! Keeps an agent at work to the run's budget: one that has used it up is told to end, also if it
-//! heeds no refusal or calls no model at all.
+//! Enforces the run's budget on a running agent: an agent that has exhausted it is asked to end,
+//! even if it ignores refusals or calls no model.
 
 use std::convert::Infallible;
 use std::fs;

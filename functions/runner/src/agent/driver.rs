@@ -1,6 +1,6 @@
-//! Drivers: the command line and the environment under which a known program does the work. It
-//! reads its prompt from standard input, since an argument has room for less than a prompt may
-//! take; it speaks to models through the runner's proxy, whose key is good for nothing else.
+//! Drivers: command line and environment of known agent programs. A driver reads its prompt from
+//! standard input, since an argument is too short for some prompts; it calls models through the
+//! runner's proxy, with a key that only the proxy accepts.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What is made of an attempt: by how the process ended, its result file and, of a driver, its
+//! The result of an attempt, from the process's end, its result file and, for a driver, its
 //! records.
 
 use std::time::Duration;

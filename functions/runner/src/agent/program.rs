@@ -1,4 +1,4 @@
-//! Which program an agent is: an argument vector, or the reason why there is none.
+//! An agent's program: an argument vector, or the reason why there is none.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

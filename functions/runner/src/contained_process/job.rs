@@ -1,4 +1,4 @@
-//! What is to be run, and how long, and with how much of the machine.
+//! A command to run, with its limits of time and of the machine.
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! A runner's line to the control API: its base, the token that the runner drew, and its connections. A call that
-//! brought no answer may have been on a connection that is dead without a word, and the others of the
-//! pool with it: the next call begins with a new one.
+//! A runner's connection to the control API: its base, the token that the runner generated, and its
+//! connections. A call without a response may have used a dead connection, and others of the pool
+//! may be dead too, so the next call opens a new one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Where pull requests of a repository are opened: its host's REST API, as GitHub speaks it. A
-//! token goes to the host that it is for, and to the one API that this host is known by.
+//! The REST API for a repository's pull requests: its host's, in GitHub's form. A token is sent
+//! only to its own host, and to that host's known API.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Calls of GitHub's REST API in an organization's name. Its token is in one header of calls to one
-//! place, and in nothing that comes back from here; no redirect is followed.
+//! Calls of GitHub's REST API for an organization. Its token is in one header of calls to one
+//! address, and never in a result; no redirect is followed.
 
 mod judgement;
 

@@ -1,7 +1,7 @@
-//! A pull request for a branch that is on the origin.
+//! A pull request for a branch of the origin.
 //!
-//! There is one open pull request of a branch, however often this is done and whatever answer is
-//! lost: before one is created they are listed, and one that is there is brought up to date.
+//! A branch has one open pull request, however often this runs and whatever response is lost:
+//! before a create, the open ones are listed, and an existing one is updated.
 
 use std::time::Duration;
 

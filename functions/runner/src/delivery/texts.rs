@@ -1,5 +1,5 @@
-//! What a pull request says. The task is a client's text: in the body it stands as code, so that
-//! nothing in it is a mention, a link, an image, or a word that closes an issue.
+//! The texts of a pull request. The task is a client's text: in the body it is formatted as code,
+//! so nothing in it is a mention, a link, an image, or a keyword that closes an issue.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The process of an inspection: it stands in the folder that it looks at.
+//! The process of an inspection: its working directory is the folder that it reads.
 
 use std::cell::OnceCell;
 use std::ffi::OsString;

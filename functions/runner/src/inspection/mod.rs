@@ -1,9 +1,9 @@
-//! Inspections: whatever reads hostile data (plans, patterns, schemas, reports) does so in a process
-//! of its own, which is contained as a command is, as the agents' user, within time and memory. A
-//! schema that never ends, or a report that takes all memory, costs its own check and nothing else.
+//! Inspections: a separate process reads hostile data (plans, patterns, schemas, reports),
+//! contained like a command, as the agents' user, within time and memory. A schema that never ends,
+//! or a report that takes all memory, affects only its own check.
 //!
-//! The process is this program. It reads a request from a file and writes one line for each task, so
-//! that what it had answered before it was ended counts.
+//! The process is this program. It reads a request from a file and writes one line per task, so the
+//! results before a forced end count.
 
 mod child;
 mod protocol;

@@ -1,5 +1,5 @@
-//! What an inspection is asked, and what it answers: JSON, in which names of files and output of
-//! commands are base64, since they may be any bytes.
+//! Requests and responses of an inspection: JSON, in which file names and command output are
+//! base64, since they may be any bytes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

@@ -1,6 +1,5 @@
-//! What a plan may hold in all. A file of 256 KiB is small, and what it stands for need not be: an
-//! alias repeats what it names, and a pattern is much larger when it is compiled. Every fault names
-//! its place.
+//! Limits of a whole plan. A file of 256 KiB is small, but its content can be large: an alias
+//! repeats its target, and a compiled pattern exceeds its text. Every fault names its position.
 
 use saphyr_parser::{Event, Parser};
 

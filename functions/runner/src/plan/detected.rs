@@ -1,10 +1,10 @@
-//! The plan of a repository that has no `verify.yaml`: what its manifests suggest.
+//! The plan of a repository without `verify.yaml`, derived from its manifests.
 //!
-//! Every manifest at the top that has tests adds them; a makefile's `test` counts only where no
-//! other manifest has any, since it usually runs the same ones.
+//! Every top-level manifest with tests adds them; a makefile's `test` counts only if no other
+//! manifest has tests, since it usually runs the same ones.
 //!
 //! The commands are those of the base: a `scripts.test` or a make target that an agent changed is
-//! put back in the checkout that is verified, and a test file of the base must still be there.
+//! restored in the verified checkout, and every test file of the base must still exist.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Rules of a makefile, as far as it takes to see whether one was changed.
+//! Rules of a makefile, parsed only enough to detect changes.
 
 /// Names under which make finds its file, in its own order.
 pub(crate) const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];

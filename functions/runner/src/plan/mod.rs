@@ -1,8 +1,8 @@
-//! The plan of verification: what is checked, and what an agent cannot change about it.
+//! The plan of verification: the checks, and the files that an agent cannot change.
 //!
-//! A plan is read once, at the base commit, and then only from memory: an agent that edits
-//! `verify.yaml`, a manifest's test command or a protected file changes nothing about what its
-//! own work is judged by.
+//! A plan is read once, at the base commit, and then used from memory. An agent that edits
+//! `verify.yaml`, a manifest's test command or a protected file does not change how its work is
+//! judged.
 
 mod bounds;
 mod detected;

@@ -1,6 +1,5 @@
-//! How the tests of a Python project are run: by the runner that they are written for, or not at all.
-//! `unittest` finds none of the tests that are plain functions, and until Python 3.11 calls that a
-//! success.
+//! The test runner of a Python project: the one its tests need, or none. `unittest` finds no tests
+//! that are plain functions, and until Python 3.11 reports success then.
 
 use std::path::Path;
 

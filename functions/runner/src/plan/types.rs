@@ -1,5 +1,5 @@
-//! `verify.yaml`, parsed strictly: an unknown key, a wrong type or a value out of range is an
-//! error with its place, never something that is passed over.
+//! `verify.yaml`, parsed strictly: an unknown key, a wrong type or a value out of range is an error
+//! with its position, and is never ignored.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! The values of a plan: each is checked where it is read, so that the YAML parser can say on
-//! which line it stands.
+//! The values of a plan: each is checked while it is read, so the YAML parser can report its line.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! What of a call a provider bills beside its tokens. Hosted tools, service tiers and the like are
-//! passed on where the answer counts them and the price list knows them, and refused otherwise:
-//! they would be charged to the organization, and no budget would cover them.
+//! A provider's charges beyond tokens. Hosted tools, service tiers and the like are allowed if the
+//! response counts them and the price list has them, and refused otherwise: they would be charged
+//! to the organization without a budget.
 
 use awo_domain::agent::answer::Dialect;
 use serde::Deserialize;

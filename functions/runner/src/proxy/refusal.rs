@@ -1,4 +1,4 @@
-//! Answers of our own, in the words of the provider that was called, so that agents understand.
+//! The proxy's own responses, in the format of the called provider, so that agents understand them.
 
 use awo_domain::control::Provider;
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! A call as the agent makes it: where it goes and what of its body decides what it costs.
+//! An agent's call: its destination, and the parts of its body that determine its cost.
 
 use awo_domain::agent::answer::Dialect;
 use awo_domain::control::Provider;

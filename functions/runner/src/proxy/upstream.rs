@@ -1,4 +1,4 @@
-//! The providers of models: where they are, and the organization's key for each.
+//! The model providers: their addresses, and the organization's key for each.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Commits and branches of the origin beyond the one branch that was cloned.
 //!
-//! A fetch of a branch has no depth: it brings what lies between the branch and commits that are
-//! here, so that a merge base can be found whatever the clone left out.
+//! A fetch of a branch has no depth limit: it gets all commits between the branch and known
+//! commits, so that a merge base can be found despite the shallow clone.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
-//! Merges, in the runner's repository alone: no work tree takes part, so nothing that lies in one
-//! is read or run, and no attribute of a repository picks a way of merging.
+//! Merges, in the runner's repository alone. No work tree takes part, so nothing in one is read or
+//! executed, and no attribute of a repository selects a merge driver.
 //!
-//! A conflict becomes a tree with conflict markers that the workspace is filled with. From then on
-//! the next commit of the workspace has both parents.
+//! A conflict becomes a tree with conflict markers, which then fills the workspace. The workspace's
+//! next commit has both parents.
 
 use std::ffi::OsString;
 use std::fs;

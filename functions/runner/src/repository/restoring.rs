@@ -1,5 +1,5 @@
-//! Files that an agent must not decide, as they were: in a commit of their own making, before anybody
-//! looks at it. Nothing is read from the workspace.
+//! Restores files that an agent must not change, in a separate commit, before it is used. Nothing
+//! is read from the workspace.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! An agent that wants parts of its task done by others. The run's newest commit goes to the origin
-//! first, since children begin from it; then all that it asks for is opened, or nothing is.
+//! An agent's request for children. The run's newest commit is pushed first, since children begin
+//! from it; then all requested children are created, or none.
 
 use awo_domain::control::{Children, ChildrenAnswer, MAX_BODY_BYTES, Outcome, RunnerEvent};
 use awo_domain::profile::GitMode;

@@ -1,4 +1,4 @@
-//! What follows once the result's branch is on the origin.
+//! The steps after the push of the result's branch.
 
 use awo_domain::control::RunnerEvent;
 use awo_domain::profile::GitMode;

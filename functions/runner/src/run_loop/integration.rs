@@ -1,7 +1,7 @@
-//! What children did becomes part of the run: it is merged in the order in which they were opened,
-//! up to the first conflict. That one lies in the workspace with conflict markers, as after a
-//! `git merge`; an iteration of the agent's that leaves none of them concludes it, and the rest
-//! follows. The whole is verified when nothing is left to merge, and not before.
+//! Integrates the children's results into the run: they are merged in the order of their creation,
+//! up to the first conflict. The workspace then has conflict markers, as after a `git merge`. An
+//! iteration of the agent that leaves none concludes the merge, and the remaining ones follow.
+//! Verification runs once nothing is left to merge.
 
 use std::collections::VecDeque;
 use std::fmt::Write;

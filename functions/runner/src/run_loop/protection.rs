@@ -1,5 +1,5 @@
-//! What an agent must not decide is put back in its commit, too, so that what is delivered is what
-//! was verified.
+//! Restores protected files in the agent's commit, so that the delivered commit is the verified
+//! one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tools that the plan names and this machine does not have, seen before anybody is paid.
+//! Tools that the plan names and this machine lacks, detected before any cost.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

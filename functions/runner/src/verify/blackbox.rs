@@ -1,4 +1,4 @@
-//! L2, blackbox: what a command says from outside.
+//! L2, blackbox: a command's output and exit code.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Whether the commands of a verification left something behind: what git does not ignore and did
-//! not know before. Reports that the plan names are meant to be left.
+//! Detects files that the commands of a verification left behind: new to git, and not ignored.
+//! Reports that the plan names are expected.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

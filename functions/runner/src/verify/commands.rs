@@ -1,5 +1,5 @@
-//! The plan's commands: judged by their exit codes and their reports, which must agree that all is
-//! well; and, where the profile says so, tried again.
+//! The plan's commands: judged by exit codes and reports, which must both be successful; and
+//! retried if the profile allows it.
 
 use awo_domain::verification::{Check, Status};
 

@@ -1,5 +1,5 @@
-//! L0, contracts: files that must be there, files that must not, files that must fit a schema,
-//! and commands such as linters. Files are looked at before any command could change them.
+//! L0, contracts: required files, forbidden files, files with a schema, and commands such as
+//! linters. Files are checked before any command could change them.
 
 use std::path::{Path, PathBuf};
 

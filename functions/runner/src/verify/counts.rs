@@ -1,5 +1,5 @@
-//! How many tests a command ran, by the last lines of what it wrote: each tool says it in words of
-//! its own. What is not known is not guessed at.
+//! The number of tests of a command, from the last lines of its output, in the format of each known
+//! tool. Unknown formats have no count.
 
 use std::fmt;
 

@@ -1,6 +1,5 @@
-//! How many lines the tests covered, out of an LCOV or a Cobertura report. A line that a report
-//! names several times, for several tests or methods, is one line, and covered if any of them
-//! says so.
+//! The share of covered lines, from an LCOV or a Cobertura report. A line that a report contains
+//! several times, for several tests or methods, is one line, and covered if any entry covers it.
 
 use std::collections::HashMap;
 use std::path::Path;

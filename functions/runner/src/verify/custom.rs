@@ -1,4 +1,5 @@
-//! Custom plugins: a command of the organization's, word by word, in the checkout. Exit 0 is passed.
+//! Custom plugins: an organization's command, as an argument vector, in the checkout. Exit 0 is
+//! passed.
 
 use std::ffi::OsString;
 use std::time::Duration;

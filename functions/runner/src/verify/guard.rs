@@ -1,4 +1,4 @@
-//! Which changes of a run concern what an agent must not decide.
+//! Selects the changes of a run that affect files an agent must not change.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Checks that look at something hostile: each is asked of a process of its own.
+//! Checks that read hostile data: each runs in a separate process.
 
 use awo_domain::verification::Check;
 

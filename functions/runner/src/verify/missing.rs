@@ -1,4 +1,4 @@
-//! Programs of the plan that are not there. No agent can mend that by editing source.
+//! Programs of the plan that are missing. No agent can fix that by editing source.
 
 use std::fmt;
 

@@ -1,15 +1,15 @@
-//! The engine of verification: a plan, plugins, a folder, an answer. It knows nothing of runs and
-//! loops, nor of who asked.
+//! The engine of verification: from a plan, plugins and a folder to results. It knows neither runs
+//! and loops, nor its caller.
 //!
 //! Levels gate each other: a plugin that does not pass makes those of higher levels `skipped`. A
-//! check that cannot be judged (it ran out of time, its tool broke, it is not supported) is an
-//! `error`; nothing passes because nobody looked.
+//! check that cannot be evaluated (a timeout, a broken tool, an unsupported format) is an `error`;
+//! nothing passes without an evaluation.
 //!
-//! A test command that fails may be run again, if the profile says so; what passes then is a
-//! warning, and so is what the commands leave behind in the checkout.
+//! A failing test command may be retried, if the profile allows it; a pass on retry is a warning,
+//! and so are files that the commands leave in the checkout.
 //!
-//! Set-up commands run once, before the first level that runs any command, and count as checks
-//! of that level.
+//! Set-up commands run once, before the first level that runs any command, and count as checks of
+//! that level.
 
 mod blackbox;
 mod clean_tree;
@@ -39,6 +39,7 @@ use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
+use crate::environment::Variables;
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
@@ -110,6 +111,8 @@ pub(crate) struct Verification<'a> {
     limit: Duration,
     /// What each command may take of the machine.
     limits: Limits,
+    /// The environment's variables.
+    variables: Variables,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
     /// How often a test command that fails is tried again.
@@ -163,6 +166,7 @@ impl<'a> Verification<'a> {
             deadline: Instant::now() + limit,
             limit,
             limits: Limits::default(),
+            variables: Variables::new(),
             set_up: None,
             retries: 0,
             tree: None,
@@ -177,6 +181,11 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
+    }
+
+    /// Gives these variables to each command.
+    pub(crate) fn with(self, variables: Variables) -> Verification<'a> {
+        Verification { variables, ..self }
     }
 
     /// Keeps each command to a profile's limits.
@@ -264,6 +273,11 @@ impl<'a> Verification<'a> {
             return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
         }
         let subject = self.subject;
+        let of_environment = self.variables.iter();
+        let env: Vec<(&str, OsString)> = of_environment
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .chain(words.env.iter().cloned())
+            .collect();
         let reads: Vec<&Path> = subject.prompt.iter().map(PathBuf::as_path).collect();
         let job = Job {
             argv: words.argv,
@@ -271,7 +285,7 @@ impl<'a> Verification<'a> {
             home: &subject.home,
             tmp: &subject.tmp,
             reads: &reads,
-            env: words.env,
+            env: &env,
             limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
             limits: self.limits.clone(),

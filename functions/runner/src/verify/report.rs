@@ -1,5 +1,5 @@
-//! From checks to results, and from results to what the next iteration is told. All texts
-//! together stay small enough for one event.
+//! From checks to results, and from results to the next iteration's feedback. All texts together
+//! fit into one event.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The clean checkout in which a commit is verified: what git knows of the commit and nothing
-//! else, with everything that an agent must not decide put back to the base.
+//! The clean checkout in which a commit is verified: only the commit's files, with protected files
+//! restored to the base.
 
 use std::io;
 use std::path::{Path, PathBuf};

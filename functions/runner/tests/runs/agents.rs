@@ -1,4 +1,4 @@
-//! Agents that fail, and what is made of it.
+//! Agents that fail, and the resulting endings.
 
 use awo_domain::agent::AgentType;
 use awo_domain::control::RunnerEvent as E;

@@ -1,4 +1,4 @@
-//! Budgets that are used up while an agent, a hook or a verifier is at work.
+//! Budgets that are exhausted while an agent, a hook or a verifier is running.
 
 use std::time::Instant;
 

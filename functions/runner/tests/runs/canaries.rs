@@ -1,4 +1,4 @@
-//! Looks for secrets where none may be.
+//! Searches for secrets where there must be none.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Agents that ask for children, and runs that begin from a commit.
+//! Agents that request children, and runs that begin from a commit.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Children whose results do not fit together.
+//! Children whose results conflict.
 
 use std::fs;
 

@@ -1,7 +1,6 @@
-//! Stands in for the control API, with its rules and nothing else: a nonce is good for one token,
-//! every number is taken once and in order, a fenced runner hears 409. From the moment that there
-//! is a stop request every answer carries it, and events are no longer kept; after the one last report
-//! nothing is.
+//! A double of the control API, with only its rules: a nonce is valid for one token, every number
+//! is accepted once and in order, a fenced runner gets 409. Once there is a stop request every
+//! response carries it, and events are no longer stored; after the one last report nothing is.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Results on their way to the origin.
+//! Delivery of results to the origin.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What runs have changed, on its way to clients.
+//! Diffs of runs on their way to clients.
 
 use std::io::Read;
 

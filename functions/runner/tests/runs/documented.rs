@@ -1,5 +1,5 @@
-//! docs/verification.md says what happens: its plan runs, and its checks are those that come. So does
-//! docs/agents.md: its agent asks for children.
+//! docs/verification.md against the code: its plan runs, and yields its checks. Likewise
+//! docs/agents.md: its agent requests children.
 
 use awo_domain::control::Outcome;
 use awo_domain::verification::Status;

@@ -1,4 +1,5 @@
-//! Green means tested: what ran, what did not, what was delivered, and what is said of it.
+//! Green means tested: the tests that ran, those that did not, the delivery, and the reports of
+//! both.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What a template wants done after the clone.
+//! A template's hooks after the clone.
 
 use std::time::{Duration, Instant};
 

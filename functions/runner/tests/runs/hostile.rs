@@ -1,4 +1,4 @@
-//! Agents that want more than they are given.
+//! Agents that attempt more than they are allowed.
 
 use std::fs;
 

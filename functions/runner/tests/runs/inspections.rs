@@ -1,4 +1,4 @@
-//! What a hostile repository has its verification look at costs its own check, and nothing else.
+//! Hostile files of a repository affect only their own check.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Runs that go on after their children: what these did is merged, verified and delivered.
+//! Runs that continue after their children, whose results are merged, verified and delivered.
 
 use std::fs;
 use std::path::PathBuf;

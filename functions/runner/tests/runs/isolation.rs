@@ -1,5 +1,5 @@
-//! What agents, hooks and verifiers cannot reach: secrets, other processes, other runs, the
-//! runner's own files. A hostile program looks for all of it.
+//! The boundaries of agents, hooks and verifiers: secrets, other processes, other runs, the
+//! runner's own files. A hostile program searches for all of them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Workspaces that are kept for other tasks, whichever way their runs end.
+//! Workspaces that are archived for other tasks, however their runs end.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What agents write is told while they work.
+//! Agent output is published during the run.
 
 use std::fs;
 

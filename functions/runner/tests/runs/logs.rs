@@ -1,4 +1,4 @@
-//! What agents wrote, on its way to clients.
+//! Agent logs on their way to clients.
 
 use std::fs;
 

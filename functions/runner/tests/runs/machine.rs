@@ -1,4 +1,4 @@
-//! What a profile grants of the machine: memory, disk and processes of agents, hooks and verifiers.
+//! A profile's machine limits: memory, disk and processes of agents, hooks and verifiers.
 
 use awo_domain::profile::ExecutionLimits;
 use awo_domain::run::RunErrorCode as Code;

@@ -1,5 +1,5 @@
-//! Manual verifications, as the runner does them: its two reports, its end, and what its commands
-//! are kept from.
+//! Manual verifications in the runner: their two reports, their end, and the restrictions of their
+//! commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

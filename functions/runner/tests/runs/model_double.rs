@@ -1,5 +1,5 @@
-//! A provider of models on loopback: Anthropic's Messages and OpenAI's Responses and chat, whole and
-//! as streams of events, with the cache of each counted as that provider counts it.
+//! A model provider on loopback: Anthropic's Messages and OpenAI's Responses and chat, whole and as
+//! event streams, with each provider's way of counting its cache.
 
 use std::path::PathBuf;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Agents that speak to models: through the runner's door, with the organization's key, within the
+//! Agents that call models: through the runner's proxy, with the organization's key, within the
 //! budget.
 
 mod drivers;

@@ -1,4 +1,4 @@
-//! A runner whose calls do not get through for a while, or are refused by what stands in between.
+//! A runner whose calls fail for a while, or are refused by intermediaries.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The runner and the control API: nothing twice, nothing lost, and an end when told so.
+//! The runner and the control API: nothing twice, nothing lost, and an end on request.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Pull requests, at a double of GitHub's API with its shapes, for repositories on a real git host.
+//! Pull requests, with a double of GitHub's API, for repositories on a real git host.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Reports of tests, linters and coverage; tests that are tried again; what commands leave behind.
+//! Reports of tests, linters and coverage; retried tests; files that commands leave behind.
 
 use awo_domain::run::RunErrorCode as Code;
 use awo_domain::verification::Status;

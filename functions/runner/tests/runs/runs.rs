@@ -1,4 +1,4 @@
-//! Whole runs that go well.
+//! Whole runs that succeed.
 
 use std::fs;
 
@@ -76,6 +76,9 @@ fn name(event: &E) -> &'static str {
         E::MergeConflict { .. } => "conflict",
         E::ProtectedRestored { .. } => "restored",
         E::BaselineFinished { .. } => "baseline",
+        E::EnvironmentReady { .. } => "environment",
+        E::ProviderWaiting { .. } => "waiting",
+        E::ProviderResumed { .. } => "resumed",
     }
 }
 

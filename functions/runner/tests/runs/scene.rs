@@ -1,4 +1,4 @@
-//! A run on a stage: a real origin, the real runner, a double of the control API.
+//! A complete run: a real origin, the real runner, a double of the control API.
 
 use std::ffi::OsString;
 use std::fs;
@@ -108,6 +108,8 @@ impl Scene {
             start_commit: None,
             depth: 0,
             parent_id: None,
+            provider_waited_ms: 0,
+            environment: None,
             resumption: None,
         };
         Scene {

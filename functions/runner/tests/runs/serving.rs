@@ -1,5 +1,5 @@
-//! A server of a test on loopback, in a thread of its own: the runner is another process, and the
-//! tests are not asynchronous.
+//! A test's server on loopback, in its own thread: the runner is another process, and the tests are
+//! not asynchronous.
 
 use axum::Router;
 use tokio::sync::oneshot;

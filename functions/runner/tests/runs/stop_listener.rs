@@ -1,4 +1,4 @@
-//! How a runner learns of a stop request, and how it reports that it is done.
+//! A runner's reception of a stop request, and its confirmation.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Runs that a client cancels or kills, in whatever they are doing.
+//! Runs that a client cancels or kills, at any step.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! How often a run tries, by its profile.
+//! The number of iterations, by the profile.
 
 use awo_domain::control::{Configuration, RunnerEvent as E};
 use awo_domain::profile::{Profile, resolve_built_in};

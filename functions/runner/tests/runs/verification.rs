@@ -1,4 +1,4 @@
-//! What verification holds against an agent's work, and what does not fool it.
+//! The checks of verification, and attempts to deceive it.
 
 use awo_domain::control::RunnerEvent as E;
 use awo_domain::plugin::{Plugin, PluginId};

@@ -1,4 +1,4 @@
-//! Workspaces that cannot be made, with a message that a person can act on.
+//! Workspaces that cannot be created, with an actionable message.
 
 use std::io::Read;
 

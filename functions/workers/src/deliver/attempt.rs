@@ -1,6 +1,6 @@
-//! Attempts to one receiver, one after another: several are noted together, made, and their ends
-//! noted together. Whoever dies in between has used them up; what was noted and not begun in time
-//! is taken back.
+//! Attempts to one receiver, in sequence: several are recorded together, made, and their outcomes
+//! recorded together. A crash in between consumes them; a recorded attempt that did not begin in
+//! time is withdrawn.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

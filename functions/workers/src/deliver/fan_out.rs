@@ -1,6 +1,7 @@
-//! From the outbox to deliveries: one of each event to each webhook that is enabled and subscribed
-//! when it is looked at. The first event of a look is sent at once, wherever a delivery permit is free: its
-//! attempts are noted in the transaction that takes it out of the outbox. All others have messages.
+//! From the outbox to deliveries: one of each event for each webhook that is enabled and subscribed
+//! at the time. The first event of a read is sent at once, if a delivery permit is free: its
+//! attempts are recorded in the transaction that removes it from the outbox. All others have
+//! messages.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! The permit of an organization's attempts in this function, so that its receivers, however many of
-//! them hang, hold a few functions and not all.
+//! This function's permit for an organization's attempts, so that its receivers, however many do
+//! not respond, occupy a few functions and not all.
 
 use awo_domain::{Error, OrgId};
 use awo_store::call_permits::{CallPermit, LongCall};

@@ -1,5 +1,5 @@
-//! Messages that come back later. They stay in the queue, hidden; where that would be too many or
-//! for too often, they go, and the sweep sends them again in time.
+//! Messages that return later. They stay in the queue, invisible; if there are too many, or they
+//! returned too often, they are deleted, and the sweep resends them in time.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
-//! One receiver's deliveries of a batch. What needs no attempt is settled at once; the attempts
-//! are made one after another, in a delivery permit that is held for all of them, so that a receiver that
-//! hangs holds a few processes and not all.
+//! One receiver's deliveries in a batch. Those that need no attempt are settled at once; the
+//! attempts are made in sequence, under one delivery permit for all of them, so that a receiver
+//! that does not respond occupies a few functions and not all.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What runs cost is added to sums by day and month, some minutes after it was settled: until then
+//! Adds costs of runs to sums by day and month, some minutes after their settlement; until then
 //! reports count the records themselves.
 
 use std::time::{Duration, Instant};

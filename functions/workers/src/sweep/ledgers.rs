@@ -1,5 +1,5 @@
-//! Each organization's ledger is checked once a day: that the balance is the sum of its entries, and
-//! what is reserved the sum of its open holds. Whatever a check finds, it changes nothing.
+//! Checks each organization's ledger once a day: the balance must be the sum of its entries, and
+//! the reserved amount the sum of its open holds. A check changes nothing.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Notifications for `deliver-webhooks` that were not done in time are sent again: whatever became of
-//! their messages, no event and no delivery is forgotten.
+//! Resends notifications for `deliver-webhooks` that were not processed in time: whatever happened
+//! to their messages, no event and no delivery is lost.
 
 use std::collections::BTreeSet;
 

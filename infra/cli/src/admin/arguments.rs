@@ -1,4 +1,4 @@
-//! What an operator can type.
+//! Arguments of `awo admin`.
 
 use awo_domain::OrgId;
 use awo_domain::RunId;
@@ -227,7 +227,8 @@ pub enum Action {
         /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// A model provider (anthropic or openai), or git:HOST for the token of a git host
+        /// A model provider (anthropic or openai), git:HOST for the token of a git host, or
+        /// env:ENVIRONMENT:NAME for a secret of an environment
         #[arg(long, value_parser = secret_name)]
         name: String,
     },

@@ -1,4 +1,4 @@
-//! What an operator declares about an organization's costs.
+//! An operator's declarations about an organization's costs.
 
 use awo_cloud::settings;
 use awo_domain::OrgId;

@@ -1,4 +1,4 @@
-//! Keys: what an operator makes, sees and ends.
+//! Keys: an operator creates, lists and revokes them.
 
 use awo_domain::api_key::KeyId;
 use awo_domain::{OrgId, Timestamp};

@@ -1,5 +1,5 @@
-//! `awo admin check-ledger`: whether balances are what their entries and open holds come to, by the
-//! whole history. Whatever it finds, no ledger is changed.
+//! `awo admin check-ledger`: compares balances with entries and open holds over the whole history.
+//! It changes no ledger.
 
 use awo_domain::OrgId;
 use awo_domain::money::MicroCredits;

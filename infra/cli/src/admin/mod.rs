@@ -1,7 +1,7 @@
-//! `awo admin`: what an operator does, on the stores themselves.
+//! `awo admin`: an operator's commands, directly on the tables.
 //!
-//! A change of credits has one transaction id for all the tries that the SDK makes in one
-//! invocation, so that a lost answer never grants twice.
+//! A change of credits has one transaction id for all retries of the SDK within one invocation, so
+//! a lost response never grants twice.
 
 pub mod arguments;
 mod costs;

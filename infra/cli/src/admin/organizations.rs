@@ -1,4 +1,4 @@
-//! Organizations that are there: list, show, rename, suspend, delete.
+//! Existing organizations: list, show, rename, suspend, delete.
 
 use awo_domain::OrgId;
 use awo_domain::money::MicroCredits;

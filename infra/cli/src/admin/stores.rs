@@ -1,4 +1,4 @@
-//! The stores that an operator works on: the deployment's, or the local service's.
+//! The tables for an operator: the deployment's, or the local service's.
 
 use std::collections::BTreeMap;
 use std::net::ToSocketAddrs;

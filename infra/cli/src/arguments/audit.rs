@@ -1,4 +1,4 @@
-//! What can be typed after `awo audit`.
+//! Arguments of `awo audit`.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! What can be typed to choose among services.
+//! Arguments for selecting a service.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! What can be typed to start, follow and end work.
+//! Arguments for starting, following and ending work.
 
 use awo_domain::work_order::WorkOrderStatus;
 use clap::Args;

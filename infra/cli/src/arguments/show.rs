@@ -1,4 +1,4 @@
-//! What can be typed to see work, and lists of it.
+//! Arguments for showing and listing work.
 
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;

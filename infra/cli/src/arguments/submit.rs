@@ -1,4 +1,4 @@
-//! What can be typed to submit a work order.
+//! Arguments for submitting a work order.
 
 use awo_domain::agent::AgentType;
 use awo_domain::work_order::MAX_ITERATIONS;
@@ -71,6 +71,9 @@ pub struct Submit {
     /// Harness profile [default: default]
     #[arg(long, value_name = "PROFILE")]
     pub harness: Option<String>,
+    /// Environment of its commands [default: the template's, else the harness profile's]
+    #[arg(long, value_name = "ENVIRONMENT")]
+    pub environment: Option<String>,
     /// Names this submission, so that it is made once however often it is sent [default: a fresh
     /// random key]
     #[arg(long, value_name = "KEY")]

@@ -1,4 +1,4 @@
-//! What can be typed to see what finished runs used.
+//! Arguments for usage of finished runs.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! What can be typed to see what was verified, or to verify.
+//! Arguments for showing verifications, or starting one.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `awo audit`: the configuration that runs had, and whether its record is whole.
+//! `awo audit`: the configuration of runs, and the integrity of its record.
 
 mod verify;
 

@@ -1,5 +1,5 @@
-//! `awo audit verify`: whether what the API says of a run's configuration is one whole chain.
-//! Nothing of the answers is believed; each hash is computed here.
+//! `awo audit verify`: checks that the API's record of a run's configuration is one complete chain.
+//! It trusts no response and computes each hash itself.
 
 use awo_domain::RunId;
 use awo_domain::audit::chain::{self, BrokenLink, Checked, Served};

@@ -1,4 +1,4 @@
-//! `awo context`: several services, each with its key, of which one is in use.
+//! `awo context`: several services, each with its key, one of them selected.
 
 pub mod login;
 pub mod store;

@@ -1,4 +1,4 @@
-//! The file of contexts: services by name, and which of them is in use. Only its owner may read it.
+//! The file of contexts: services by name, and the selected one. Only its owner may read it.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -1,4 +1,4 @@
-//! What can be typed to see what was booked.
+//! Arguments for bookings.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `awo finance`: what was booked, for people who review it.
+//! `awo finance`: bookings, for reviewers.
 
 pub mod arguments;
 mod export;

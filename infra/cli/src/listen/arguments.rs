@@ -1,4 +1,4 @@
-//! What can be typed to receive events while developing.
+//! Arguments for receiving events during development.
 
 use awo_domain::webhook::EventType;
 use clap::Args;

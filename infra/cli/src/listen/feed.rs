@@ -1,6 +1,6 @@
-//! The events of all runs of a key as they come. Invariants: an event after the beginning is given
-//! once, and those of one run in order, whatever happens to connections: each run is read after the
-//! last sequence that was given, and runs that began meanwhile are found by their ids.
+//! The live events of all runs of a key. Invariants: an event after the start is delivered once,
+//! and those of one run in order, despite connection failures: each run is read after the last
+//! delivered sequence, and new runs are found by their ids.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

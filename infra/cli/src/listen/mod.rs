@@ -1,5 +1,5 @@
-//! `awo listen` and `awo trigger`: events at a receiver on the developer's own machine, as a webhook
-//! would send them.
+//! `awo listen` and `awo trigger`: events for a receiver on the developer's own machine, as a
+//! webhook would send them.
 
 pub mod arguments;
 mod feed;

@@ -1,4 +1,4 @@
-//! A receiver on the developer's machine, and the secret that signs what goes to it.
+//! A receiver on the developer's machine, and the signing secret for it.
 
 use std::time::{Duration, Instant};
 

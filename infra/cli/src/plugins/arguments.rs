@@ -1,4 +1,4 @@
-//! What can be typed after `awo plugins`.
+//! Arguments of `awo plugins`.
 
 use clap::{Args, Subcommand};
 

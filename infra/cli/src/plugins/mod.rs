@@ -1,4 +1,4 @@
-//! `awo plugins`: what runs when a workspace is verified.
+//! `awo plugins`: the plugins that verify a workspace.
 
 pub mod arguments;
 

@@ -1,4 +1,4 @@
-//! What can be typed after `awo profiles`.
+//! Arguments of `awo profiles`.
 
 use clap::{Args, Subcommand};
 

@@ -1,4 +1,4 @@
-//! What can be typed after `awo templates`.
+//! Arguments of `awo templates`.
 
 use clap::{Args, Subcommand};
 

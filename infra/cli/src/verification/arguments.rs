@@ -1,4 +1,4 @@
-//! What can be typed after `awo verification`.
+//! Arguments of `awo verification`.
 
 use clap::{Args, Subcommand};
 

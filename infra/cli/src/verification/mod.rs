@@ -1,4 +1,4 @@
-//! `awo verification run`: has the service verify a workspace that it still has.
+//! `awo verification run`: verifies a workspace that the service still has.
 
 pub mod arguments;
 

@@ -1,4 +1,4 @@
-//! What can be typed after `awo webhooks`.
+//! Arguments of `awo webhooks`.
 
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, WebhookId};

@@ -1,4 +1,4 @@
-//! What was sent to a webhook, and sending it once more.
+//! Deliveries of a webhook, and redelivery.
 
 use comfy_table::Color;
 use serde::Deserialize;

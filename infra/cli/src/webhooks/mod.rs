@@ -1,5 +1,4 @@
-//! `awo webhooks`: receivers of events. A secret goes to standard output, once, when
-//! it is made.
+//! `awo webhooks`: receivers of events. A secret goes to standard output, once, when it is created.
 
 pub mod arguments;
 mod deliveries;

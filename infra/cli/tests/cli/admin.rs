@@ -1,4 +1,4 @@
-//! What an operator does, on the stores of a real local service.
+//! An operator's commands, on the tables of a real local service.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;

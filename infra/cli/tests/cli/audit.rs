@@ -1,4 +1,4 @@
-//! The check of a run's chain, against an API that tells the truth and one that does not.
+//! The check of a run's chain, against an honest and a dishonest API.
 
 use awo_domain::audit::{Snapshot, changes};
 use awo_domain::profile::Profile;

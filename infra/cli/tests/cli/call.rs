@@ -1,4 +1,4 @@
-//! Calling `awo` as another process does, with nothing of this one's environment.
+//! Calls `awo` as a separate process, without this one's environment.
 
 use std::ffi::OsStr;
 use std::process::{Output, Stdio};

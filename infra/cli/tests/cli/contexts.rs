@@ -1,4 +1,4 @@
-//! Which service a command goes to: contexts, and the local service from any folder.
+//! The service of a command: contexts, and the local service from any folder.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

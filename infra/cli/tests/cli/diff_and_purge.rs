@@ -1,4 +1,4 @@
-//! What a run has changed, and what is deleted for good.
+//! Diffs of runs, and permanent deletion.
 
 use std::io::Read;
 

@@ -1,4 +1,4 @@
-//! A double of the API: a real HTTP server on loopback that answers what a test says.
+//! A double of the API: a real HTTP server on loopback with a test's responses.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! What is shown and how it exits when all is well, and when it is not.
+//! Output and exit codes of successes and failures.
 
 use serde_json::json;
 

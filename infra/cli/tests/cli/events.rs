@@ -1,4 +1,4 @@
-//! Events as facts, and what agents printed.
+//! Events as data, and agent logs.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! How answers are written for programs, and what clap makes of the command line.
+//! Output formats for programs, and clap's completions and pages.
 
 use serde_json::{Value, json};
 

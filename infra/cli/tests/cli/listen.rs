@@ -1,4 +1,4 @@
-//! Events at a receiver of the developer's own.
+//! Events for a developer's own receiver.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,5 +1,5 @@
-//! The program itself, as people and scripts call it: against a double of the API for what is
-//! shown and how it exits, and against the local service for what an operator does.
+//! The program itself, as people and scripts call it: against a double of the API for output and
+//! exit codes, and against the local service for an operator's commands.
 
 #![expect(
     clippy::unwrap_used,

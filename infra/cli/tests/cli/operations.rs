@@ -1,4 +1,4 @@
-//! Every public operation has a command, and the command asks for just that operation.
+//! Every public operation has a command that calls exactly that operation.
 
 use serde_json::{Value, json};
 
@@ -66,6 +66,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getRunDiff", &["diff", RUN]),
     ("getCredits", &["credits"]),
     ("listCreditTransactions", &["credits", "--transactions"]),
+    ("listEnvironments", &["environments", "list"]),
+    (
+        "createEnvironment",
+        &["environments", "create", "node", "FILE"],
+    ),
+    ("getEnvironment", &["environments", "show", "node"]),
+    (
+        "updateEnvironment",
+        &["environments", "update", "node", "FILE"],
+    ),
+    ("deleteEnvironment", &["environments", "delete", "node"]),
     ("listTemplates", &["templates", "list"]),
     (
         "createTemplate",

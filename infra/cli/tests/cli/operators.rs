@@ -1,4 +1,4 @@
-//! What an operator does with organizations, keys and the dispatcher of a real local service.
+//! An operator's commands for organizations, keys and the dispatcher of a real local service.
 
 use std::time::{Duration, Instant};
 

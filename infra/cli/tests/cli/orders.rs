@@ -1,4 +1,4 @@
-//! What is done to a work order: cancel, kill, start, and its place in the queue.
+//! Commands on a work order: cancel, kill, start, and its position in the queue.
 
 use std::time::Duration;
 

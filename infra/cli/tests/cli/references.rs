@@ -1,4 +1,5 @@
-//! Naming a work order or a run: by the beginning of its id, by `@latest`, or by the other's id.
+//! References to a work order or a run: by the beginning of its id, by `@latest`, or by the other's
+//! id.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a submission sends.
+//! The request of a submission.
 
 use std::path::Path;
 

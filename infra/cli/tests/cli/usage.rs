@@ -1,4 +1,4 @@
-//! What was used, and by whom, as tables and bars.
+//! Usage by model, day and tenant, as tables and bars.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What was verified: of a run that is followed, of a run that is over, and of a working copy.
+//! Verification results: of a followed run, of a finished run, and of a working copy.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,11 @@
-//! Commits that outlast a loss of power, many with one flush of the disk.
+//! Commits that survive a loss of power, many with one disk flush.
 //!
-//! The engine flushes the disk in each commit, while it holds the lock that every operation needs: a hundred
-//! clients wait for a hundred flushes. So it commits here without a flush (SQLite's `synchronous = NORMAL`:
-//! its journal is flushed before its pages reach the database file, so the file is sound whatever happens), and each
-//! write is answered after a flush of the journal that began after its commit. What waits meanwhile shares
-//! the next one. A read may see a write that is not yet flushed; whoever made that write has not been answered.
+//! The engine flushes the disk in each commit, while it holds the lock that every operation needs:
+//! a hundred clients wait for a hundred flushes. So it commits here without a flush (SQLite's
+//! `synchronous = NORMAL`: its journal is flushed before its pages reach the database file, so the
+//! file is always consistent), and each write is acknowledged after a flush of the journal that
+//! began after its commit. Writes that arrive meanwhile share the next flush. A read may see a
+//! write that is not yet flushed, and therefore not yet acknowledged.
 
 use std::fs::File;
 use std::io;

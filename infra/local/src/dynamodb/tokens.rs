@@ -1,8 +1,9 @@
-//! Client request tokens of transactions. The engine keeps tokens, too, but does one transaction with a token
-//! after the other, the disk's answer included, and looks at each token of the last ten minutes every time.
+//! Client request tokens of transactions. The engine has tokens, too, but runs transactions with a
+//! token one at a time, including the disk flush, and scans all tokens of the last ten minutes
+//! every time.
 //!
-//! As DynamoDB documents them: a token is good for ten minutes; the same request under it is done once and
-//! answered alike; another request under it is refused.
+//! As DynamoDB documents: a token is valid for ten minutes; a repeated request with it is executed
+//! once and gets the same response; another request with it is refused.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

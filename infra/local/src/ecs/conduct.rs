@@ -1,6 +1,6 @@
-//! What the real ECS does and a cluster of processes on one machine does not: stages of a task's end that
-//! take their time, events that are late, doubled and out of order, descriptions that are older than the events, and
-//! refusals of tasks. All of it is off unless a test sets it.
+//! Behaviour of the real ECS that a cluster of local processes lacks: slow stages of a task's end,
+//! events that are late, duplicated and out of order, descriptions that are older than the events,
+//! and refusals of tasks. All of it is off unless a test enables it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

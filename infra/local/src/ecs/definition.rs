@@ -1,9 +1,9 @@
-//! Task definitions. Invariant: what `DescribeTaskDefinition` says of one can be given to
-//! `RegisterTaskDefinition`, and tasks of both run the same. They live as long as the process:
-//! whoever starts a cluster registers its own anew.
+//! Task definitions. Invariant: a response of `DescribeTaskDefinition` can be passed to
+//! `RegisterTaskDefinition`, and tasks of both run the same. They live as long as the process: each
+//! start of a cluster registers its own again.
 //!
 //! Processes have no mounts of their own. A task that mounts an access point finds the folder
-//! behind it where an environment variable has named the container's path.
+//! behind it at the path in an environment variable, which replaces the container's path.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

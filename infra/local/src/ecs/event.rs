@@ -1,6 +1,6 @@
-//! EventBridge for task events. Invariant: every change of a task goes to every rule whose
-//! pattern it matches, without waiting for any function. As in the cloud, events arrive at
-//! least once and in no order; `detail.version` orders them.
+//! EventBridge for task events. Invariant: every change of a task goes to every rule whose pattern
+//! it matches, without waiting for any function. As in the cloud, events arrive at least once and
+//! in no order; `detail.version` orders them.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
-//! What the cluster remembers when its process is killed, as ECS does, whose tasks are known
-//! whatever becomes of those who asked for them. Invariants: a task is written down before its
-//! process can start, and again when it has stopped; no value of an environment variable is ever
-//! written, because those hold secrets; a line that was torn is passed over, and the others count.
+//! The cluster's memory beyond the end of its process; ECS knows its tasks regardless of its
+//! callers. Invariants: a task is recorded before its process can start, and again when it has
+//! stopped; no value of an environment variable is ever written, because it may be a secret; a
+//! truncated line is skipped, and the others count.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};

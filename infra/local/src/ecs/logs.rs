@@ -1,5 +1,5 @@
-//! What tasks print. Invariants: each output is kept up to a limit and read to its end, so that
-//! no process hangs on a full pipe; the files of the latest tasks are kept, not of all.
+//! Output of tasks. Invariants: each output is stored up to a limit and read to its end, so that no
+//! process blocks on a full pipe; only the files of the latest tasks are retained.
 
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;

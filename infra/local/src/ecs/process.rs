@@ -1,9 +1,9 @@
-//! The process of a task. Invariants: it inherits nothing of the local cloud but `PATH`; it
-//! leads a session of its own; when it ends, its process group ends with it.
+//! The process of a task. Invariants: it inherits only `PATH` from the local cloud; it leads its
+//! own session; when it ends, its process group ends with it.
 //!
-//! A process that leaves its group escapes a bare launch. That is what the supervisor is for:
-//! it holds the whole tree, and dies with it when its standard input closes, also when the
-//! local cloud itself was killed.
+//! A process that leaves its group escapes a bare launch. The supervisor prevents that: it contains
+//! the whole tree, and ends with it when its standard input closes, also when the local cloud
+//! itself was killed.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! ECS on the wire: AWS JSON 1.1. Invariant: an operation either changes nothing and answers
-//! an error of ECS, or does what it says for every task that it does not name as a failure.
+//! ECS's wire protocol: AWS JSON 1.1. Invariant: an operation either changes nothing and returns an
+//! error of ECS, or takes effect for every task that it does not report as a failure.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! From a function's answer to the HTTP response. Invariants: an answer that API Gateway calls
-//! malformed becomes its 502, never a response of our own making; headers that API Gateway
-//! renames or drops do not reach the client under their names.
+//! From a function's response to the HTTP response. Invariants: a response that API Gateway
+//! considers malformed becomes its 502, never another response; headers that API Gateway renames or
+//! drops do not reach the client under their names.
 
 use std::time::Duration;
 

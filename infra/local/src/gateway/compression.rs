@@ -1,6 +1,6 @@
-//! Compression of answers, as a REST API with `MinimumCompressionSize` does it: by the coding that
-//! the client likes best, if that is one that API Gateway knows; not of answers that have a coding
-//! already, and never of streamed ones. A client that names no coding, or `*`, gets none.
+//! Compression of responses, as in a REST API with `MinimumCompressionSize`: by the coding that the
+//! client prefers, if API Gateway supports it; not of responses that have a coding already, and
+//! never of streamed ones. A client that names no coding, or `*`, gets none.
 
 use std::io::Write;
 

@@ -1,5 +1,6 @@
-//! What refuses a call before API Gateway asks any function: a firewall, the API's resource policy, a limit for
-//! bodies, and the throttling of methods. None of it is the product's, and each says so in words of its own.
+//! Refusals before API Gateway calls a function: a firewall, the API's resource policy, a limit for
+//! bodies, and the throttling of methods. None of them is the product's, and each has its own
+//! messages.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
-//! The REST proxy event (payload version 1.0). Invariant: a function finds here what it would
-//! find in the cloud: the same keys, nulls where API Gateway writes nulls, and no header that
-//! API Gateway keeps to itself.
+//! The REST proxy event (payload version 1.0). Invariant: a function gets the same event as in the
+//! cloud: the same keys, nulls where API Gateway writes nulls, and no header that API Gateway
+//! withholds.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

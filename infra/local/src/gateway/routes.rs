@@ -1,6 +1,6 @@
-//! Which function a call belongs to. Invariant: the most specific resource that has the
-//! method, or `ANY`, wins. A resource without the method does not hide a less specific one
-//! that has it: the real gateway decides by the pair of resource and method.
+//! The function of a call. Invariant: the most specific resource that has the method, or `ANY`,
+//! wins. A resource without the method does not shadow a less specific one that has it: the real
+//! gateway decides by the pair of resource and method.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Secrets that are marked for deletion: they refuse reads and writes until they are restored, and are in no
-//! list. The real one keeps their values; here these are gone from the disk at once.
+//! Secrets that are marked for deletion: they refuse reads and writes until they are restored, and
+//! are in no list. The real service retains their values; here these are deleted from the disk at
+//! once.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! A JSON file that is replaced as a whole. Invariant: whatever dies and whenever, the path
-//! holds either the old content or the new one, on disk, readable by its owner only.
+//! A JSON file that is replaced as a whole. Invariant: after a crash at any point, the path has
+//! either the old content or the new one, on disk, readable by its owner only.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! SQS's refusals. Invariant: each carries its code in both protocols, since the SDKs report
-//! the one of the old query protocol.
+//! SQS's refusals. Invariant: each has its code in both protocols, since the SDKs report the one of
+//! the old query protocol.
 
 use crate::aws_json::Refusal;
 

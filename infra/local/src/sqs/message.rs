@@ -1,5 +1,5 @@
-//! A message as it is sent, and the checksums that the SDKs verify. Invariant: what was
-//! accepted here is within every limit of SQS on one message.
+//! A message as sent, and the checksums that the SDKs verify. Invariant: an accepted message is
+//! within every limit of SQS on one message.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

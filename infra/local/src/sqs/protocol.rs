@@ -1,5 +1,5 @@
-//! SQS on the wire: AWS JSON 1.0. Invariant: an operation checks its parameters as SQS does
-//! before it touches a queue; in a batch each entry stands or falls alone.
+//! SQS's wire protocol: AWS JSON 1.0. Invariant: an operation checks its parameters as SQS does
+//! before it touches a queue; the entries of a batch succeed or fail separately.
 
 use std::collections::{BTreeMap, HashSet};
 

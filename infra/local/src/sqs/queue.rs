@@ -1,6 +1,6 @@
-//! One queue in memory. Invariants: a message is handed to one receiver at a time; only its
-//! latest receipt acts on it; a limit of SQS is checked before anything changes. The queue has
-//! no clock of its own: every call says what time it is.
+//! One queue in memory. Invariants: a message has one receiver at a time; only its latest receipt
+//! acts on it; a limit of SQS is checked before anything changes. The queue has no clock of its
+//! own: every call passes the time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! `ReceiveMessage`. Invariant: a receiver is told what it asked for and no more; the checksum
-//! of the attributes is the one of those that it gets.
+//! `ReceiveMessage`. Invariant: a receiver gets exactly the fields that it requested; the checksum
+//! of the attributes covers those that it gets.
 
 use std::time::Duration;
 

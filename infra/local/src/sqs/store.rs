@@ -1,5 +1,5 @@
-//! Where a queue's messages are. Invariant: each is in exactly one of the three places ready,
-//! delayed and in flight, and the indices agree with it.
+//! A queue's messages. Invariant: each is in exactly one of the three states ready, delayed and in
+//! flight, and the indices agree with it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

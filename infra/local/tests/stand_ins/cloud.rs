@@ -1,4 +1,4 @@
-//! What the tests share: listeners, clients, and waiting for a condition.
+//! Shared by the tests: listeners, clients, and waiting for a condition.
 
 use std::future::Future;
 use std::time::{Duration, Instant};

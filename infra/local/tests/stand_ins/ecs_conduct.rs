@@ -1,4 +1,4 @@
-//! The cluster where it behaves as the real ECS does.
+//! The cluster with the behaviour of the real ECS.
 
 use std::time::{Duration, Instant};
 

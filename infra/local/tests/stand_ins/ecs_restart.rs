@@ -1,5 +1,5 @@
-//! What a cluster knows of the tasks of one that is gone. The cluster of before is never told to
-//! end here, as a cloud that is killed is not.
+//! A cluster's knowledge of the tasks of its predecessor. The predecessor is never asked to end
+//! here, as a killed cloud is not.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! The stand-ins, driven by the clients that the product uses. Each test is named after the
-//! rule that it holds.
+//! The stand-ins, driven by the clients that the product uses. Each test is named after its rule.
 
 #![expect(
     clippy::unwrap_used,

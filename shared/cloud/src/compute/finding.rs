@@ -1,4 +1,4 @@
-//! Tasks of which nobody has noted the ARN.
+//! Finds tasks whose ARN was not recorded.
 
 use awo_domain::{Error, OrgId, VerificationId};
 use aws_sdk_ecs::error::DisplayErrorContext;

@@ -1,7 +1,7 @@
-//! What a model's answer says that it used, read while it passes: whole, or event by event.
+//! The usage in a model's response, read while it passes: whole, or event by event.
 //!
-//! Counts come out in one way, input with the cache: Anthropic leaves the cache out of its input,
-//! OpenAI does not. An answer that ends early counts as far as it was told.
+//! Counts have one form, input including the cache: Anthropic excludes the cache from its input,
+//! OpenAI does not. A truncated response counts as far as it was received.
 
 use serde_json::Value;
 

@@ -1,9 +1,8 @@
-//! What the program of a driver tells of an attempt, by its own output. It is the word of a
-//! hostile process: lengths and numbers are bounded here, whatever stands there, and what cannot
-//! be true is not taken over.
+//! The report of a driver's program about an attempt, from its own output. A hostile process wrote
+//! it: lengths and numbers are bounded here, and impossible values are dropped.
 //!
-//! Token counts come out in one way: input includes what was read from and written to a cache.
-//! Claude Code and opencode leave that out of their input, Codex does not.
+//! Token counts have one form: input includes reads from and writes to a cache. Claude Code and
+//! opencode exclude these from their input, Codex does not.
 
 mod claude_code;
 mod codex;

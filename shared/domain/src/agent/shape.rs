@@ -1,5 +1,5 @@
-//! What is wrong with the shape of a result file, in words: which field, and what it must be.
-//! `docs/result-file.schema.json` says the same to programs.
+//! Messages about the shape of a result file: which field, and what it must be.
+//! `docs/result-file.schema.json` is the machine-readable form.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
-//! The check of an audit from what was served alone: whoever alters, removes, adds or moves
-//! anything that the chain covers breaks a link, and the first broken one is named.
+//! Verifies an audit from the responses alone: a change, removal, addition or move of anything that
+//! the chain covers breaks a link, and the first broken one is named.
 //!
-//! Everything is compared as it came, field by field: nothing here trusts what it reads. Whoever
-//! can rewrite all of it makes a whole chain anew; a head that was noted before tells that, too.
+//! Everything is compared as received, field by field, without trust in the input. An attacker who
+//! can rewrite all of it can build a new chain; a previously stored head reveals that, too.
 
 use serde::Serialize;
 use serde_json::{Value, json};

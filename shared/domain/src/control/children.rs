@@ -1,10 +1,11 @@
-//! How a run asks for children, leaves its compute to wait for them, and goes on when they ended.
+//! How a run requests children, leaves its compute to wait for them, and continues when they have
+//! ended.
 //!
-//! 1. An agent's result file asks for children. The runner commits, pushes the run's branch, so
-//!    that children can begin from its commit, and posts [`Children`]: all are opened or none.
+//! 1. An agent's result file requests children. The runner commits, pushes the run's branch, so
+//!    that children can begin from its commit, and posts [`Children`]: all are created or none.
 //! 2. The runner finishes with [`crate::control::Outcome::Waiting`]; the slot returns with the task.
-//! 3. When all children have ended well, the run gets a slot and a runner anew, whose
-//!    [`crate::control::RunSpec`] has a [`Resumption`]. It merges what they did, in order, and
+//! 3. When all children have succeeded, the run gets a new slot and runner, whose
+//!    [`crate::control::RunSpec`] has a [`Resumption`]. It merges their results, in order, and
 //!    verifies the whole.
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an iteration has changed, as it travels to the control API.
+//! The changes of an iteration, as sent to the control API.
 
 use serde::{Deserialize, Serialize};
 

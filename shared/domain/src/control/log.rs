@@ -1,4 +1,4 @@
-//! What an agent wrote in an iteration, as it travels to the control API.
+//! An agent's output of an iteration, as sent to the control API.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! What the runner needs to speak to models in the organization's name, and to know what that
-//! costs while it happens. What is charged in the end, the service works out by itself.
+//! The runner's data for calling models on behalf of an organization, and for knowing the cost
+//! meanwhile. The service computes the final charge by itself.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! A runner's last word: how its run ended, and what it used.
+//! A runner's final report: how its run ended, and its usage.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a client wants of a run that has not ended; a stronger stop request takes the place of a weaker one.
+//! A client's request to stop an active run; a stronger stop request replaces a weaker one.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Cost labels: keys of `metadata` by whose values an organization tells its costs apart.
+//! Cost labels: keys of `metadata` whose values divide an organization's costs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is added up of costs, by whatever they are told apart.
+//! The measures of costs that are summed, in every dimension.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What one settlement or refund cost, and whom it is put down to: written once, never changed.
+//! The cost of one settlement or refund, and its allocation: written once, never changed.
 
 use std::collections::BTreeMap;
 

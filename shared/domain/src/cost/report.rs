@@ -1,5 +1,5 @@
-//! Reports: what is asked, and sums of records or of sums, grouped. Every number of a report is in
-//! one of its rows once, except for runs that are grouped by model: those count once for each.
+//! Reports: the request, and grouped totals of records or of sums. Every amount of a report is in
+//! exactly one row, except for runs that are grouped by model: those count once for each model.
 
 use std::collections::{BTreeMap, BTreeSet};
 

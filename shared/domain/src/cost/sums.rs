@@ -1,5 +1,5 @@
-//! Sums of days and months: each record is added to those of everything, and to those of each value
-//! that it has.
+//! Sums of days and months: each record is added to the total, and to the sum of each of its
+//! values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What a profile comes to: its own words over those of the profile that it extends, and so on,
-//! over `default`.
+//! The effective profile: its own keys over those of the profile that it extends, and so on, over
+//! `default`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! When an agent says nothing new any more, and when it says that it is done.
+//! Detects that an agent's output no longer changes, and that it reports completion.
 
 use std::collections::BTreeSet;
 

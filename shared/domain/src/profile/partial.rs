@@ -1,6 +1,6 @@
-//! A profile as its client wrote it: every key may be left to the profile that it extends.
+//! A profile as its client wrote it: every key may be inherited from the profile that it extends.
 //!
-//! The limits here bound what a resolved profile can become: a chain adds up only in `params`.
+//! The limits here bound a resolved profile: only `params` grows along a chain.
 
 use std::ops::RangeInclusive;
 
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Baseline, GitMode, ProfileName, StrategyType};
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -216,6 +217,9 @@ pub struct Groups {
     /// Ends of patience.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_limits: Option<PartialExecutionLimits>,
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// What a client may say of a profile.

@@ -1,4 +1,4 @@
-//! What is allowed in a profile and yet not what its client may expect of it.
+//! Warnings about a valid profile that may not have the effect its client expects.
 
 use super::{Profile, StrategyType};
 use crate::Fault;

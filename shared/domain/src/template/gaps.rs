@@ -1,4 +1,4 @@
-//! Finding `{{name}}` in a text, and nothing that only looks like it.
+//! Finds `{{name}}` in a text, and ignores text that only resembles it.
 
 use super::{MAX_VARIABLE_NAME, Variable};
 

@@ -1,9 +1,9 @@
 //! From a command with gaps to one for `sh -c`.
 //!
-//! Values never become part of the command: each is assigned, single-quoted, to a shell variable
-//! in a line before it, and a gap becomes an expansion that is quoted as its place asks. So the
-//! text that the shell parses as code is the template's alone, however well this reader of shell
-//! quotes reads; reading them makes the expansion one word.
+//! Values never become part of the command: each is assigned, single-quoted, to a shell variable in
+//! a line before it, and a gap becomes an expansion with the quoting of its context. So the shell
+//! parses only the template's text as code, even if this reader of shell quotes is wrong; reading
+//! them makes the expansion one word.
 
 use super::Variable;
 use super::gaps::{Part, check_names, parts};

@@ -1,10 +1,9 @@
-//! Which addresses a delivery may be sent to: public unicast ones, and no other.
+//! The addresses that a delivery may be sent to: public unicast ones, and no other.
 //!
-//! Every range of IANA's special-purpose registries is refused, those that are reachable from
-//! everywhere included: nobody's receiver lives there. Of IPv6, only what is inside 2000::/3 can
-//! be public at all, so a range that is given out later is refused until it is listed. A form of
-//! IPv6 that carries an IPv4 address is refused as a form, whatever it carries: a host that has
-//! such an address has the IPv4 address, too.
+//! Every range of IANA's special-purpose registries is refused, including globally reachable ones,
+//! which host no receivers. In IPv6, only 2000::/3 can be public at all, so a range that is
+//! allocated later is refused until it is listed. An IPv6 form that carries an IPv4 address is
+//! refused as a form, whatever it carries: a host with such an address has the IPv4 address, too.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

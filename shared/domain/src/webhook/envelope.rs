@@ -1,5 +1,5 @@
-//! What a receiver is told of an event: the envelope, and of the timeline's data what the contract
-//! has. Made once for an event, so that all its attempts send the same bytes.
+//! The body of an event for a receiver: the envelope, and the contract's part of the timeline's
+//! data. Created once per event, so that all attempts send the same bytes.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

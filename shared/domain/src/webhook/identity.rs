@@ -1,4 +1,4 @@
-//! Ids that follow from what they name, so that writing a thing twice is writing it once.
+//! Ids that derive from their subject, so that a repeated write is idempotent.
 
 use sha2::{Digest, Sha256};
 

@@ -1,5 +1,5 @@
-//! When a delivery is tried again, and when it is over: five attempts at most, none before its
-//! time, each counted from the end of the one before.
+//! The retries of a delivery and its end: five attempts at most, none before its time, each counted
+//! from the end of the previous one.
 
 use super::DeliveryStatus;
 use crate::Timestamp;

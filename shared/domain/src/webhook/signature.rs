@@ -1,7 +1,7 @@
-//! How a delivery is signed, so that its receiver knows that it is ours and whole.
+//! Signatures of deliveries, which prove origin and integrity to the receiver.
 //!
-//! The bytes that are signed are the bytes that are sent: whoever signs hands over the body as it
-//! goes out, and nothing here writes JSON. A secret shows itself by [`Secret::reveal`] only.
+//! The signed bytes are the sent bytes: the caller passes the final body, and nothing here writes
+//! JSON. A secret is readable by [`Secret::reveal`] only.
 
 use std::fmt;
 

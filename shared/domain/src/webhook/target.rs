@@ -1,6 +1,6 @@
-//! Where a webhook may be: an `https` URL that can be public. What its name leads to is judged at
-//! each attempt, by [`Reach::admit`]; an address that is written in the URL is judged here,
-//! whatever way it is written in, since nobody looks it up.
+//! The URL of a webhook: an `https` URL that can be public. The addresses of its name are checked
+//! at each attempt, by [`Reach::admit`]; an address in the URL itself is checked here, in any
+//! notation, since it is never resolved.
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};

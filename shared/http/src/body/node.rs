@@ -1,7 +1,7 @@
-//! JSON as it was sent: read whole, with duplicate keys noted; deep nesting, long names and very many
-//! values refused, of which the smallest takes two bytes of a body and up to 160 of memory.
-//! What a body costs is bounded by its own size: paths are made for faults alone, of which
-//! [`MAX_FAULTS`] are kept, and duplicates are found by sorting.
+//! JSON as sent: read completely, with duplicate keys recorded; deep nesting, long names and very
+//! many values are refused, since the smallest value has two bytes in a body and up to 160 in
+//! memory. A body's cost is bounded by its own size: paths are built for faults only, of which
+//! [`MAX_FAULTS`] are stored, and duplicates are found by sorting.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What this API is.
+//! The OpenAPI document.
 
 use super::{Route, open};
 

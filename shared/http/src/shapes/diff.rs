@@ -1,4 +1,4 @@
-//! What a run has changed, as the API shows it.
+//! A run's diff, as the API shows it.
 
 use awo_domain::RunId;
 use awo_store::diffs::Diff;

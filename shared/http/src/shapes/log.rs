@@ -1,4 +1,4 @@
-//! What agents wrote, as the API shows it.
+//! Agent logs, as the API shows them.
 
 use awo_store::logs::Log;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a purge did, as the API shows it.
+//! The result of a purge, as the API shows it.
 
 use awo_domain::WorkOrderId;
 use serde::Serialize;

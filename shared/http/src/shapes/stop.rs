@@ -1,4 +1,4 @@
-//! What came of stopping a work order, as the API shows it.
+//! The result of stopping a work order, as the API shows it.
 
 use awo_domain::WorkOrderId;
 use awo_domain::work_order::WorkOrderStatus;

@@ -1,5 +1,5 @@
-//! What becomes of deliveries is written over exactly what it was made from, so that of two who
-//! look after one the second changes nothing.
+//! Outcomes of deliveries replace exactly the state they were decided on, so of two concurrent
+//! writers the second changes nothing.
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::target::WebhookUrl;

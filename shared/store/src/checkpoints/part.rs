@@ -1,4 +1,4 @@
-//! What is written of a part of time, as a check reads it.
+//! The items of a period, as a check reads them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What keys come to: their last use, their end, and the suspension of their organization.
+//! The state of keys: their last use, their expiry, and the suspension of their organization.
 
 use awo_domain::api_key::KeyId;
 use awo_domain::{Error, OrgId, Timestamp};

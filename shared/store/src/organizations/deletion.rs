@@ -1,4 +1,4 @@
-//! The deletion of an organization: all of it but its ledger and usage, which the accounts need.
+//! The deletion of an organization: everything except its ledger and usage, which accounting needs.
 
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};

@@ -1,5 +1,5 @@
-//! What an operator does with an organization that is there: another name, suspension, and a pause
-//! of its queue.
+//! An operator's changes of an existing organization: another name, suspension, and a pause of its
+//! queue.
 
 use awo_domain::{Error, OrgId, Timestamp};
 

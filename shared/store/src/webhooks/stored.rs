@@ -1,4 +1,4 @@
-//! Webhooks as they are stored: the only place where a secret is written out.
+//! Webhooks as they are stored: the only code that writes a secret.
 
 use awo_domain::webhook::EventType;
 use awo_domain::webhook::signature::{Secret, Secrets};

@@ -1,4 +1,4 @@
-//! Whom the cost of a work order and of its runs is put down to.
+//! The allocation of the cost of a work order and of its runs.
 
 use std::collections::BTreeMap;
 

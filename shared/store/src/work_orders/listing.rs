@@ -1,5 +1,5 @@
-//! Lists of work orders. Their order is that of their ids, which never changes, so that a cursor
-//! stays where it is whatever is added or moves meanwhile.
+//! Lists of work orders. They are ordered by id, which never changes, so a cursor stays valid
+//! whatever is added or changed meanwhile.
 
 use awo_domain::{Error, OrgId, WorkOrderId};
 

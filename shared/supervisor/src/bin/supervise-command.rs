@@ -1,5 +1,5 @@
-//! `supervise-command`: what `runner supervise` does, as a program of its own, so that the
-//! supervisor can be tested and tried without a runner around it.
+//! `supervise-command`: `runner supervise` as a separate program, so that the supervisor can be
+//! tested without a runner.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What a command may do to get away, and what it is given on its way.
+//! A command's attempts to escape, and its initial environment.
 
 use std::fs;
 use std::process::{Command, Stdio};

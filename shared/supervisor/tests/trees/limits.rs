@@ -1,4 +1,4 @@
-//! What a tree may take of the machine.
+//! Machine limits of a tree.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

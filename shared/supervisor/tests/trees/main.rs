@@ -1,7 +1,7 @@
-//! Whatever a command does to get away, nothing of it is alive when the supervisor has reported.
+//! However a command tries to escape, no process of it is alive when the supervisor has reported.
 //!
-//! Every test marks its processes by a variable of its own in their environment and looks for
-//! that mark in all of `/proc`.
+//! Every test marks its processes by its own environment variable and searches for that mark in all
+//! of `/proc`.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a command sees of the file system.
+//! A command's access to the file system.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A supervised command, and what is left of it.
+//! A supervised command, and its remains.
 
 use std::fs;
 use std::io::{Read, Write};

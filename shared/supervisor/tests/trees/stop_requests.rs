@@ -1,4 +1,4 @@
-//! What the owner of a supervisor may stop request, and how much time a tree then has.
+//! The stop requests of a supervisor's owner, and the time that a tree then has.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! No name leads to an address that is not public, whatever its name server answers. What may be
-//! reached here is loopback; the traps are forms of it that may not, and that would lead there.
+//! No name leads to an address that is not public, whatever its name server answers. Here only
+//! loopback is allowed; the traps are forms of it that are not allowed, and that would lead there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What receivers answer, and what comes of it.
+//! Receivers' responses, and their outcomes.
 
 use awo_domain::EventId;
 use awo_domain::webhook::schedule::AttemptOutcome;

@@ -1,4 +1,4 @@
-//! Certificates: an authority that the sender believes, and what it should not believe.
+//! Certificates: an authority that the sender trusts, and others that it must not trust.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};

@@ -1,5 +1,5 @@
-//! The receivers of docs/webhooks.md do what they are there for: each is started as it stands
-//! there and gets deliveries that the sender made, and what a stranger could make of them.
+//! The receivers of docs/webhooks.md work: each is started unchanged and gets deliveries from the
+//! sender, and forgeries of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

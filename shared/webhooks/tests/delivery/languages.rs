@@ -1,4 +1,4 @@
-//! Others compute the same signatures: the golden vectors by other languages and libraries.
+//! Other languages and libraries compute the same signatures as the golden vectors.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Whatever a receiver does, an attempt is over after 30 s.
+//! Whatever a receiver does, an attempt ends within 30 s.
 
 use std::time::{Duration, Instant};
 

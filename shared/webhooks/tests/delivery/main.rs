@@ -1,4 +1,4 @@
-//! Deliveries to real receivers: TLS on loopback, name servers of the tests' own.
+//! Deliveries to real receivers: TLS on loopback, and the tests' own name servers.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A name server that answers what a test says, and lets nobody keep it.
+//! A name server with a test's answers, which are not cached.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};

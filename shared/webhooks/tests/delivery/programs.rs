@@ -1,4 +1,4 @@
-//! The programs of other languages, where this machine has them.
+//! The programs of other languages, if this machine has them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Receivers: real TLS servers on loopback, each with one way to behave, that count who connects
-//! and keep what they hear.
+//! Receivers: real TLS servers on loopback, each with one behaviour, that count connections and
+//! record requests.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

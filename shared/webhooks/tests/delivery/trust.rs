@@ -1,4 +1,4 @@
-//! Whom the sender believes.
+//! The authorities that the sender trusts.
 
 use awo_cloud::Environment;
 use awo_domain::webhook::address::Reach;

@@ -1,4 +1,4 @@
-//! A sender, what it is told, and what it sends.
+//! A sender, its input, and its deliveries.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,4 +1,4 @@
-//! Lambda's side of a function: its Runtime API for one program, as far as an answer that is whole
+//! Lambda's side of a function: its Runtime API for one program, as far as a complete response
 //! needs it.
 
 use std::convert::Infallible;

@@ -1,8 +1,8 @@
-//! `make bench-functions`: what starting and calling the functions costs, beside a handler that has
-//! nothing but the SDK. The programs are those that are deployed, as they were built; each runs as
-//! Lambda runs it. Prints numbers; nothing here can fail a build.
+//! `make bench-functions`: the cost of starting and calling the functions, beside a handler with
+//! only the SDK. The programs are the built ones for deployment; each runs as in Lambda. Prints
+//! numbers; nothing here can fail a build.
 //!
-//! `measure-functions DIR`: the folder in which each program lies as `<name>/bootstrap`.
+//! `measure-functions DIR`: the folder with each program as `<name>/bootstrap`.
 
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The embedded database as its own project serves it: its program, on a file, spoken to in its own JSON.
+//! The embedded database in its own project's program, on a file, called in its own JSON.
 
 use std::ffi::OsStr;
 use std::net::TcpListener;

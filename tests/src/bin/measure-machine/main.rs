@@ -1,8 +1,9 @@
-//! What one machine does: creates and reads a second of the service as `make serve` runs it, beside what the
-//! embedded database does by itself over its own HTTP (the floor), in turns in the same minutes. Then what
-//! single requests take with few work orders and with many. Prints numbers; nothing here can fail a build.
+//! Throughput of one machine: creates and reads per second of the service as run by `make serve`,
+//! beside those of the embedded database over its own HTTP (the floor), alternating within the same
+//! minutes. Then the times of single requests with few work orders and with many. Prints numbers;
+//! nothing here can fail a build.
 //!
-//! It starts `awo-local` from the folder that it lies in, and the database from the path that is its argument.
+//! It starts `awo-local` from its own folder, and the database from the path in its argument.
 
 #![expect(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The service on one machine, without a free slot: what is created waits.
+//! The service on one machine, without a free slot: created work orders wait.
 
 use std::path::Path;
 use std::sync::Mutex;

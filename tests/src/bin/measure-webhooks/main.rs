@@ -1,9 +1,9 @@
-//! `make bench`: what a delivery costs its sender, and how many a second there are, to a fast
-//! receiver in a process of its own; with the connections that a burst shares, and with a
-//! connection for each delivery. Then the same with the function that looks after deliveries, in
-//! processes of its own as Lambda has them, and how much longer healthy receivers wait beside one
-//! that hangs. Prints numbers; nothing here can fail a build. Built as functions are released: as
-//! they are built for tests, most of the time would be that of code that nobody has optimised.
+//! `make bench`: the sender's cost of a delivery, and deliveries per second, to a fast receiver in
+//! a separate process; with the connections that a burst shares, and with a connection for each
+//! delivery. Then the same with the delivering function, in separate processes as in Lambda, and
+//! the added latency of healthy receivers beside one that does not respond. Prints numbers; nothing
+//! here can fail a build. Built like released functions: in a test build, unoptimised code would
+//! take most of the time.
 
 #![expect(
     clippy::expect_used,

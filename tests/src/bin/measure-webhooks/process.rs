@@ -1,4 +1,4 @@
-//! A process of the deliverer: it gets a batch of messages as a line, and answers with a line.
+//! A process of the deliverer: its input is a batch of messages as a line, its output a line.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};

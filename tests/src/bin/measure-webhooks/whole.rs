@@ -1,5 +1,5 @@
-//! The deliverer as Lambda runs it: in processes of its own, each with one batch at a time. The
-//! queue's mapping and the stand-ins are this process.
+//! The deliverer as in Lambda: in separate processes, each with one batch at a time. This process
+//! has the queue's mapping and the stand-ins.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the check of a chain says when anything of what was served is another thing.
+//! The result of verifying a chain after a change of any part.
 
 use awo_domain::RunId;
 use awo_domain::audit::chain::{Served, check};

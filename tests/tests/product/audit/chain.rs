@@ -1,4 +1,4 @@
-//! What a client computes by itself to check an audit.
+//! A client's own computation to verify an audit.
 
 use awo_tests::client::Client;
 use serde_json::{Value, json};

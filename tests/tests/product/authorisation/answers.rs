@@ -1,4 +1,4 @@
-//! What answers have in common, and how errors must be dressed.
+//! Common properties of responses, and the style of errors.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The runner's own API takes no API key, and a run's token for that run only.
+//! The runner's own API accepts no API key, and a run's token for that run only.
 
 use awo_domain::api_key::Scope;
 use awo_http::routes::{Access, Style};

@@ -1,5 +1,5 @@
-//! Another organization's things: nobody can tell them from what is not there, by the answers or
-//! by what these cost, and nobody can change them.
+//! Another organization's resources: they are indistinguishable from absent ones, by the responses
+//! and by their cost, and cannot be changed.
 
 use awo_domain::Timestamp;
 use awo_http::routes::Style;
@@ -73,6 +73,9 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/environments/") => {
+                    "ENVIRONMENT_NOT_FOUND"
+                }
                 (Style::Plain, path) if path.starts_with("/v1/webhooks/") => "WEBHOOK_NOT_FOUND",
                 (Style::Plain, path) => panic!("say here what is missing at {path}"),
             };

@@ -1,5 +1,5 @@
-//! Each operation of the API, as its samples call it, in an organization that has one of everything
-//! and in which nothing has changed yet.
+//! Each operation of the API, called as in its samples, in an organization that has one of
+//! everything and in which nothing has changed yet.
 
 use awo_http::routes::Access;
 use awo_tests::counted_requests::CountedRequests;

@@ -1,4 +1,4 @@
-//! What a step does to the real thing: each is a call that a client, a runner or AWS makes.
+//! The effect of a step on the real system: each is a call by a client, a runner or AWS.
 
 use awo_cloud::compute::TaskState;
 use awo_domain::WorkOrderId;

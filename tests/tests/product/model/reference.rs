@@ -1,4 +1,4 @@
-//! The small model: what should have become of every work order, in a few lines a move.
+//! The small model: the expected state of every work order, in a few lines per step.
 
 use awo_domain::queue::{Waiting, fair_order};
 use awo_domain::run::RunStatus;

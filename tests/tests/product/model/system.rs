@@ -1,4 +1,4 @@
-//! The real thing that the model is compared with: functions, tables, queue and tasks.
+//! The real system that the model is compared with: functions, tables, queue and tasks.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};

@@ -1,5 +1,5 @@
-//! Every operation is called as the document shows it, and answers as the document shows it. What
-//! is new in each answer (ids, times, how long it took) is replaced; all else is kept as it came.
+//! Every operation is called as documented, and responds as documented. Values that differ in each
+//! response (ids, times, durations) are replaced; everything else is compared unchanged.
 
 use std::collections::BTreeSet;
 
@@ -35,6 +35,11 @@ const CALLS: &[&str] = &[
     "GET /v1/templates/services 200",
     "GET /v1/templates?limit=1 200",
     "DELETE /v1/templates/services 204",
+    "POST /v1/environments 201",
+    "PUT /v1/environments/node 200",
+    "GET /v1/environments/node 200",
+    "GET /v1/environments?limit=1 200",
+    "DELETE /v1/environments/node 204",
     "POST /v1/webhooks 201",
     "GET /v1/webhooks?limit=1 200",
     "POST /v1/webhooks/{webhook}/rotate-secret 200",

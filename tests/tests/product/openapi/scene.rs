@@ -1,4 +1,4 @@
-//! An organization in which every operation has something to show.
+//! An organization in which every operation has a result.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! Answers without what is new in each one.
+//! Responses without the values that differ each time.
 
 use std::collections::BTreeMap;
 

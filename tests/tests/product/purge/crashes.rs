@@ -1,6 +1,5 @@
-//! Every call to AWS of a purge, and of the sweep after it, goes wrong in every way. Right after
-//! it each work order is there whole or not at all; whoever purges again and lets time pass leaves
-//! nothing.
+//! Every AWS call of a purge, and of the sweep after it, fails in every way. Right afterwards each
+//! work order is complete or deleted; a repeated purge and some time leave nothing.
 
 use awo_domain::RunId;
 use awo_tests::crash_part;

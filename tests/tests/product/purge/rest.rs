@@ -1,4 +1,4 @@
-//! What is deleted behind a purge, however much it is.
+//! The remainder that is deleted after a purge, at any size.
 
 use awo_tests::rules;
 use awo_tests::service::TestService;

@@ -1,4 +1,5 @@
-//! Purges of many, of what lives, and against others who want something of the same work orders.
+//! Purges of many work orders, of running ones, and in competition with other changes of the same
+//! work orders.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

@@ -1,12 +1,12 @@
-//! What happened in a queue, told again to the function that says whose turn it is.
+//! Replays a queue's history with the function that determines the turn.
 //!
-//! Arrivals and dispatches are seen from outside, so not every moment is known: a work order
+//! Arrivals and dispatches are observed from outside, so not every moment is known: a work order
 //! waits from some moment between its `createdAt`, which is read before it is written, and the
-//! arrival of the answer. A run's `startedAt` is read after the queue was read and before the
+//! arrival of the response. A run's `startedAt` is read after the queue was read and before the
 //! slot was written, and a dispatch that was overtaken is lost and reads again. So a dispatch has
-//! seen every work order that was answered before the dispatch before it read its clock, and may
-//! or may not have seen one that came later. Whatever those are, they can only have taken the
-//! turn from the one that was dispatched; hence it must be first among the certain ones and itself.
+//! seen every work order whose response arrived before the previous dispatch read its clock, and
+//! may or may not have seen a later one. Those can only have taken the turn from the dispatched
+//! one; hence it must be first among the certain ones and itself.
 
 use awo_domain::queue::{Waiting, fair_order};
 use awo_domain::{Timestamp, WorkOrderId};

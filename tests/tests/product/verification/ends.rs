@@ -1,5 +1,5 @@
-//! How manual verifications end: by their time, by the death of their task, by the sweep; and that
-//! there are never more than two at once.
+//! The ends of manual verifications: by their deadline, by the end of their task, by the sweep; and
+//! their limit of two at once.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! Manual verification where tasks share nothing but a file system, as in the cloud: the workspace
-//! of a run is on no disk that the verification's task has.
+//! Manual verification where tasks share only a file system, as in the cloud: the verification's
+//! task has no disk with the run's workspace.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

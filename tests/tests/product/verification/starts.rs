@@ -1,4 +1,4 @@
-//! Whoever asks for an organization's first task makes its task definition: the dispatcher
+//! An organization's first task creates its task definition, for every requester: the dispatcher
 //! (`shared`), a start by a client, the sweep, a manual verification.
 
 use awo_cloud::settings;

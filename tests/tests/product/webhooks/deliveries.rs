@@ -1,5 +1,5 @@
-//! Deliveries of webhooks, listed and made once more. The first one of an event is put into the store
-//! as it is when somebody has looked into the outbox; how it gets there is shown in `events`.
+//! Deliveries of webhooks, listed and repeated. The first one of an event is written to the store
+//! as after a read of the outbox; `events` covers how it gets there.
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_store::deliveries::Delivery;

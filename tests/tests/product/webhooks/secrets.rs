@@ -1,4 +1,4 @@
-//! Secrets of webhooks: shown once, kept where few may read, rotated with an overlap.
+//! Secrets of webhooks: shown once, stored with restricted access, rotated with an overlap.
 
 use std::collections::BTreeSet;
 

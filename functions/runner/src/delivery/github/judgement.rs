@@ -1,4 +1,4 @@
-//! What an answer of GitHub's API means. Pure but for the clock that a limit's end is told by.
+//! The meaning of a response of GitHub's API. Pure but for the clock that determines a limit's end.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,5 +1,5 @@
-//! JUnit XML as all kinds of tools write it: each `testcase` counts, at whatever depth it stands,
-//! and totals that suites claim count nothing.
+//! JUnit XML in its many variants: each `testcase` counts, at any depth, and the totals of suites
+//! are ignored.
 
 use awo_domain::verification::Status;
 

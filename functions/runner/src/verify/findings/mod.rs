@@ -1,9 +1,8 @@
-//! What a command's own report says, test by test.
+//! The results in a command's own report, test by test.
 //!
-//! A report is written by the tests of a hostile repository. It is read within limits of its size,
-//! its depth and the number of its tests; it must end properly; and what stood at its place before
-//! the command ran is not its report. It never makes good what an exit code says: both must agree
-//! that all is well.
+//! The tests of a hostile repository write the report. It is read within limits of size, depth and
+//! number of tests; it must be complete; and a file from before the command is not its report. A
+//! report never overrides an exit code: both must be successful.
 
 mod junit;
 mod sarif;

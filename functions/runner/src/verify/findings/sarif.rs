@@ -1,9 +1,9 @@
-//! SARIF 2.1.0, as linters write it: of a result its rule, its level, its message and its first
-//! place. Lists are cut off while they are read, so that no report becomes large in memory.
+//! SARIF 2.1.0, as linters write it: a result's rule, level, message and first location. Lists are
+//! truncated while they are read, so no report becomes large in memory.
 //!
-//! A level that a result lacks is its rule's, else `warning`. `error` fails, `warning` is a
-//! warning, `note` and `none` pass; what was suppressed is skipped. A tool that says of itself that
-//! it did not succeed has failed.
+//! A result without a level has its rule's, else `warning`. `error` fails, `warning` is a warning,
+//! `note` and `none` pass; suppressed results are skipped. A tool that reports its own failure has
+//! failed.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,5 +1,5 @@
-//! Which file stands at a place, and since when: what a commit holds, or an earlier command wrote,
-//! is no report of the command that was just run.
+//! Identity and age of a file at a path: a file of the commit, or of an earlier command, is not the
+//! report of the command that just ran.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;

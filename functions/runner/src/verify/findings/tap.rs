@@ -1,5 +1,5 @@
-//! The Test Anything Protocol, versions 12 to 14. Subtests, which are indented, are summed up by a
-//! test of their parent; a run that ended before its plan did has failed.
+//! The Test Anything Protocol, versions 12 to 14. A test of the parent summarizes indented
+//! subtests; a run that ended before its plan did has failed.
 
 use awo_domain::verification::Status;
 

@@ -1,6 +1,6 @@
-//! XML of hostile origin, element by element: no entity is resolved but the five that XML has and
-//! single characters, declarations of others are passed over, and depth is limited. A document
-//! that ends in the middle is an error.
+//! XML from hostile sources, element by element: only XML's five entities and single characters are
+//! resolved, declarations of others are skipped, and depth is limited. A truncated document is an
+//! error.
 
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};

@@ -1,4 +1,4 @@
-//! Drivers, with programs that write what the real ones do, and speak to models as they do.
+//! Drivers, with programs that write and call models as the real ones do.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! Codex's `exec --json`. Its input tokens include cached ones. It names no model and no cost, and
-//! what a turn says that it used is of the whole thread: of a resumed one nothing is known.
+//! Codex's `exec --json`. Its input tokens include cached ones. It names no model and no cost. The
+//! usage of a turn is that of the whole thread: for a resumed one it is unknown.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! opencode's `run --format json`. Its input tokens leave out what the cache gave and took, and its
-//! output what the model thought.
+//! opencode's `run --format json`. Its input tokens exclude cache reads and writes, and its output
+//! excludes reasoning.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
-//! What the real programs wrote (`make test-agents` runs them), without what no reader looks at:
-//! Claude Code 2.1.329, Codex 0.169.0 and opencode 1.18.33, against a fake model server whose
-//! every answer has used 600 input tokens, 300 of them from the cache and, of Anthropic's, 200
-//! written to it, and 20 output tokens.
+//! Recorded output of the real programs (`make test-agents` runs them), without the parts that no
+//! reader uses: Claude Code 2.1.329, Codex 0.169.0 and opencode 1.18.33, against a fake model
+//! server whose every response used 600 input tokens, 300 of them from the cache and, of
+//! Anthropic's, 200 written to it, and 20 output tokens.
 
 use super::*;
 

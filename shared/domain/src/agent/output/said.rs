@@ -1,6 +1,5 @@
-//! What a driver's records say to whoever watches: its words, the tools that it calls and what went
-//! wrong with them. A record that has nothing to say is left out; a line that is no record stands
-//! for itself.
+//! A driver's records as text for viewers: its messages, its tool calls and their errors. A record
+//! without content is omitted; a line that is no record is shown as it is.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Outputs by their shapes; what real programs wrote is in `recorded`.
+//! Outputs by their shapes; `recorded` has the output of real programs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! No special address passes, in whatever form of IPv6 it hides; ordinary ones do.
+//! No special address passes, in any form of IPv6; ordinary ones do.
 
 use super::*;
 use proptest::prelude::*;
