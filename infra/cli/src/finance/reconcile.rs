@@ -167,9 +167,9 @@ fn of_month(rows: &Rows, month: &str) -> Rows {
 
 fn compared(ours: &Rows, theirs: &Rows) -> BTreeMap<(String, String), Compared> {
     let keys = ours.keys().chain(theirs.keys()).cloned();
+    let has_dollars = theirs.values().any(|used| used.usd_nano.is_some());
     let compare = |key: (String, String)| {
         let of = |rows: &Rows| rows.get(&key).copied().unwrap_or_default();
-        let has_dollars = theirs.values().any(|used| used.usd_nano.is_some());
         let compared = Compared::of(of(ours), of(theirs), has_dollars);
         (key, compared)
     };
