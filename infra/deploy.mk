@@ -96,6 +96,10 @@ image: region ## Build the image of runs and push it to the stack's repository (
 $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
 $(DEPLOY_VENV)/receivers/.ready: tests/golden/requirements.txt
+# Not with every Python: it looks for one.
+$(DEPLOY_VENV)/focus/.ready: tests/focus/requirements.txt tests/focus/install.sh
+	tests/focus/install.sh $(@D)
+	@touch $@
 $(DEPLOY_VENV)/%/.ready:
 	python3 -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^

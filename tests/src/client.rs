@@ -110,6 +110,7 @@ pub fn http_client() -> reqwest::Client {
     drop(rustls::crypto::ring::default_provider().install_default());
     reqwest::Client::builder()
         .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(40))
         .build()
         .expect("an HTTP client")

@@ -41,6 +41,8 @@ static SEEN: Mutex<BTreeSet<(&'static str, u16)>> = Mutex::new(BTreeSet::new());
 #[must_use]
 pub fn operation(method: &str, target: &str) -> Option<&'static Route> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
+    // A gateway takes a path with a slash at its end for the one without.
+    let path = path.strip_suffix('/').unwrap_or(path);
     let mut routes = ROUTES.iter();
     routes.find(|r| r.is_operation() && r.method == method && r.matches(path))
 }

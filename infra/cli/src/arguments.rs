@@ -126,8 +126,10 @@ pub enum Command {
     Runs(Runs),
     /// Show the credit balance and the newest transactions
     Credits(Credits),
-    /// Show what finished runs used, by model, day or tenant
+    /// Show what finished runs used, by model or day, or what was charged, by tenant or cost label
     Usage(Usage),
+    /// Print the address of the console, a page that shows money and runs in a browser
+    Console,
     /// Review what was booked, by model, tenant, label and more
     Finance(crate::finance::arguments::Finance),
     /// Manage webhooks

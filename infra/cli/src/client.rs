@@ -201,6 +201,30 @@ impl Client {
         })
     }
 
+    /// Begins to read a table of any length.
+    pub async fn table(&self, path: &str, query: &[(&str, String)]) -> Result<Response, Failure> {
+        let request = Request {
+            accept: "text/csv",
+            limit: LONG_TRY,
+            ..self.request(Method::GET, path, query)
+        };
+        let answer = self.send(&request).await?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let text = self.text_of(&request, answer).await;
+        text.and_then(|_| {
+            Err(Failure::Broken(
+                "the service's answer is no table".to_owned(),
+            ))
+        })
+    }
+
+    /// The address of a path, for people.
+    pub fn address(&self, path: &str) -> String {
+        self.url(path, &[]).to_string()
+    }
+
     fn url(&self, path: &str, query: &[(&str, String)]) -> Url {
         let mut url = self.base.clone();
         let base = url.path().trim_end_matches('/').to_owned();

@@ -12,6 +12,7 @@ mod bars;
 mod cancel;
 mod checks;
 mod client;
+mod console;
 mod contexts;
 mod diff;
 mod document;
@@ -49,7 +50,6 @@ mod standing;
 mod start;
 mod submit;
 mod templates;
-mod tenants;
 mod times;
 mod usage;
 mod verification;
@@ -166,6 +166,7 @@ async fn on_service(
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
+        Command::Console => console::run(client, output).await,
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,

@@ -126,6 +126,8 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
     ("get-docs", awo_openapi::get_docs::function),
+    ("get-console", awo_console::get_console::function),
+    ("get-console-file", awo_console::get_console_file::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
         "register-plugin",
@@ -165,6 +167,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
 /// Those whose answers may come in pieces.
 const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
     ("list-run-events", awo_runs::list_run_events::function),
+    ("export-focus", awo_usage::export_focus::function),
     ("test-webhook", awo_webhooks_api::test_webhook::function),
     (
         "kill-work-order",

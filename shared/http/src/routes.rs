@@ -5,6 +5,7 @@ use awo_domain::api_key::Scope;
 
 pub use audit::*;
 pub use budgets::*;
+pub use console::*;
 pub use control::*;
 pub use credits::*;
 pub use environments::*;
@@ -19,6 +20,7 @@ pub use work_orders::*;
 
 mod audit;
 mod budgets;
+mod console;
 mod control;
 mod credits;
 mod environments;
@@ -186,6 +188,7 @@ pub const ROUTES: &[Route] = &[
     UPDATE_BUDGET,
     DELETE_BUDGET,
     GET_USAGE_REPORT,
+    EXPORT_FOCUS,
     GET_USAGE_SUMMARY,
     LIST_TEMPLATES,
     CREATE_TEMPLATE,
@@ -209,6 +212,8 @@ pub const ROUTES: &[Route] = &[
     GET_OPENAPI,
     GET_DOCS,
     GET_DOCS_FILE,
+    GET_CONSOLE,
+    GET_CONSOLE_FILE,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,

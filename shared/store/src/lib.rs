@@ -27,6 +27,7 @@
 //! | work | `<org>#verification` | number | permit of a manual verification, with its whole state |
 //! | work | `deployment#tasks` | `shard#` and number | taken capacity permits of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | capacity waiter |
+//! | work | `deployment#prices` | `credits` | dollars for a credit, over time |
 //! | work | `<org>#purge` | work order id | remains of purged work orders, to be deleted |
 //! | work | `<org>#usage` | completion and run id | usage of a run |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
@@ -72,11 +73,13 @@ pub mod batch;
 pub mod budgets;
 pub mod call_permits;
 pub mod cascades;
+pub mod charges;
 pub mod checkpoints;
 pub mod cost_backfill;
 pub mod cost_policy;
 pub mod cost_report;
 pub mod costs;
+pub mod credit_prices;
 pub mod credits;
 pub mod deliveries;
 pub mod delivery_permits;

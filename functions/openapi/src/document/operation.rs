@@ -85,6 +85,15 @@ impl Operation {
         self
     }
 
+    /// A query parameter that must be there.
+    pub fn required_query(mut self, name: &str, schema: Value, description: &str) -> Operation {
+        self.parameters.push(json!({
+            "name": name, "in": "query", "required": true, "schema": schema,
+            "description": description,
+        }));
+        self
+    }
+
     /// A request header.
     pub fn header(mut self, name: &str, schema: Value, description: &str) -> Operation {
         self.parameters.push(json!({
@@ -318,6 +327,7 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
             ("EnvironmentName", "The name of an environment.")
         }
         path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
+        _ if name == "file" => return (json!({ "type": "string" }), "The name of a file."),
         _ => return (json!({ "type": "string" }), "An id."),
     };
     (reference(of), description)
@@ -325,6 +335,9 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
 
 /// The group of a path: the part after the version.
 fn tag(path: &str) -> &str {
+    if path.starts_with("/console") {
+        return "console";
+    }
     let path = path.strip_prefix("/api").unwrap_or(path);
     let part = path.strip_prefix("/v1/").unwrap_or("openapi");
     part.split('/').next().unwrap_or(part)

@@ -2,6 +2,7 @@
 
 mod audit;
 mod budgets;
+mod console;
 mod credits;
 mod environments;
 mod openapi;
@@ -30,6 +31,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         environments::all,
         webhooks::all,
         verification::all,
+        console::all,
         openapi::all,
     ];
     groups.into_iter().flat_map(|of| of(schemas)).collect()

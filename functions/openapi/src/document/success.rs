@@ -40,6 +40,22 @@ impl Success {
         }
     }
 
+    /// A body that is no JSON: [`super::operation::Operation::answers_also`] says what it is.
+    pub fn file(description: &'static str) -> Success {
+        Success {
+            status: 200,
+            ..Success::nothing(description)
+        }
+    }
+
+    /// No body, since it is elsewhere.
+    pub fn moved(description: &'static str) -> Success {
+        Success {
+            status: 308,
+            ..Success::nothing(description)
+        }
+    }
+
     /// No body, since the client has it.
     pub fn not_modified(description: &'static str) -> Success {
         Success {

@@ -12,6 +12,19 @@ use super::{State, Swept};
 const MAX_DUE: u32 = 1_000;
 const ADDING: Duration = Duration::from_secs(20);
 
+/// Notes what a credit is worth: exports of the past keep to it.
+pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut Swept) {
+    let noted = state.store.note_credit_price(state.credits_per_usd, now);
+    if let Err(error) = noted.await {
+        tracing::error!(
+            event = "sweep_credit_price_failed",
+            ?error,
+            "the sweep could not record the value of a credit"
+        );
+        swept.failed += 1;
+    }
+}
+
 /// Adds what is due, and what has come since.
 pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
     let began = Instant::now();

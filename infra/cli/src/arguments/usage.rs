@@ -5,19 +5,33 @@ use clap::Args;
 use crate::reference::{self, Reference};
 
 /// What the rows of usage are.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum By {
     Model,
     Day,
     Tenant,
+    /// A cost label.
+    Label(String),
 }
 
 impl By {
-    pub fn name(self) -> &'static str {
+    /// The name of the rows, and of what a report is grouped by.
+    pub fn name(&self) -> String {
         match self {
-            By::Model => "model",
-            By::Day => "day",
-            By::Tenant => "tenant",
+            By::Model => "model".to_owned(),
+            By::Day => "day".to_owned(),
+            By::Tenant => "tenant".to_owned(),
+            By::Label(name) => format!("label:{name}"),
+        }
+    }
+
+    fn parse(text: &str) -> Result<By, String> {
+        match (text, text.strip_prefix("label:")) {
+            ("model", _) => Ok(By::Model),
+            ("day", _) => Ok(By::Day),
+            ("tenant", _) => Ok(By::Tenant),
+            (_, Some(name)) if !name.is_empty() => Ok(By::Label(name.to_owned())),
+            _ => Err("must be model, day, tenant or label:NAME".to_owned()),
         }
     }
 }
@@ -30,8 +44,8 @@ pub struct Usage {
     /// First moment after the period
     #[arg(long, value_name = "DATE")]
     pub to: Option<String>,
-    /// What the rows are
-    #[arg(long, value_enum, default_value = "model")]
+    /// What the rows are: model, day, tenant or label:NAME
+    #[arg(long, value_name = "NAME", default_value = "model", value_parser = By::parse)]
     pub by: By,
     /// Only what was used of this model
     #[arg(long)]

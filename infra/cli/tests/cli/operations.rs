@@ -30,6 +30,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
+    ("getConsole", &["console"]),
+    ("exportFocus", &["finance", "export", "--month", "2026-11"]),
     (
         "getUsageReport",
         &["finance", "report", "--only", "label:team=red"],
@@ -129,6 +131,9 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getOpenapi", &["openapi"]),
 ];
 
+/// What browsers load, and no command does.
+const FOR_BROWSERS: &[&str] = &["getConsoleFile"];
+
 /// Method and path of each operation of the document.
 fn operations() -> Vec<(String, String, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -136,7 +141,8 @@ fn operations() -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            if let Some(id) = operation["operationId"].as_str() {
+            let id = operation["operationId"].as_str();
+            if let Some(id) = id.filter(|id| !FOR_BROWSERS.contains(id)) {
                 found.push((id.to_owned(), method.to_uppercase(), path.clone()));
             }
         }
@@ -146,6 +152,7 @@ fn operations() -> Vec<(String, String, String)> {
 
 /// True for a path that a template such as `/v1/runs/{id}` stands for.
 fn fits(template: &str, path: &str) -> bool {
+    let path = path.strip_suffix('/').unwrap_or(path);
     let (template, path) = (template.split('/'), path.split('/'));
     template.clone().count() == path.clone().count()
         && template

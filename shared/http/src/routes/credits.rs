@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, keyed, streaming};
 
 /// `GET /v1/credits`
 pub const GET_CREDITS: Route = keyed(
@@ -52,6 +52,14 @@ pub const GET_USAGE_REPORT: Route = keyed(
     Style::Plain,
     "get-usage-report",
 );
+/// `GET /v1/exports/focus`
+pub const EXPORT_FOCUS: Route = streaming(keyed(
+    "GET",
+    "/v1/exports/focus",
+    Scope::CreditsRead,
+    Style::Plain,
+    "export-focus",
+));
 /// `GET /api/v1/usage/summary`
 pub const GET_USAGE_SUMMARY: Route = keyed(
     "GET",

@@ -43,6 +43,11 @@ impl Key {
         Key::new(format!("{org}#budget"), name)
     }
 
+    /// What a credit was worth over time.
+    pub fn credit_prices() -> Key {
+        Key::new("deployment#prices".to_owned(), "credits")
+    }
+
     /// What the organization declares about its costs.
     pub fn cost_policy(org: &OrgId) -> Key {
         Key::new(format!("{org}#costs"), "policy")

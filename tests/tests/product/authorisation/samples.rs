@@ -119,6 +119,7 @@ impl Things {
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
             "docs" => "page.js",
+            "console" => "console.js",
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
     }
@@ -126,6 +127,12 @@ impl Things {
     fn named_in(&self, query: &str) -> String {
         let named = query.replace("{workOrder}", &self.work_order);
         let named = named.replace("{run}", &self.run);
+        // Ids begin with their time.
+        let made = WorkOrderId::parse(&self.work_order).map(|id| id.made_at().day());
+        let day = made.unwrap_or_else(|_| "2026-11-20".to_owned());
+        let named = named
+            .replace("{month}", &day[..7])
+            .replace("{day}", &day[8..]);
         named.replace("{tenant}", &self.tenant)
     }
 }

@@ -44,7 +44,9 @@ async fn measured() -> Vec<Row> {
             }
         };
         let rounds = costs.rounds.len();
-        assert!(!sample.only_reads() || rounds <= 2, "{title}: {costs}");
+        // An export must read new costs before those that are in sums.
+        let most = 2 + usize::from(sample.route.function == "export-focus");
+        assert!(!sample.only_reads() || rounds <= most, "{title}: {costs}");
         let is_another = rows.last().is_some_and(|(last, _)| *last == title);
         let with = if is_another { " with a body" } else { "" };
         rows.push((format!("{title}{with}"), costs));

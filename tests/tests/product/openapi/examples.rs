@@ -37,6 +37,7 @@ const CALLS: &[&str] = &[
     "PUT /v1/budgets/{budget} 200",
     "DELETE /v1/budgets/{budget} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
+    "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",
     "PUT /v1/templates/services 200",
@@ -81,6 +82,8 @@ const CALLS: &[&str] = &[
     "GET /api/v1/audit/runs/{done_run}/summary 200",
     "GET /v1/runs/{done_run}/diff 200",
     "POST /api/v1/work-orders/purge 200",
+    "GET /console/ 200",
+    "GET /console/console.js 200",
     "GET /openapi.json 200",
 ];
 
@@ -143,6 +146,10 @@ async fn every_operation_answers_as_it_is_documented() {
         match (route.function, status) {
             // It would be an example of itself.
             ("get-openapi", _) => assert_eq!(answer.body, *contract::DOCUMENT),
+            // They are no JSON.
+            ("get-console", _) => assert!(answer.text.starts_with("<!doctype html>")),
+            ("get-console-file", _) => assert!(answer.text.starts_with("//")),
+            ("export-focus", _) => assert!(answer.text.starts_with("ProviderName,")),
             (_, 204) => assert_eq!((answer.status, answer.text.as_str()), (204, "")),
             ("get-prices", status) => example("get-prices", status, &of_some(answer)),
             (function, status) => example(function, status, &answer),

@@ -77,6 +77,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         statement(schemas),
         summary,
         report(schemas),
+        focus(),
     ]
 }
 
@@ -116,6 +117,24 @@ fn statement(schemas: &mut Schemas) -> Operation {
         "text/html",
         json!({ "type": "string", "description": "A page for print." }),
     )
+}
+
+fn focus() -> Operation {
+    let pattern = |pattern: &str, example: &str| json!({ "type": "string", "pattern": pattern, "examples": [example] });
+    let month = pattern("^[0-9]{4}-[0-9]{2}$", "2026-11");
+    let day = pattern("^[0-9]{2}$", "20");
+    Operation::of(
+        &routes::EXPORT_FOCUS,
+        "Export charges as FOCUS",
+        "The charges of a month, or of a day of it, as a Cost and Usage dataset of FOCUS 1.2 in CSV: a row \
+         for each run, model and meter, for compute, refunds and purchases. The effective cost in credits of \
+         all rows of usage is deductions less refunds. Rows of a day that is over are the same at each export. \
+         An export that breaks off ends with a line that begins with `# incomplete`.",
+    )
+    .required_query("month", month, "The month, in UTC.")
+    .query("day", day, "This day of it alone.")
+    .answers(Success::file("The rows, after a line with the columns' names."))
+    .answers_also(200, "text/csv", json!({ "type": "string", "description": "The rows." }))
 }
 
 fn report(schemas: &mut Schemas) -> Operation {

@@ -48,6 +48,10 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call().query("groupBy=model,tenant&bucket=day"),
             call().query("groupBy=key&tenant={tenant}"),
         ],
+        "export-focus" => vec![
+            call().query("month={month}"),
+            call().query("month={month}&day={day}"),
+        ],
         "list-deliveries" => vec![call(), call().query("status=delivered&limit=5")],
         "get-profile" => vec![call(), call().query("resolve=true")],
         "get-work-order"
@@ -76,6 +80,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "get-webhook"
         | "list-plugins"
         | "get-plugin"
+        | "get-console"
+        | "get-console-file"
         | "get-openapi"
         | "get-docs" => vec![call()],
         _ => return None,
