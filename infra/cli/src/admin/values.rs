@@ -75,13 +75,13 @@ pub fn secret_name(text: &str) -> Result<String, String> {
 /// How a purchase or a refund came about; the ledger shows it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BookingArguments {
-    /// The person or program that adds it
+    /// Person or program that adds the entry
     #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
     pub actor: Option<String>,
-    /// Why, for people
+    /// Note for people, such as the reason
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub note: Option<String>,
-    /// An invoice, an order, a ticket
+    /// Reference, such as an invoice, order or ticket number
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub reference: Option<String>,
 }
