@@ -30,9 +30,7 @@ pub async fn run(
     if logs.is_empty() {
         let which = wanted.iteration.map(|n| format!(" in iteration {n}"));
         let which = which.unwrap_or_default();
-        return output.line(&format!(
-            "the agent of {run} has printed nothing{which} so far"
-        ));
+        return output.line(&format!("the agent of {run} has no output{which} yet"));
     }
     for (number, log) in logs.into_iter().enumerate() {
         let log: Log = answers::read(&log.to_string())?;
@@ -79,14 +77,14 @@ fn header(log: &Log) -> String {
     let shown = log.output.len() as u64;
     let cut = match (log.truncated, log.bytes > shown) {
         (false, _) => String::new(),
-        (true, false) => "; the beginning was cut".to_owned(),
+        (true, false) => "; the beginning is truncated".to_owned(),
         (true, true) => format!(
-            "; the last {} of {}, the beginning was cut",
+            "; the last {} of {}, the beginning is truncated",
             size(shown),
             size(log.bytes)
         ),
     };
-    let empty = if shown == 0 { "; nothing printed" } else { "" };
+    let empty = if shown == 0 { "; no output" } else { "" };
     format!("── iteration {}{empty}{cut} ──", log.iteration)
 }
 

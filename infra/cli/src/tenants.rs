@@ -33,7 +33,7 @@ struct Charged {
 /// Shows what tenants were charged in a period.
 pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
     if wanted.csv || wanted.model.is_some() || wanted.run.is_some() || wanted.work_order.is_some() {
-        let why = "--by tenant sums up the ledger: only --from and --to narrow it";
+        let why = "--by tenant reads the ledger and accepts only --from and --to";
         return Err(Failure::Usage(why.to_owned()));
     }
     let dates = [("startDate", &wanted.from), ("endDate", &wanted.to)];

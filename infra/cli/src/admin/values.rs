@@ -18,7 +18,7 @@ pub fn scopes(text: &str) -> Result<Scopes, String> {
     let mut scopes = Vec::new();
     for name in text.split(',').map(str::trim) {
         let scope = Scope::parse(name)
-            .ok_or_else(|| format!("{name:?} is no scope; the scopes are {}", valid()))?;
+            .ok_or_else(|| format!("{name:?} is not a scope; the scopes are {}", valid()))?;
         if !scopes.contains(&scope) {
             scopes.push(scope);
         }
@@ -68,7 +68,7 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     }
     let known = Provider::ALL.map(Provider::as_str).join(", ");
     Err(format!(
-        "is no secret that anything reads: it must be {known} or git:HOST[:PORT]"
+        "is not a known secret name: it must be {known} or git:HOST[:PORT]"
     ))
 }
 
