@@ -207,7 +207,7 @@ fn refused(
         Some(first) => first.map(TemplateCreated::Replayed),
         None if taken => Err(taken_id(id)),
         None => Err(Error::Conflict(format!(
-            "your organization has {MAX_TEMPLATES} templates, which is the most: delete one first"
+            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
         ))),
     }
 }
@@ -216,7 +216,7 @@ fn refused(
 #[must_use]
 pub fn taken_id(id: &TemplateId) -> Error {
     Error::Conflict(format!(
-        "there is a template {} already: choose another id, or change that one with PUT",
+        "the template {} already exists: choose another id, or change it with PUT",
         id.as_str()
     ))
 }

@@ -246,7 +246,7 @@ async fn what_the_service_refuses_says_where_to_look() {
     assert!(called.err.contains("`awo webhooks list`"), "{called:?}");
     let pending = error(
         "CONFLICT",
-        "this delivery is still pending: it is tried again by itself",
+        "this delivery is still pending: it is retried automatically",
     );
     let double = Double::start(move |_, _| Reply::of(409, pending.clone())).await;
     let called = at(&double.url, &["webhooks", "redeliver", WH, DLV]).await;
