@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
-        assert!(lines[3].contains("1 lines before"), "{lines:?}");
+        assert!(lines[3].contains("1 earlier lines"), "{lines:?}");
         assert_eq!(lines[10].trim(), "i", "the end is shown");
     }
 

@@ -76,7 +76,7 @@ impl Work<'_> {
         };
         let told: String = command.chars().take(TOLD_COMMAND).collect();
         let output = match finished.output.text().trim() {
-            "" => "it wrote nothing".to_owned(),
+            "" => "it has no output".to_owned(),
             text => format!(
                 "its output ends with:\n{}",
                 last_bytes(text, TOLD_OUTPUT_BYTES)

@@ -185,7 +185,7 @@ fn begin(
         let layout = Layout::create(root, &spec.org_id, &spec.run_id, processes.user())?;
         workspace::write_git_config(&layout, spec.allow_file_repositories).map(|()| layout)
     };
-    made().map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
+    made().map_err(|why| broken(&format!("the run's folders could not be created: {why}")))
 }
 
 /// What the run may cost, compute included, and what it has cost.
@@ -200,7 +200,7 @@ fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort> {
         })
     };
     budget().map(SharedMeter::new).map_err(|why| {
-        let message = format!("what the run costs cannot be reckoned: {why}");
+        let message = format!("the cost of the run cannot be computed: {why}");
         fail(RunErrorCode::WorkspaceFailed, &message)
     })
 }
@@ -217,7 +217,7 @@ async fn start_proxy(
     let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
     let opened = Proxy::start(bases, keys, meter.clone());
     opened.await.map(Some).map_err(|why| {
-        let message = format!("the agent has no way to its models: {why}");
+        let message = format!("the agent cannot reach its models: {why}");
         fail(RunErrorCode::AgentNotConfigured, &message)
     })
 }
@@ -382,8 +382,8 @@ impl Work<'_> {
             return over_budget;
         }
         let message = format!(
-            "the run's time of {} ms is used up: raise limits.maxDurationMs or give it a smaller \
-             task",
+            "the run's time limit of {} ms is reached: raise limits.maxDurationMs or give it a \
+             smaller task",
             self.spec.max_duration_ms
         );
         fail(RunErrorCode::Timeout, &message)
