@@ -42,6 +42,7 @@ impl<'a> Seed<'a> {
     /// A waiting work order that came at a time.
     pub async fn waiting(&self, at: Timestamp, tenant: Option<&str>) -> NewWorkOrder {
         let new = NewWorkOrder {
+            kept_environment: None,
             kept_profile: None,
             org: self.org.clone(),
             id: WorkOrderId::new(at, self.cloud.mint.random(at)),
@@ -157,6 +158,7 @@ fn order(tenant: Option<&str>) -> Order {
         limits: Limits::default(),
         parent_id: None,
         start_commit: None,
+        environment: None,
         metadata: std::collections::BTreeMap::new(),
     }
 }

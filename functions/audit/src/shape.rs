@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use awo_domain::audit::{ConfigChange, Snapshot, canonical_hash, changed_paths};
+use awo_domain::environment::EnvironmentRecord;
 use awo_domain::profile::Profile;
 use awo_domain::stop::StopKind;
 use awo_domain::{Error, RunId, Timestamp, WorkOrderId};
@@ -107,6 +108,9 @@ pub struct RunAuditShape<'a> {
     iterations: u32,
     changes: &'a [ConfigChange],
     snapshots_count: usize,
+    /// Its environment as it was when the run was claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentRecord>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<StopShape<'a>>,
 }
@@ -134,6 +138,7 @@ impl<'a> RunAuditShape<'a> {
             iterations: run.iteration,
             changes,
             snapshots_count: snapshots.len(),
+            environment: run.environment.as_ref(),
             stop: StopShape::of(run),
         })
     }

@@ -202,6 +202,7 @@ impl Asking<'_> {
         let least = self
             .state
             .rates
+            .sized(self.parent.size)
             .cost(NanoUsd::ZERO, 1)
             .max(MicroCredits::from_micro(1));
         if shares.iter().any(|share| *share < least) {
@@ -224,7 +225,8 @@ impl Asking<'_> {
     /// What the run has cost so far.
     fn used(&self) -> MicroCredits {
         let models = PricedUsage::total(&sum_by_model(&self.asked.usage));
-        self.state.rates.cost(models, self.run.compute_ms(self.now))
+        let rates = self.state.rates.sized(self.run.size);
+        rates.cost(models, self.run.compute_ms(self.now))
     }
 
     /// Why so many children cannot be, if that is known before any is opened.
@@ -265,6 +267,7 @@ impl Asking<'_> {
             profile: store.profile_of(self.org(), &self.parent).await?,
             branch: self.branch.clone(),
             commit: self.asked.commit.clone(),
+            environment: self.parent.chosen_environment()?,
         };
         read_child(Object::parse(&json)?, inherited, named)
     }

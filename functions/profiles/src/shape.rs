@@ -1,5 +1,6 @@
 //! Profiles as the API shows them.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::partial::{Groups, PartialContent};
 use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
@@ -101,6 +102,7 @@ impl ProfileShape {
             verification: whole.verification,
             git_ops: whole.git_ops,
             execution_limits: whole.execution_limits,
+            environment: whole.environment,
             config_hash,
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -118,6 +120,8 @@ pub struct ResolvedProfileShape {
     verification: Verification,
     git_ops: GitOps,
     execution_limits: ExecutionLimits,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<EnvironmentName>,
     /// As a run's audit would say it now.
     config_hash: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use awo_domain::RunId;
-use awo_domain::control::{Outcome, RunSpec, StopRequest};
+use awo_domain::control::{Outcome, RunEnvironment, RunSpec, StopRequest};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::control_thread::{self, ControlThread};
+use crate::environment::Masks;
 use crate::event_sender::is_immediate;
 use crate::layout::Layout;
 use crate::manual;
@@ -177,7 +178,9 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         kept.sweep();
     }
     let (switch, stop) = stop::channel();
-    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone());
+    let values = spec.environment.as_ref().map(RunEnvironment::values);
+    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone())
+        .masking(Masks::of(values.unwrap_or_default()));
     let listening =
         control_thread::run(control, listen(stop_listener, client, switch, stop.clone()));
     let session = Session {

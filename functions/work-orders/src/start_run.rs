@@ -111,7 +111,10 @@ impl State {
             false => None,
         };
         let secret = dispatcher.mint.secret();
-        let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
+        let lease = Lease {
+            size: order.size,
+            ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now)
+        };
         let slot = |place| Place::Slot {
             lease: &lease,
             place,

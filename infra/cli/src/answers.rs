@@ -42,6 +42,8 @@ pub struct WorkOrder {
     #[serde(default)]
     pub harness: Option<String>,
     #[serde(default)]
+    pub environment: Option<String>,
+    #[serde(default)]
     pub agent: Option<Agent>,
     #[serde(default)]
     pub metadata: BTreeMap<String, String>,
@@ -159,6 +161,12 @@ pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str
 pub struct RunFault {
     pub code: String,
     pub message: String,
+    #[serde(default)]
+    pub category: Option<String>,
+    #[serde(default)]
+    pub retryable: bool,
+    #[serde(default)]
+    pub remedy: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

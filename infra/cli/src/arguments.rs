@@ -136,6 +136,8 @@ pub enum Command {
     Listen(crate::listen::arguments::Listen),
     /// Send a sample event to the receiver of awo listen
     Trigger(crate::listen::arguments::Trigger),
+    /// Manage environments: variables, secrets, setup, caches, registries, size
+    Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles
     Profiles(crate::profiles::arguments::Profiles),
     /// Manage templates of workspace sources

@@ -15,6 +15,7 @@ mod client;
 mod contexts;
 mod diff;
 mod document;
+mod environments;
 mod events;
 mod failure;
 mod finance;
@@ -164,6 +165,7 @@ async fn on_service(
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
+        Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
         Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,
         Command::Plugins(wanted) => plugins::run(client, &wanted.action, output).await,

@@ -34,8 +34,22 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
             let (branch, commit) = (text(data, "branch"), short(data));
             (format!("workspace    {branch} at {commit}"), Vec::new())
         }
+        "environment.ready" => {
+            let restored = match names(data, "restored") {
+                restored if restored.is_empty() => String::new(),
+                restored => format!(", from the cache: {restored}"),
+            };
+            let head = format!("environment  {} is set up{restored}", text(data, "name"));
+            (head, Vec::new())
+        }
         "iteration.started" => (paint.strong(&format!("iteration {iteration}")), Vec::new()),
         "agent.output" => return output(data, paint),
+        "provider.waiting" => {
+            let wait = seconds(data["waitMs"].as_i64().unwrap_or(0));
+            let head = format!("  waiting    {wait}: {}", text(data, "reason"));
+            (paint.warn(&head), Vec::new())
+        }
+        "provider.resumed" => ("  resumed    the agent goes on".to_owned(), Vec::new()),
         "agent.finished" => (agent(data, paint), Vec::new()),
         "iteration.committed" => {
             let files = data["filesChanged"].as_u64().unwrap_or(0);

@@ -167,6 +167,9 @@ fn body(wanted: &Submit, prompt: String, source: Value) -> Result<Value, Failure
     if let Some(most) = wanted.max_iterations {
         body.insert("maxIterations".to_owned(), json!(most));
     }
+    if let Some(environment) = &wanted.environment {
+        body.insert("environment".to_owned(), json!(environment));
+    }
     if let Some(harness) = &wanted.harness {
         body.insert("harness".to_owned(), json!(harness));
     }
@@ -262,6 +265,8 @@ mod tests {
             "--metadata",
             "a=1",
             "b=2",
+            "--environment",
+            "e",
             "--harness",
             "h",
             "--command",
@@ -279,6 +284,7 @@ mod tests {
                 "limits": {"maxCredits": 0.5, "maxDurationMs": 600_000},
                 "tenantContext": {"tenantId": "t", "tenantUserId": "u"},
                 "maxIterations": 3,
+                "environment": "e",
                 "harness": "h",
                 "metadata": {"a": "1", "b": "2"},
             })

@@ -75,6 +75,26 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ),
     ("get-usage-report", awo_usage::get_usage_report::function),
     ("get-usage-summary", awo_usage::get_usage_summary::function),
+    (
+        "list-environments",
+        awo_environments::list_environments::function,
+    ),
+    (
+        "create-environment",
+        awo_environments::create_environment::function,
+    ),
+    (
+        "get-environment",
+        awo_environments::get_environment::function,
+    ),
+    (
+        "update-environment",
+        awo_environments::update_environment::function,
+    ),
+    (
+        "delete-environment",
+        awo_environments::delete_environment::function,
+    ),
     ("list-templates", awo_templates::list_templates::function),
     ("create-template", awo_templates::create_template::function),
     ("get-template", awo_templates::get_template::function),

@@ -1,6 +1,7 @@
 //! A deployment's settings and their defaults.
 
 use awo_domain::agent::AgentType;
+use awo_domain::environment::Deployment;
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
@@ -45,6 +46,16 @@ pub fn details_kept(environment: &Environment) -> Result<DetailsKept, SetupError
             .parsed("AWO_KEEP_DETAILS_DAYS", 0)
             .map(DetailsKept::days)
     })
+}
+
+/// What environments may have here.
+#[must_use]
+pub fn environments(environment: &Environment) -> Deployment {
+    Deployment {
+        // Tasks of an organization are made from one definition, which has one image.
+        has_containers: false,
+        allow_loopback: environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES"),
+    }
 }
 
 /// What is reserved for a run whose work order does not say.

@@ -142,13 +142,17 @@ pub enum Scope {
     VerificationRead,
     /// Change plugins and verify manually.
     VerificationWrite,
+    /// Read environments.
+    EnvironmentsRead,
+    /// Change environments.
+    EnvironmentsWrite,
     /// Everything.
     All,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 14] = [
+    pub const ALL: [Scope; 16] = [
         Scope::WorkOrdersWrite,
         Scope::WorkOrdersRead,
         Scope::RunsRead,
@@ -162,6 +166,8 @@ impl Scope {
         Scope::ProfilesWrite,
         Scope::VerificationRead,
         Scope::VerificationWrite,
+        Scope::EnvironmentsRead,
+        Scope::EnvironmentsWrite,
         Scope::All,
     ];
 
@@ -174,6 +180,8 @@ impl Scope {
             Scope::RunsRead => "runs:read",
             Scope::RunsWrite => "runs:write",
             Scope::CreditsRead => "credits:read",
+            Scope::EnvironmentsRead => "environments:read",
+            Scope::EnvironmentsWrite => "environments:write",
             Scope::WebhooksRead => "webhooks:read",
             Scope::WebhooksWrite => "webhooks:write",
             Scope::TemplatesRead => "templates:read",

@@ -10,6 +10,7 @@
 
 mod children;
 mod diff;
+mod environment;
 mod log;
 mod models;
 mod outcome;
@@ -19,12 +20,14 @@ use serde::{Deserialize, Serialize};
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
+pub use environment::{RegistryAccess, RunEnvironment, SecretValue};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
 pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
+use crate::environment::EnvironmentName;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
@@ -60,6 +63,8 @@ pub fn finish_path(org: &OrgId, run: &RunId) -> String {
 pub const MAX_REPORTED_EVENTS: usize = 20;
 /// How often a runner that has nothing to say reports all the same.
 pub const HEARTBEAT_MS: u64 = 10_000;
+/// How long a run waits for providers in all, without being charged for it.
+pub const PROVIDER_WAIT_MS: u64 = 900_000;
 /// How many files a conflict of merging names.
 pub const MAX_CONFLICT_FILES: usize = 50;
 /// How many files an event names.
@@ -146,6 +151,12 @@ pub struct RunSpec {
     /// What the run had come to, if it has waited for its children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
+    /// How long it has waited for providers before.
+    #[serde(default)]
+    pub provider_waited_ms: u64,
+    /// Where its commands happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<RunEnvironment>,
 }
 
 /// What happened in the run, in the runner's words.
@@ -165,6 +176,15 @@ pub enum RunnerEvent {
         /// Absolute path of the workspace.
         work_dir: String,
     },
+    /// The environment's setup is done.
+    EnvironmentReady {
+        /// Its name.
+        name: EnvironmentName,
+        /// The folders that were found in the cache.
+        restored: Vec<String>,
+        /// Wall time.
+        duration_ms: u64,
+    },
     /// The agent starts.
     IterationStarted {
         /// From 1.
@@ -178,6 +198,22 @@ pub enum RunnerEvent {
         text: String,
         /// How many bytes before it were left out.
         left_out_bytes: u64,
+    },
+    /// The provider of the agent's models did not answer, and the run waits for it.
+    ProviderWaiting {
+        /// The iteration that goes on then.
+        iteration: u32,
+        /// Whose models.
+        provider: Provider,
+        /// What it did.
+        reason: String,
+        /// For how long the run waits now.
+        wait_ms: u64,
+    },
+    /// The wait is over, and the agent goes on.
+    ProviderResumed {
+        /// The iteration.
+        iteration: u32,
     },
     /// The agent's processes are gone.
     AgentFinished {

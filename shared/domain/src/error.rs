@@ -29,6 +29,8 @@ pub enum Resource {
     Plugin,
     /// A profile.
     Profile,
+    /// An environment.
+    Environment,
     /// A webhook.
     Webhook,
     /// A delivery of a webhook.
@@ -46,6 +48,7 @@ impl fmt::Display for Resource {
             Resource::Template => "template",
             Resource::Plugin => "plugin",
             Resource::Profile => "profile",
+            Resource::Environment => "environment",
             Resource::Webhook => "webhook",
             Resource::Delivery => "delivery",
             Resource::Route => "route",

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::Timestamp;
 use crate::control::RunnerEvent;
 use crate::pull_request::PullRequestUrl;
-use crate::run::{Phase, RunError, RunStatus};
+use crate::run::{Phase, RunError, RunFailure, RunStatus};
 
 /// One event of a run's timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -127,7 +127,7 @@ impl Lifecycle {
                     data["prUrl"] = json!(pr_url);
                 }
                 if let Some(error) = error {
-                    data["error"] = json!(error);
+                    data["error"] = json!(RunFailure::from(error));
                 }
                 if let Some(reason) = reason {
                     data["reason"] = json!(reason);
@@ -185,10 +185,19 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
     }
     let (kind, phase, iteration) = match event {
         RunnerEvent::WorkspaceReady { .. } => ("workspace.ready", None, None),
+        RunnerEvent::EnvironmentReady { .. } => ("environment.ready", None, None),
         RunnerEvent::IterationStarted { iteration } => {
             ("iteration.started", Some(Phase::Agent), Some(*iteration))
         }
         RunnerEvent::AgentOutput { iteration, .. } => ("agent.output", None, Some(*iteration)),
+        RunnerEvent::ProviderWaiting { iteration, .. } => (
+            "provider.waiting",
+            Some(Phase::WaitingForProvider),
+            Some(*iteration),
+        ),
+        RunnerEvent::ProviderResumed { iteration } => {
+            ("provider.resumed", Some(Phase::Agent), Some(*iteration))
+        }
         RunnerEvent::AgentFinished { iteration, .. } => ("agent.finished", None, Some(*iteration)),
         RunnerEvent::Committed { iteration, .. } => ("iteration.committed", None, Some(*iteration)),
         RunnerEvent::ChildrenRefused { iteration, .. } => {

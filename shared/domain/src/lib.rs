@@ -8,6 +8,7 @@ pub mod api_key;
 pub mod audit;
 pub mod control;
 pub mod cost;
+pub mod environment;
 pub mod error;
 pub mod event;
 pub mod family;

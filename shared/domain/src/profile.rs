@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -238,6 +239,9 @@ pub struct Profile {
     pub git_ops: GitOps,
     /// Ends of patience.
     pub execution_limits: ExecutionLimits,
+    /// The environment of work orders that name none, where their template names none either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// An iteration that is over, as its strategy looks at it.

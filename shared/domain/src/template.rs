@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::environment::EnvironmentName;
 use crate::source::{Branch, GitSource, Repository};
 use crate::{Fault, Timestamp};
 
@@ -156,6 +157,9 @@ pub struct TemplateContent {
     pub hooks: Hooks,
     /// For finding it.
     pub tags: Vec<String>,
+    /// The environment of work orders that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// A template.
@@ -180,6 +184,8 @@ pub struct Resolved {
     pub source: GitSource,
     /// What is done then.
     pub hooks: Hooks,
+    /// Where it is done, if the work order names no environment.
+    pub environment: Option<EnvironmentName>,
 }
 
 /// Checks the name of a variable: `^[A-Za-z][A-Za-z0-9_-]{0,63}$`.
@@ -295,6 +301,7 @@ impl TemplateContent {
         Ok(Resolved {
             source: GitSource { repository, branch },
             hooks: Hooks { post_create },
+            environment: self.environment.clone(),
         })
     }
 

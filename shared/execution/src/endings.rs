@@ -158,6 +158,7 @@ impl Endings {
         Charge {
             cost: self
                 .rates
+                .sized(run.size)
                 .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
             is_free: false,
             transaction_id: TransactionId::new(now, self.mint.random(now)),

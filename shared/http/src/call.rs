@@ -1,5 +1,6 @@
 //! A request whose caller is authenticated and authorized.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::template::TemplateId;
@@ -89,6 +90,15 @@ impl Call {
     pub fn profile_name(&self) -> Result<ProfileName, Error> {
         ProfileName::parse(self.path_parameter(["name", "profileName"]))
             .map_err(|_| Error::NotFound(Resource::Profile))
+    }
+
+    /// The environment that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no name: nothing can have it.
+    pub fn environment_name(&self) -> Result<EnvironmentName, Error> {
+        EnvironmentName::parse(self.path_parameter(["name", "environmentName"]))
+            .map_err(|_| Error::NotFound(Resource::Environment))
     }
 
     /// The webhook that the path names.

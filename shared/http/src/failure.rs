@@ -81,6 +81,7 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
         (Resource::Template, Style::Plain) => "TEMPLATE_NOT_FOUND",
+        (Resource::Environment, Style::Plain) => "ENVIRONMENT_NOT_FOUND",
         (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
         (
             Resource::QueueEntry

@@ -6,6 +6,7 @@ use awo_domain::api_key::Scope;
 pub use audit::*;
 pub use control::*;
 pub use credits::*;
+pub use environments::*;
 pub use openapi::*;
 pub use profiles::*;
 pub use queue::*;
@@ -18,6 +19,7 @@ pub use work_orders::*;
 mod audit;
 mod control;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -148,6 +150,11 @@ pub const ROUTES: &[Route] = &[
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_ENVIRONMENTS,
+    CREATE_ENVIRONMENT,
+    GET_ENVIRONMENT,
+    UPDATE_ENVIRONMENT,
+    DELETE_ENVIRONMENT,
     LIST_WEBHOOKS,
     CREATE_WEBHOOK,
     GET_WEBHOOK,

@@ -1,6 +1,7 @@
 //! The queue's output: waiting entries in fair order, and the transaction that assigns a slot to
 //! one of them.
 
+use awo_domain::environment::Size;
 use awo_domain::event::Lifecycle;
 use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
 use awo_domain::run::{Phase, RunEvent, RunStatus};
@@ -33,6 +34,9 @@ pub struct EntryItem {
     pub tenant_context: Option<awo_domain::work_order::TenantContext>,
     /// When it came.
     pub enqueued_at: Timestamp,
+    /// The size of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// The sequence of the run's newest event, if it had a slot before and comes back from its
     /// children.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -301,6 +301,8 @@ impl End<'_> {
             .set("verified", run.verified)
             .set("testsChanged", &run.tests_changed)
             .set("lastSequence", run.last_sequence + 1)
+            .set("waitedMs", run.waited_ms)
+            .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
             .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))

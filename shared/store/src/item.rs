@@ -7,6 +7,7 @@ pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs};
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
@@ -170,6 +171,14 @@ impl Key {
         Key::new(format!("{org}#templates"), "count")
     }
 
+    pub fn environment(org: &OrgId, name: &EnvironmentName) -> Key {
+        Key::new(environments(org), name.as_str())
+    }
+
+    pub fn environment_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#environments"), "count")
+    }
+
     pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
         Key::new(plugins(org), id.as_str())
     }
@@ -311,6 +320,10 @@ pub(crate) fn key_indexes(org: &OrgId) -> String {
 
 pub(crate) fn templates(org: &OrgId) -> String {
     format!("{org}#template")
+}
+
+pub(crate) fn environments(org: &OrgId) -> String {
+    format!("{org}#environment")
 }
 
 pub(crate) fn plugins(org: &OrgId) -> String {

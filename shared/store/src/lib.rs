@@ -47,6 +47,8 @@
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | number of templates |
+//! | settings | `<org>#environment` | name | environment of the organization |
+//! | settings | `<org>#environments` | `count` | number of environments |
 //! | settings | `<org>#task` | `definition` | the organization's task definition, and its origin |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | number of its own plugins |
@@ -79,6 +81,7 @@ pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
+pub mod environments;
 pub mod erasure;
 pub mod family;
 pub mod finishes;

@@ -52,6 +52,8 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Environment,
+    EnvironmentCount,
     Plugin,
     PluginCount,
     Webhook,

@@ -1,6 +1,7 @@
 //! Work orders: creating one with its first run, and reading one.
 
 use awo_domain::agent::Agent;
+use awo_domain::environment::{EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
@@ -12,21 +13,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod account;
+mod beginning;
 mod listing;
 
 pub use account::Account;
+pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
 use crate::change::Change;
 use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
-use crate::dispatch::EntryItem;
 use crate::holds::ParentsHold;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
 use crate::parents::parent_refused;
-use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
+use crate::runs::RunItem;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
@@ -61,6 +63,15 @@ pub struct WorkOrder {
     /// may be deleted since, and the work order goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_profile: Option<String>,
+    /// The environment of its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
+    /// What that said when the work order was made, as JSON: it may be deleted since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_environment: Option<String>,
+    /// The size of its tasks, by which compute is priced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// Who does the work.
     pub agent: Agent,
     /// What a run may use.
@@ -132,6 +143,8 @@ pub struct NewWorkOrder {
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
     pub kept_profile: Option<String>,
+    /// What its environment says, as JSON.
+    pub kept_environment: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
     /// Now.
@@ -143,6 +156,10 @@ impl NewWorkOrder {
     #[must_use]
     pub fn work_order(&self) -> WorkOrder {
         let order = self.order.clone();
+        let (environment, size) = match order.environment {
+            Some(chosen) => (Some(chosen.name), chosen.content.size),
+            None => (None, None),
+        };
         WorkOrder {
             id: self.id.clone(),
             status: WorkOrderStatus::Queued,
@@ -155,6 +172,9 @@ impl NewWorkOrder {
             tenant_context: order.tenant_context,
             harness: order.harness,
             kept_profile: self.kept_profile.clone(),
+            environment,
+            kept_environment: self.kept_environment.clone(),
+            size,
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,
@@ -289,63 +309,6 @@ impl WorkOrder {
         self.tenant_context
             .as_ref()
             .map_or("", |t| t.tenant_id.as_str())
-    }
-}
-
-/// The first state of a new run.
-pub(crate) fn queued_run(
-    work_order: &WorkOrder,
-    run_id: &RunId,
-    hold: MicroCredits,
-    now: Timestamp,
-) -> Run {
-    Run {
-        run_id: run_id.clone(),
-        work_order_id: work_order.id.clone(),
-        status: RunStatus::Queued,
-        phase: None,
-        iteration: 0,
-        max_iterations: work_order.max_iterations,
-        created_at: now,
-        started_at: None,
-        completed_at: None,
-        compute_stopped_at: None,
-        settled_at: None,
-        finished_by: None,
-        stop: None,
-        branch: None,
-        pr_url: None,
-        commit: None,
-        verified: false,
-        tests_changed: Vec::new(),
-        error: None,
-        usage: Vec::new(),
-        cost: None,
-        work_dir: None,
-        tenant_context: work_order.tenant_context.clone(),
-        hold_micro: hold.micro(),
-        last_sequence: CREATED_SEQUENCE,
-        audit: None,
-        earlier: None,
-        base: None,
-        suspension: None,
-        price_list: None,
-        resumed_at: None,
-        attribution: Some(work_order.attribution()),
-    }
-}
-
-/// The place of a work order in the queue.
-pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp) -> EntryItem {
-    EntryItem {
-        work_order_id: work_order.id.clone(),
-        run_id: run_id.clone(),
-        tenant_context: work_order.tenant_context.clone(),
-        enqueued_at: now,
-        resumes: None,
-        last_sequence: None,
-        came_back: 0,
-        v: SCHEMA_VERSION,
     }
 }
 

@@ -180,6 +180,7 @@ fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
     let template = template().to_string();
     for variable in [
         "AWO_ALLOW_FILE_REPOSITORIES",
+        "AWO_ALLOW_LOOPBACK_REGISTRIES",
         "AWO_GIT_CA_FILE",
         "AWO_WEBHOOK_ALLOW_LOOPBACK",
         "AWO_WEBHOOK_CA_FILE",

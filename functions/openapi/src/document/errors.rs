@@ -151,6 +151,7 @@ pub fn schemas() -> [(&'static str, Value); 2] {
         "WORK_ORDER_NOT_FOUND",
         "RUN_NOT_FOUND",
         "TEMPLATE_NOT_FOUND",
+        "ENVIRONMENT_NOT_FOUND",
         "WEBHOOK_NOT_FOUND",
         "METHOD_NOT_ALLOWED",
         "CONFLICT",

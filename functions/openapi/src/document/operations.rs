@@ -2,6 +2,7 @@
 
 mod audit;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -24,6 +25,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         profiles::all,
         credits::all,
         templates::all,
+        environments::all,
         webhooks::all,
         verification::all,
         openapi::all,

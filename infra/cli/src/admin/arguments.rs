@@ -227,7 +227,8 @@ pub enum Action {
         /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Model provider (anthropic or openai), or git:HOST for a git host's token
+        /// Model provider (anthropic or openai), git:HOST for a git host's token, or
+        /// env:ENVIRONMENT:NAME for a secret of an environment
         #[arg(long, value_parser = secret_name)]
         name: String,
     },

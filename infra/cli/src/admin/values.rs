@@ -2,6 +2,7 @@
 
 use awo_domain::api_key::{KeyId, Scope};
 use awo_domain::control::Provider;
+use awo_domain::environment::{self, parse_secret_name};
 
 /// Longest name of an organization or a key.
 const MAX_NAME: usize = 128;
@@ -56,6 +57,9 @@ pub fn secret_name(text: &str) -> Result<String, String> {
             .is_some_and(u8::is_ascii_alphanumeric)
             && part.bytes().all(fits)
     };
+    if let Some((environment, name)) = parse_secret_name(text)? {
+        return Ok(environment::secret_name(&environment, &name));
+    }
     let good = match text.strip_prefix("git:") {
         Some(host) => match host.split_once(':') {
             Some((host, port)) => plain(host, ".-") && port.parse::<u16>().is_ok(),
@@ -68,7 +72,7 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     }
     let known = Provider::ALL.map(Provider::as_str).join(", ");
     Err(format!(
-        "is not a known secret name: it must be {known} or git:HOST[:PORT]"
+        "is not a known secret name: it must be {known}, git:HOST[:PORT] or env:ENVIRONMENT:NAME"
     ))
 }
 
@@ -124,6 +128,7 @@ mod tests {
             "openai",
             "git:github.com",
             "git:git.example.com:8443",
+            "env:node-20:NPM_TOKEN",
         ] {
             assert!(secret_name(good).is_ok(), "{good}");
         }
@@ -133,6 +138,9 @@ mod tests {
             "githubcom",
             "git:",
             "git:a/b",
+            "env:node",
+            "env:a b:TOKEN",
+            "env:node:LD_PRELOAD",
             "../x",
             "a b",
             "git:h:99999",

@@ -71,6 +71,9 @@ pub struct Submit {
     /// Harness profile [default: default]
     #[arg(long, value_name = "PROFILE")]
     pub harness: Option<String>,
+    /// Environment of the run's commands [default: the template's, else the harness profile's]
+    #[arg(long, value_name = "ENVIRONMENT")]
+    pub environment: Option<String>,
     /// Idempotency key: repeating the request with it creates no second work order [default: a
     /// random key]
     #[arg(long, value_name = "KEY")]

@@ -1,5 +1,6 @@
 //! Samples of the events that webhooks get, with the contract's fields.
 
+use awo_domain::run::{RunError, RunErrorCode, RunFailure};
 use awo_domain::webhook::EventType;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use serde_json::{Value, json};
@@ -26,10 +27,16 @@ pub fn data(kind: EventType, run: &RunId, order: &WorkOrderId, now: Timestamp) -
             "status": "succeeded", "iterations": 2, "verified": true,
             "prUrl": "https://github.com/acme/app/pull/7", "timing": timing, "cost": { "credits": 1.25 },
         }),
-        EventType::RunFailed => json!({
-            "status": "failed", "iterations": 5, "timing": timing, "cost": { "credits": 3.5 },
-            "error": { "code": "MAX_ITERATIONS_REACHED", "message": "5 iterations, and tests still fail" },
-        }),
+        EventType::RunFailed => {
+            let error = RunError::new(
+                RunErrorCode::MaxIterationsReached,
+                "5 iterations, and tests still fail",
+            );
+            json!({
+                "status": "failed", "iterations": 5, "timing": timing, "cost": { "credits": 3.5 },
+                "error": RunFailure::from(&error),
+            })
+        }
         EventType::RunCancelled => json!({
             "status": "canceled", "iterations": 1, "reason": "wrong branch",
         }),

@@ -61,7 +61,8 @@ fn run(status: &str) -> String {
             "totalCachedInputTokens": 40, "byModel": {"m-1": {}}});
     }
     if status == "failed" {
-        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not mended"});
+        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not mended",
+            "category": "verification", "retryable": false, "remedy": "Read the checks."});
     }
     run.to_string()
 }
@@ -130,11 +131,13 @@ async fn a_run_that_fails_is_exit_code_1_and_json_stays_pure() {
     assert!(called.err.contains("iteration 1"), "{}", called.err);
     let people = at(&double.url, &["follow", RUN]).await;
     assert_eq!(people.code, 1);
-    assert!(
-        people.out.contains("MAX_ITERATIONS_REACHED: not mended"),
-        "{}",
-        people.out
-    );
+    for wanted in [
+        "MAX_ITERATIONS_REACHED: not mended",
+        "category      verification\n",
+        "remedy        Read the checks.\n",
+    ] {
+        assert!(people.out.contains(wanted), "{}", people.out);
+    }
 }
 
 /// A stream that begins with a word on how long to wait, and ends as it is said.

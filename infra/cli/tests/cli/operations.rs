@@ -64,6 +64,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getRunDiff", &["diff", RUN]),
     ("getCredits", &["credits"]),
     ("listCreditTransactions", &["credits", "--transactions"]),
+    ("listEnvironments", &["environments", "list"]),
+    (
+        "createEnvironment",
+        &["environments", "create", "node", "FILE"],
+    ),
+    ("getEnvironment", &["environments", "show", "node"]),
+    (
+        "updateEnvironment",
+        &["environments", "update", "node", "FILE"],
+    ),
+    ("deleteEnvironment", &["environments", "delete", "node"]),
     ("listTemplates", &["templates", "list"]),
     (
         "createTemplate",

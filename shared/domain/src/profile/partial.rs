@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Baseline, GitMode, ProfileName, StrategyType};
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -216,6 +217,9 @@ pub struct Groups {
     /// Ends of patience.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_limits: Option<PartialExecutionLimits>,
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// What a client may say of a profile.

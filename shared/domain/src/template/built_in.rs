@@ -176,6 +176,7 @@ fn template(outline: &Outline) -> Option<Template> {
                 post_create: texts(outline.post_create),
             },
             tags: texts(outline.tags),
+            environment: None,
         },
         built_in: true,
         created_at: Timestamp::from_epoch_ms(MADE_AT_MS),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
-use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::run::{Phase, RunFailure, RunStatus};
 use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
@@ -105,7 +105,7 @@ pub struct RunShape<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tests_changed: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a RunError>,
+    error: Option<RunFailure<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<RunUsageShape<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,7 +135,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
             verified: run.verified,
             tests_changed: &run.tests_changed,
-            error: run.error.as_ref(),
+            error: run.error.as_ref().map(RunFailure::from),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),
             cost: run.cost.as_ref().map(|cost| RunCostShape {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::agent::Agent;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
@@ -33,6 +34,8 @@ pub struct WorkOrderShape<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_context: Option<&'a TenantContext>,
     harness: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentName>,
     agent: &'a Agent,
     #[serde(skip_serializing_if = "is_default")]
     limits: Limits,
@@ -64,6 +67,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
             max_iterations: order.max_iterations,
             tenant_context: order.tenant_context.as_ref(),
             harness: &order.harness,
+            environment: order.environment.as_ref(),
             agent: &order.agent,
             limits: order.limits,
             metadata: &order.metadata,

@@ -23,6 +23,7 @@ pub struct Things {
     pub run: String,
     pub tenant: String,
     pub template: String,
+    pub environment: String,
     pub plugin: String,
     /// A workspace of the service's organization, whoever the other things belong to.
     pub work_dir: String,
@@ -46,6 +47,7 @@ impl Things {
             work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
             run: RunId::new(now, mint.random(now)).to_string(),
             template: new_name(),
+            environment: new_name(),
             plugin: format!("custom:{}", new_name()),
             work_dir: work_dir(service),
             profile: new_name(),
@@ -65,6 +67,7 @@ impl Things {
         // One of each, made anew if a sample has deleted it: an organization may have few.
         for (path, body) in [
             ("/v1/templates", template(THING)),
+            ("/v1/environments", json!({ "name": THING })),
             ("/api/v1/profiles", json!({ "name": THING })),
             (
                 "/api/v1/verification/plugins",
@@ -88,6 +91,7 @@ impl Things {
             tenant,
             plugin: format!("custom:{THING}"),
             template: THING.to_owned(),
+            environment: THING.to_owned(),
             work_dir: work_dir(service),
         }
     }
@@ -98,6 +102,7 @@ impl Things {
             "work-orders" | "position" => &self.work_order,
             "runs" => &self.run,
             "templates" => &self.template,
+            "environments" => &self.environment,
             "plugins" => &self.plugin,
             "verifications" => VERIFICATION,
             "profiles" => &self.profile,

@@ -1,5 +1,6 @@
 //! Operations of harness profiles.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
 use awo_domain::profile::partial::{
     MAX_DESCRIPTION, PartialExecutionLimits, PartialGitOps, PartialLoopStrategy,
@@ -119,6 +120,13 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ("verification", schemas.of::<PartialVerification>()),
         ("gitOps", schemas.of::<PartialGitOps>()),
         ("executionLimits", schemas.of::<PartialExecutionLimits>()),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "The environment of work orders that name none.",
+            ),
+        ),
     ])
 }
 

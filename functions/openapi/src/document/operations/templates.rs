@@ -86,6 +86,11 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
         ("required", flag()),
         ("default", text(0..=MAX_VALUE)),
     ]);
+    let environment = json!({
+        "type": ["string", "null"],
+        "pattern": "^[A-Za-z0-9-]{1,128}$",
+        "description": "The environment of work orders that name none; null takes it away.",
+    });
     let commands = list(&text(1..=MAX_COMMAND), 0..=MAX_COMMANDS);
     vec![
         (name, text(1..=MAX_NAME)),
@@ -94,6 +99,7 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
         ("variables", list(&variable, 0..=MAX_VARIABLES)),
         ("hooks", object([("postCreate", commands)])),
         ("tags", list(&text(1..=MAX_TAG), 0..=MAX_TAGS)),
+        ("environment", environment),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentType;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
 use awo_domain::template::{MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, TemplateId};
@@ -115,6 +116,13 @@ fn create(schemas: &mut Schemas) -> Operation {
             described(
                 default(text(1..=128), "default"),
                 "The name of a harness profile.",
+            ),
+        ),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "Where its commands happen; else the template's, else the profile's.",
             ),
         ),
         ("agent", agent()),

@@ -63,6 +63,8 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "list-config-snapshots"
         | "get-run-audit-summary"
         | "list-profiles"
+        | "list-environments"
+        | "get-environment"
         | "list-templates"
         | "get-template"
         | "list-webhooks"
@@ -103,6 +105,12 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(template("once")).header(ONCE);
             vec![call().body(template("{new}")), once]
         }
+        "create-environment" => {
+            let environment = |name| json!({ "name": name, "variables": { "CI": "1" } });
+            let once = call().body(environment("once")).header(ONCE);
+            vec![call().body(environment("{new}")), once]
+        }
+        "update-environment" => vec![call().body(json!({ "size": "large" }))],
         "update-template" => vec![call().body(json!({ "name": "New" }))],
         "create-profile" => {
             let profile = |name| json!({ "name": name, "extends": "ci-focused" });
@@ -120,8 +128,8 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
         "test-webhook" => vec![call()],
-        "delete-webhook" | "delete-template" | "delete-profile" | "delete-plugin"
-        | "enable-plugin" | "disable-plugin" => vec![call()],
+        "delete-webhook" | "delete-environment" | "delete-template" | "delete-profile"
+        | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
     })
 }
