@@ -116,14 +116,14 @@ mod tests {
             })
         };
         assert_eq!(header("abc", 3, false), "── iteration 2 ──");
-        assert_eq!(header("", 0, false), "── iteration 2; nothing printed ──");
+        assert_eq!(header("", 0, false), "── iteration 2; no output ──");
         assert_eq!(
             header(&"x".repeat(2_048), 3_250_000, true),
-            "── iteration 2; the last 2 KiB of 3.0 MiB, the beginning was cut ──"
+            "── iteration 2; the last 2 KiB of 3.0 MiB, the beginning is truncated ──"
         );
         assert_eq!(
             header("abc", 3, true),
-            "── iteration 2; the beginning was cut ──"
+            "── iteration 2; the beginning is truncated ──"
         );
     }
 }

@@ -231,7 +231,7 @@ mod tests {
         let began = Instant::now();
         let (ask, asked) = source(&[0], false);
         let told = text(live(0, ask)).await;
-        assert!(told.ends_with(": connect again to go on\n\n"));
+        assert!(told.ends_with(": reconnect to continue\n\n"));
         assert!(began.elapsed() >= LONGEST && began.elapsed() < LONGEST + CALM * 2);
         assert_eq!(told.matches(": keep-alive\n\n").count(), 14 * 4 - 1);
         let asked = asked.lock().unwrap();
