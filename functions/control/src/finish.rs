@@ -68,7 +68,7 @@ fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Failed { code, .. } if !code.is_runners_to_say() => Err(Error::invalid(
             "/outcome/code",
-            "must not be one that only the service may say",
+            "must not be a code that only the service may report",
         )),
         Outcome::Waiting {
             base,
@@ -106,7 +106,7 @@ fn finishing(
             (RunEnd::Succeeded, commit.clone(), branch.clone())
         }
         Outcome::Waiting { .. } if stop_request.is_none() => {
-            let why = "this run has no children that it could wait for";
+            let why = "this run has no children to wait for";
             return Err(Error::Conflict(why.to_owned()));
         }
         Outcome::Succeeded { commit, .. } => {
@@ -161,7 +161,8 @@ fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Err
     };
     let newest = commit.or_else(|| run.commit.clone());
     let base = base.or_else(|| run.base.clone()).or_else(|| newest.clone());
-    let base = base.ok_or_else(|| Error::Conflict("this run has begun nothing yet".to_owned()))?;
+    let base =
+        base.ok_or_else(|| Error::Conflict("this run has no commit to begin from yet".to_owned()))?;
     Ok(Leave {
         commit: newest.unwrap_or_else(|| base.clone()),
         base,
@@ -181,7 +182,7 @@ fn end_of_stop(
     let reason = run.stop.as_ref().and_then(|stop| stop.reason.as_deref());
     match stop_request {
         None => Err(Error::Conflict(
-            "nobody has asked for this run to stop".to_owned(),
+            "no stop of this run was requested".to_owned(),
         )),
         Some(StopRequest::Cancel) => Ok(RunEnd::Canceled),
         Some(StopRequest::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),

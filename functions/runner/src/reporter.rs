@@ -35,7 +35,7 @@ pub(crate) struct Ending {
 /// Why the end of the run could not be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotFinished {
-    #[error("the control API no longer takes this runner's word")]
+    #[error("the control API no longer accepts this runner's reports")]
     Fenced,
     #[error("the control API did not acknowledge the end of the run in time")]
     TimedOut,

@@ -110,7 +110,7 @@ impl Repository {
         let head = head?;
         if !head.success {
             return Err(GitError::Failed(
-                "the repository has no commit yet: push a first one and start again".to_owned(),
+                "the repository has no commit yet: push a first commit and start again".to_owned(),
             ));
         }
         checkout?;

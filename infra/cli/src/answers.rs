@@ -15,7 +15,7 @@ use crate::failure::Failure;
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::Broken(format!(
-            "the service's answer does not read ({error}): are service and awo of one version?"
+            "the service's response cannot be read ({error}): are the service and awo the same version?"
         ))
     })
 }

@@ -60,7 +60,7 @@ pub struct Client {
 impl Client {
     /// A client for an address.
     pub fn new(address: Address) -> Result<Client, Failure> {
-        let broken = |why: String| Failure::Broken(format!("cannot make an HTTP client: {why}"));
+        let broken = |why: String| Failure::Broken(format!("cannot create an HTTP client: {why}"));
         // Fails only where a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
@@ -185,7 +185,7 @@ impl Client {
         let kind = header(answer.headers(), "content-type").unwrap_or_default();
         if answer.status().is_success() && !kind.starts_with("text/event-stream") {
             return Err(Failure::Broken(
-                "the service does not stream events: are service and awo of one version?"
+                "the service does not stream events: are the service and awo the same version?"
                     .to_owned(),
             ));
         }
@@ -196,7 +196,7 @@ impl Client {
         let text = tokio::time::timeout(STREAM_HEAD, self.text_of(&request, answer)).await;
         text.map_err(|_| self.silent(STREAM_HEAD))?.and_then(|_| {
             Err(Failure::Broken(
-                "the service's answer is no stream".to_owned(),
+                "the service's response is not an event stream".to_owned(),
             ))
         })
     }
@@ -282,7 +282,7 @@ impl Client {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_ANSWER {
                 return Err(Failure::Broken(format!(
-                    "the answer is larger than {MAX_ANSWER} bytes"
+                    "the response is larger than {MAX_ANSWER} bytes"
                 )));
             }
         }
@@ -306,7 +306,7 @@ impl Client {
     fn silent(&self, time: Duration) -> Failure {
         Failure::Unreachable {
             what: self.base.to_string(),
-            why: format!("no answer in {} s", time.as_secs()),
+            why: format!("no response within {} s", time.as_secs()),
             advice: "try again".to_owned(),
         }
     }
@@ -314,7 +314,7 @@ impl Client {
     /// What a request or a stream that broke off means.
     pub fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let advice = if is_loopback(&self.base) {
-            "start the service (`make run` starts the local one), or name another with --url"
+            "start the service (`make run` starts the local one), or use another with --url"
         } else {
             "check the address and the network, then try again"
         };

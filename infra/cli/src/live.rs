@@ -198,7 +198,7 @@ impl<'a> Live<'a> {
         if told || held || self.over {
             return Ok(None);
         }
-        let why = "the stream of events ended at once".to_owned();
+        let why = "the event stream ended immediately".to_owned();
         Err(Trouble::Passing(why, None))
     }
 
@@ -213,8 +213,7 @@ impl<'a> Live<'a> {
             what: format!("the events of {}", self.run),
             why: format!("{} ({MAX_TRIES} tries)", clean_line(why)),
             advice: format!(
-                "the run goes on without being watched; `awo events {} --follow --after {}` takes \
-                 it up again",
+                "the run continues; `awo events {} --follow --after {}` shows its further events",
                 self.run, self.after
             ),
         })

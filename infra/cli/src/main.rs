@@ -108,8 +108,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
     if is_missing && std::env::args().any(|word| word == "--command") {
         eprintln!(
-            "\n--command takes all that follows it: write it last, or write the agent's command \
-             after --"
+            "\n--command takes all words that follow it: write it last, or write the agent's \
+             command after --"
         );
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))

@@ -23,11 +23,11 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     let (head, rest) = match event.kind.as_str() {
         "run.created" => ("queued".to_owned(), Vec::new()),
         "run.no_capacity" => (
-            "queued       there is no compute now; the run waits".to_owned(),
+            "queued       no compute is available; the run waits".to_owned(),
             Vec::new(),
         ),
         "run.building" => (
-            "building     the workspace is prepared".to_owned(),
+            "building     the workspace is being prepared".to_owned(),
             Vec::new(),
         ),
         "workspace.ready" => {
@@ -85,7 +85,7 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
         "integration.started" => {
             let count = data["children"].as_array().map_or(0, Vec::len);
             (
-                format!("integrating  what {count} children did"),
+                format!("integrating  the work of {count} children"),
                 Vec::new(),
             )
         }
@@ -220,7 +220,7 @@ fn quoted(message: &str) -> Vec<String> {
     let mut lines: Vec<String> = first.iter().map(shown).collect();
     if left_out > 0 {
         lines.push(format!(
-            "                 … {left_out} lines before (awo checks shows all)"
+            "                 … {left_out} earlier lines (awo checks shows all)"
         ));
     }
     lines.extend(rest.iter().skip(left_out).map(shown));
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
-        assert!(lines[3].contains("1 lines before"), "{lines:?}");
+        assert!(lines[3].contains("1 earlier lines"), "{lines:?}");
         assert_eq!(lines[10].trim(), "i", "the end is shown");
     }
 

@@ -37,9 +37,9 @@ pub async fn run(client: &Client, wanted: &Queue, output: &Output) -> Result<(),
         format!("{} work orders", bar(waiting, most)),
     )?;
     let next = if !stats.accepting {
-        "is refused until one of them starts"
+        "is refused until a waiting work order starts"
     } else if health.indicators.can_start_immediately {
-        "starts at once"
+        "starts immediately"
     } else {
         "waits for its turn"
     };

@@ -83,7 +83,7 @@ fn paint_verified(said: &str, output: &Output) -> String {
         "verified" => output.paint.good(said),
         _ => output
             .paint
-            .warn("unverified: no check of the plan ran anything that passed"),
+            .warn("unverified: no check of the plan ran a command that passed"),
     }
 }
 

@@ -99,8 +99,8 @@ fn swallowed(wanted: &Submit) -> Option<String> {
     let argv = wanted.command.as_ref()?;
     let taken = argv.iter().find(|word| ours.contains(&word.as_str()))?;
     Some(format!(
-        "{taken} follows --command, so it goes to the agent; to give it to awo, write it before, or \
-         write the agent's command after --"
+        "{taken} follows --command, so it goes to the agent; to pass it to awo, write it before \
+         --command, or write the agent's command after --"
     ))
 }
 

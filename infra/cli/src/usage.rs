@@ -184,7 +184,7 @@ fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
 
 /// The days of the API's table: executions of their own rows, all else of their models'.
 fn days(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
-    let broken = || Failure::Broken("the service's CSV does not read".to_owned());
+    let broken = || Failure::Broken("the service's CSV cannot be read".to_owned());
     let mut lines = csv.lines();
     let header = cells(lines.next().unwrap_or_default());
     let mut days: BTreeMap<String, Row> = BTreeMap::new();

@@ -334,8 +334,8 @@ impl Profile {
         (self.loop_strategy.kind == StrategyType::Custom).then(|| {
             let name = self.loop_strategy.name.as_deref().unwrap_or_default();
             format!(
-                "is a profile with the custom loop strategy {name:?}, which is not registered here: \
-                 strategies cannot be registered yet"
+                "is a profile with the custom loop strategy {name:?}, which is not registered: \
+                 custom strategies cannot be registered yet"
             )
         })
     }

@@ -126,7 +126,7 @@ pub fn read_child(
         "environment",
     ] {
         if body.optional(name, |_| Some(())).is_some() {
-            body.fault(name, "is the parent's: leave it out");
+            body.fault(name, "is inherited from the parent: omit it");
         }
     }
     let parent = inherited.parent;
@@ -318,7 +318,7 @@ fn agent(value: Value) -> Option<Agent> {
             v.list(1..=MAX_COMMAND, |v| v.text(0..=MAX_ARGUMENT))
         });
         if command.is_some() && kind.is_some_and(|kind| kind != AgentType::Command) {
-            o.fault("command", "is only for agents of the type command");
+            o.fault("command", "is allowed only for agents of type command");
         }
         if command.as_ref().is_some_and(|argv| argv[0].is_empty()) {
             o.fault("command", "must begin with the name of a program");

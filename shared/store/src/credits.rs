@@ -374,6 +374,6 @@ fn refused(refusals: &[Refusal], guard: Guard) -> bool {
 fn beyond(cost_micro: i64) -> Error {
     let cost = MicroCredits::from_micro(cost_micro).to_decimal();
     Error::Conflict(format!(
-        "this run was charged {cost} credits; its refunds together cannot be more"
+        "this run was charged {cost} credits; its refunds cannot exceed that in total"
     ))
 }

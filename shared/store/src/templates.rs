@@ -226,7 +226,7 @@ fn refused(
         None if taken => Err(taken_id(&template.id)),
         None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
         None => Err(Error::Conflict(format!(
-            "your organization has {MAX_TEMPLATES} templates, which is the most: delete one first"
+            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
         ))),
     }
 }
@@ -235,7 +235,7 @@ fn refused(
 #[must_use]
 pub fn taken_id(id: &TemplateId) -> Error {
     Error::Conflict(format!(
-        "there is a template {} already: choose another id, or change that one with PUT",
+        "the template {} already exists: choose another id, or change it with PUT",
         id.as_str()
     ))
 }

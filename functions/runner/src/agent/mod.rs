@@ -122,7 +122,7 @@ impl Agents<'_> {
         }
         let mut attempt = match self.command_line(request, program) {
             Some((argv, env)) => self.run(&argv, &env, left.time, request).await,
-            None => not_made("the proxy to its models is shut".to_owned()),
+            None => not_made("the model proxy is closed".to_owned()),
         };
         if let Some(proxy) = self.proxy {
             let limit = match attempt.stopped {

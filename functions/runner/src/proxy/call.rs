@@ -40,7 +40,7 @@ pub(super) type Pieces = UnsyncBoxBody<Bytes, Cut>;
 
 /// The provider broke off; so does its answer.
 #[derive(Debug, thiserror::Error)]
-#[error("the provider's answer broke off")]
+#[error("the provider's answer ended early")]
 pub(super) struct Cut;
 
 /// Answers one request.
@@ -63,7 +63,7 @@ fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Resul
     let key = key.map(|key| key.as_bytes()).unwrap_or_default();
     let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
     if !bool::from(key.ct_eq(shared.key.as_bytes())) {
-        let message = "this key is not the one that the run was given";
+        let message = "this key is not the key of this run";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     }
     at_work(shared)?;
@@ -87,7 +87,7 @@ fn at_work(shared: &Shared) -> Result<(), Refusal> {
     if *shared.attempt.borrow() > 0 {
         return Ok(());
     }
-    let message = "models can be called while the agent is at work, and not after it";
+    let message = "models can be called only while the agent runs";
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
@@ -96,7 +96,7 @@ async fn pass(
     route: Route,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Refusal> {
-    let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time is over");
+    let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time limit is reached");
     let permit = Arc::clone(&shared.calls).acquire_owned().await;
     let permit = permit.map_err(|_| over())?;
     let (head, body) = request.into_parts();

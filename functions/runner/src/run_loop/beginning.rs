@@ -78,7 +78,7 @@ pub(super) fn begin(
             workspace::write_git_config(&layout, spec.allow_file_repositories)?;
             Ok(layout)
         })
-        .map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
+        .map_err(|why| broken(&format!("the run's folders could not be created: {why}")))
 }
 
 /// What the run may cost, compute included, and what it has cost.
@@ -93,7 +93,7 @@ pub(super) fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort
         })
     };
     budget().map(SharedMeter::new).map_err(|why| {
-        let message = format!("what the run costs cannot be reckoned: {why}");
+        let message = format!("the cost of the run cannot be computed: {why}");
         fail(RunErrorCode::WorkspaceFailed, &message)
     })
 }
@@ -110,7 +110,7 @@ pub(super) async fn start_proxy(
     let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
     let opened = Proxy::start(bases, keys, meter.clone());
     opened.await.map(Some).map_err(|why| {
-        let message = format!("the agent has no way to its models: {why}");
+        let message = format!("the agent cannot reach its models: {why}");
         fail(RunErrorCode::AgentNotConfigured, &message)
     })
 }

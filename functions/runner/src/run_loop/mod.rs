@@ -352,8 +352,8 @@ impl Work<'_> {
             return over_budget;
         }
         let message = format!(
-            "the run's time of {} ms is used up: raise limits.maxDurationMs or give it a smaller \
-             task",
+            "the run's time limit of {} ms is reached: raise limits.maxDurationMs or give it a \
+             smaller task",
             self.spec.max_duration_ms
         );
         fail(RunErrorCode::Timeout, &message)

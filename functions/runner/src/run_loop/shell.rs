@@ -78,7 +78,7 @@ fn failure(run: &str, finished: &Finished, limit: Duration) -> String {
     };
     let command: String = run.chars().take(COMMAND).collect();
     let output = match finished.output.text().trim() {
-        "" => "it wrote nothing".to_owned(),
+        "" => "it has no output".to_owned(),
         text => format!("its output ends with:\n{}", last_bytes(text, OUTPUT_BYTES)),
     };
     format!("{what}: {command}\n{output}")

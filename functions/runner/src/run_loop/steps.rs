@@ -84,8 +84,8 @@ impl Work<'_> {
             return Abort::Failed(error);
         }
         let message = format!(
-            "after {} of {most} iterations the agent's last {} outputs say the same, so that no \
-             more were tried: {}",
+            "after {} of {most} iterations the agent's last {} outputs are the same, so no \
+             further iteration was started: {}",
             last.done, strategy.window_size, error.message
         );
         fail(error.code, &message)

@@ -169,8 +169,8 @@ impl Work<'_> {
     pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
         if self.spec.profile.verification.required && !tally.verified {
-            let message = "nothing was verified, and the profile's verification.required wants \
-                           that: no check of the plan ran anything that passed. Add tests that \
+            let message = "nothing was verified, and the profile's verification.required demands \
+                           it: no check of the plan ran a command that passed. Add tests that \
                            run, or a verify.yaml";
             return Err(fail(RunErrorCode::NotVerified, message));
         }

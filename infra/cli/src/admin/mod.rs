@@ -163,7 +163,7 @@ async fn add_credits(
             what: "the stores".to_owned(),
             why: cause,
             advice: format!(
-                "look for {id} in the organization's transactions before adding again: it may \
+                "look for {id} in the organization's transactions before you try again: it may \
                  have been written"
             ),
         },
@@ -217,7 +217,7 @@ fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure>
         output.line(&format!("{name:<14} {value}"))?;
     }
     if matches!(action, Action::CreateKey { .. } | Action::RotateKey { .. }) {
-        output.line("Keep the key now: it is not stored and cannot be shown again.")?;
+        output.line("Save the key now: it is not stored and cannot be shown again.")?;
     }
     Ok(())
 }

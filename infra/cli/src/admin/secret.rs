@@ -39,7 +39,7 @@ pub async fn delete(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, F
     stores.organization(org).await?;
     let secrets = stores.cloud.secrets().map_err(unset)?;
     if !secrets.delete(org, name).await.map_err(refused)? {
-        let why = format!("there is no secret {name:?} of this organization");
+        let why = format!("this organization has no secret {name:?}");
         return Err(Failure::Refused(why));
     }
     Ok(json!({ "orgId": org, "name": name, "deleted": true }))

@@ -19,7 +19,7 @@ pub fn scopes(text: &str) -> Result<Scopes, String> {
     let mut scopes = Vec::new();
     for name in text.split(',').map(str::trim) {
         let scope = Scope::parse(name)
-            .ok_or_else(|| format!("{name:?} is no scope; the scopes are {}", valid()))?;
+            .ok_or_else(|| format!("{name:?} is not a scope; the scopes are {}", valid()))?;
         if !scopes.contains(&scope) {
             scopes.push(scope);
         }
@@ -72,20 +72,20 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     }
     let known = Provider::ALL.map(Provider::as_str).join(", ");
     Err(format!(
-        "is no secret that anything reads: it must be {known}, git:HOST[:PORT] or env:ENVIRONMENT:NAME"
+        "is not a known secret name: it must be {known}, git:HOST[:PORT] or env:ENVIRONMENT:NAME"
     ))
 }
 
 /// How a purchase or a refund came about; the ledger shows it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BookingArguments {
-    /// The person or program that adds it
+    /// Person or program that adds the entry
     #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
     pub actor: Option<String>,
-    /// Why, for people
+    /// Note for people, such as the reason
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub note: Option<String>,
-    /// An invoice, an order, a ticket
+    /// Reference, such as an invoice, order or ticket number
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub reference: Option<String>,
 }

@@ -38,25 +38,25 @@ impl By {
 
 #[derive(Debug, Args)]
 pub struct Usage {
-    /// First moment of the period: a day in UTC, or a time such as 2026-11-20T08:00:00Z
+    /// Start of the period, included: a UTC date, or a time such as 2026-11-20T08:00:00Z
     #[arg(long, value_name = "DATE")]
     pub from: Option<String>,
-    /// First moment after the period
+    /// End of the period, excluded
     #[arg(long, value_name = "DATE")]
     pub to: Option<String>,
-    /// What the rows are: model, day, tenant or label:NAME
+    /// Group the rows by model, day, tenant or label:NAME
     #[arg(long, value_name = "NAME", default_value = "model", value_parser = By::parse)]
     pub by: By,
-    /// Only what was used of this model
+    /// Only usage of this model
     #[arg(long)]
     pub model: Option<String>,
-    /// Only this run
+    /// Only usage of this run
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub run: Option<Reference>,
-    /// Only the runs of this work order
+    /// Only usage of this work order's runs
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub work_order: Option<Reference>,
-    /// The API's table by day and model, as CSV
+    /// Print the API's table by day and model as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }

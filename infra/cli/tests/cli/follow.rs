@@ -174,8 +174,8 @@ async fn a_service_that_is_away_for_a_moment_is_waited_for() {
     let called = following.await.unwrap();
     assert_eq!(called.code, 0, "{called:?}");
     for part in [
-        "the service does not answer",
-        "the service answers again",
+        "the service does not respond",
+        "the service responds again",
         "iteration 1",
         "1 of 2 checks failed",
         "iteration 2",
@@ -211,7 +211,7 @@ async fn a_stream_whose_time_is_up_is_taken_up_again_without_a_word() {
     .await;
     let called = at(&double.url, &["follow", RUN]).await;
     assert_eq!((called.code, called.err.as_str()), (0, ""), "{called:?}");
-    assert!(!called.out.contains("does not answer"), "{}", called.out);
+    assert!(!called.out.contains("does not respond"), "{}", called.out);
     for once in ["queued", "iteration 1", "1 of 2 checks failed", "delivered"] {
         assert_eq!(called.out.matches(once).count(), 1, "{}", called.out);
     }

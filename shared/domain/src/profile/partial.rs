@@ -242,7 +242,7 @@ pub fn check_branch_prefix(text: &str) -> Result<String, String> {
     }
     Branch::parse(&format!("{text}{sample}"))
         .map(|_| text.to_owned())
-        .map_err(|_| "does not begin a branch name that git accepts".to_owned())
+        .map_err(|_| "is not a valid beginning of a git branch name".to_owned())
 }
 
 /// Checks a text that must be one line, with something on it.
@@ -285,7 +285,7 @@ fn check_param(value: &Value) -> Result<(), String> {
     };
     match value {
         Value::Number(number) if number.as_f64().is_none_or(|n| n.abs() > MAX_EXACT) => Err(
-            format!("holds the number {number}, which is beyond what JSON can say exactly"),
+            format!("contains the number {number}, which JSON cannot represent exactly"),
         ),
         Value::Array(items) => items.iter().try_for_each(check_param),
         Value::Object(members) => members.iter().try_for_each(|(name, value)| {
@@ -294,7 +294,7 @@ fn check_param(value: &Value) -> Result<(), String> {
             } else {
                 let shown: String = name.chars().take(MAX_PARAM_NAME).collect();
                 Err(format!(
-                    "holds the name {shown:?}: names are 1 to {MAX_PARAM_NAME} letters, digits, \
+                    "contains the name {shown:?}: names are 1 to {MAX_PARAM_NAME} letters, digits, \
                      underscores and hyphens"
                 ))
             }

@@ -51,9 +51,7 @@ impl<'a> DiffShape<'a> {
             diff: shown.to_owned(),
             bytes,
             truncated: !is_whole,
-            error: kept
-                .is_none()
-                .then_some("what was kept of this diff cannot be read"),
+            error: kept.is_none().then_some("the stored diff cannot be read"),
         }
     }
 }

@@ -30,7 +30,7 @@ impl From<&Log> for LogShape {
             truncated: log.truncated || output.is_none(),
             error: output
                 .is_none()
-                .then_some("what was kept of this output cannot be read"),
+                .then_some("the stored output cannot be read"),
             output: output.unwrap_or_default(),
         }
     }
