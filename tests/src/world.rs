@@ -13,7 +13,7 @@ use std::time::Duration;
 use awo_cloud::compute::Compute;
 use awo_cloud::{Clock, Cloud, Environment};
 use awo_domain::api_key;
-use awo_domain::budget::{AlertsAt, Content, OnLimit, Period, Scope, ScopeParts};
+use awo_domain::budget::{AlertsAt, BudgetScope, Content, OnLimit, Period, ScopeParts};
 use awo_domain::money::MicroCredits;
 use awo_domain::{BudgetId, OrgId, TransactionId};
 use awo_local::REGION;
@@ -210,7 +210,7 @@ impl World {
     pub async fn add_budgets(&self, org: &OrgId) {
         let scope = |tenant: Option<&str>| {
             let tenant_id = tenant.map(str::to_owned);
-            Scope::of(ScopeParts {
+            BudgetScope::of(ScopeParts {
                 tenant_id,
                 ..ScopeParts::default()
             })

@@ -1,7 +1,7 @@
 //! What a client sets of a budget, read and checked.
 
 use awo_domain::Error;
-use awo_domain::budget::{AlertsAt, Content, MAX_ALERTS, MAX_NAME, OnLimit, Period, Scope};
+use awo_domain::budget::{AlertsAt, BudgetScope, Content, MAX_ALERTS, MAX_NAME, OnLimit, Period};
 use awo_domain::budget::{LabelValue, ScopeParts};
 use awo_domain::money::MicroCredits;
 use awo_http::body::{Object, Value};
@@ -33,7 +33,7 @@ pub fn read_content(mut body: Object) -> Result<Content, Error> {
             }
         },
     );
-    let scope = match Scope::of(scope) {
+    let scope = match BudgetScope::of(scope) {
         Ok(scope) => Some(scope),
         Err(fault) => {
             body.faults([fault]);

@@ -5,7 +5,7 @@ mod period;
 mod scope;
 
 pub use period::Period;
-pub use scope::{LabelValue, Scope, ScopeParts, Spender};
+pub use scope::{BudgetScope, LabelValue, ScopeParts, Spender};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -97,7 +97,7 @@ pub struct Content {
     /// What people call it.
     pub name: String,
     /// Whose runs count.
-    pub scope: Scope,
+    pub scope: BudgetScope,
     /// How long it is for.
     pub period: Period,
     /// Most that may be spent and reserved, in micro-credits.

@@ -26,8 +26,7 @@ pub const MAX_LISTED: usize = 300;
 /// Whether a statement can still change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-#[schema(as = StatementStatus)]
-pub enum Status {
+pub enum StatementStatus {
     /// It can.
     Open,
     /// It cannot.
@@ -37,8 +36,7 @@ pub enum Status {
 /// What was charged to a tenant with a value of the first cost label, for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = StatementRow)]
-pub struct Row {
+pub struct StatementRow {
     /// The tenant, or `(none)`.
     pub tenant: String,
     /// The value of the first cost label, or `(none)`.
@@ -92,7 +90,7 @@ pub struct Statement {
     #[schema(value_type = String)]
     pub month: Month,
     /// Whether it can still change.
-    pub status: Status,
+    pub status: StatementStatus,
     /// When it was closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
@@ -112,7 +110,7 @@ pub struct Statement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Deductions by tenant, first cost label and model; they add up to `deductions`.
-    pub rows: Vec<Row>,
+    pub rows: Vec<StatementRow>,
     /// The purchases, oldest first, up to 300.
     pub purchase_entries: Vec<Purchase>,
     /// What was booked about runs of earlier months, oldest first, up to 300.
@@ -164,7 +162,7 @@ impl Draft {
         Draft {
             statement: Statement {
                 month,
-                status: Status::Open,
+                status: StatementStatus::Open,
                 closed_at: None,
                 opening_balance: zero,
                 purchases: zero,
@@ -247,7 +245,7 @@ impl Draft {
     }
 
     /// The largest rows in the order of their names; the others, and what has no record, in one each.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&self) -> Vec<StatementRow> {
         let mut all: Vec<_> = self.rows.clone().into_iter().collect();
         all.sort_by_key(|(_, micro)| std::cmp::Reverse(*micro));
         let others = all.split_off(all.len().min(MAX_ROWS));
@@ -255,7 +253,7 @@ impl Draft {
         all.sort();
         let told: i64 = all.iter().map(|(_, micro)| micro).sum::<i64>() + others;
         let untold = self.statement.deductions.micro() - told;
-        let row = |((tenant, label, model), micro)| Row {
+        let row = |((tenant, label, model), micro)| StatementRow {
             tenant,
             label,
             model,
@@ -275,7 +273,7 @@ impl Statement {
     /// Internal, if it does not write.
     pub fn closed(self, previous: Option<&Statement>, now: Timestamp) -> Result<Statement, Error> {
         let closed = Statement {
-            status: Status::Closed,
+            status: StatementStatus::Closed,
             closed_at: Some(now),
             ..self
         };

@@ -189,7 +189,7 @@ impl Dispatcher {
             if let Some(entry) = entry
                 && self.store.fund(org, entry, now).await?
             {
-                tracing::info!(%org, run = %entry.run_id, "a budget covers a run that waited for it");
+                tracing::info!(event = "budget_covers_waiting_run", %org, run = %entry.run_id, "a budget covers a run that waited for it");
                 entry.wanted = None;
             }
         }
@@ -198,7 +198,7 @@ impl Dispatcher {
 
     async fn alert_or_leave_to_sweep(&self, org: &OrgId) {
         if let Err(error) = self.store.alert(org, self.clock.now()).await {
-            tracing::warn!(%org, ?error, "an organization was not alerted; the sweep does it");
+            tracing::warn!(event = "alert_failed", %org, ?error, "an organization was not alerted; the sweep does it");
         }
     }
 

@@ -13,7 +13,7 @@ mod opening;
 mod settings;
 
 pub use alerts::Alert;
-pub use funding::Wanted;
+pub use funding::WantedHold;
 pub use settings::{BudgetCreated, NewBudget};
 
 use std::collections::BTreeMap;

@@ -10,7 +10,7 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::budgets::Wanted;
+use crate::budgets::WantedHold;
 use crate::change::Change;
 use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
@@ -50,7 +50,7 @@ pub struct EntryItem {
     pub came_back: u32,
     /// What is to be reserved for it, while it waits for a budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<WantedHold>,
     /// Shape of this item.
     pub v: u32,
 }

@@ -103,7 +103,7 @@ impl OutboxEvent {
             due_shard: due_shard(event_id.as_str()),
             event_id,
             event_type: alert.kind,
-            due_at: now.plus_ms(ERRAND_MS).epoch_ms(),
+            due_at: now.plus_ms(NOTIFICATION_MS).epoch_ms(),
             v: SCHEMA_VERSION,
         })
     }

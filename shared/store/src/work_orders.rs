@@ -21,7 +21,7 @@ pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
-use crate::budgets::{Wanted, only_waits, over_budget};
+use crate::budgets::{WantedHold, only_waits, over_budget};
 use crate::change::Change;
 use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
@@ -328,8 +328,8 @@ impl WorkOrder {
     }
 
     /// What is to be reserved for its run, if that waits for a budget.
-    pub(crate) fn wanted(&self, hold: MicroCredits) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self, hold: MicroCredits) -> WantedHold {
+        WantedHold {
             amount_micro: hold.micro(),
             attribution: Some(self.attribution()),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
-use awo_domain::statement::{Month, Statement, Status};
+use awo_domain::statement::{Month, Statement, StatementStatus};
 use awo_domain::time::DAY_MS;
 use awo_store::credits::Booking;
 use awo_tests::driven::DrivenRun;
@@ -62,7 +62,7 @@ async fn a_closed_month_never_changes_and_what_comes_later_is_a_correction_that_
     let (open, _) = statement(&service, &month).await;
     assert_eq!(
         (open.status, open.open_holds.micro()),
-        (Status::Open, 5_000_000)
+        (StatementStatus::Open, 5_000_000)
     );
     assert_eq!(open.purchases, MicroCredits::from_credits(1_000_000));
     assert!(
@@ -74,11 +74,14 @@ async fn a_closed_month_never_changes_and_what_comes_later_is_a_correction_that_
     // On the third day after its end the sweep closes it.
     advance_to(&service, month.closes_at().plus_ms(-DAY_MS / 2));
     sweep(&service).await;
-    assert_eq!(statement(&service, &month).await.0.status, Status::Open);
+    assert_eq!(
+        statement(&service, &month).await.0.status,
+        StatementStatus::Open
+    );
     advance_to(&service, month.closes_at().plus_ms(DAY_MS));
     sweep(&service).await;
     let (closed, text) = statement(&service, &month).await;
-    assert_eq!(closed.status, Status::Closed);
+    assert_eq!(closed.status, StatementStatus::Closed);
     assert_eq!(closed.fault(None).unwrap(), None);
     assert_eq!((closed.open_holds, closed.rows.len()), (open.open_holds, 1));
     assert_eq!(closed.rows[0].tenant, HOSTILE);

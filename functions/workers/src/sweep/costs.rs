@@ -54,7 +54,7 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
             }
         }
         if let Err(error) = alert(state, org).await {
-            tracing::error!(%org, ?error, "the sweep could not alert an organization");
+            tracing::error!(event = "sweep_alert_failed", %org, ?error, "the sweep could not alert an organization");
             swept.failed += 1;
         }
     }

@@ -2,7 +2,7 @@
 //! what they were when they were closed.
 
 use awo_domain::money::MicroCredits;
-use awo_domain::statement::{Month, Statement, Status};
+use awo_domain::statement::{Month, Statement, StatementStatus};
 use clap::Args;
 use serde::Deserialize;
 
@@ -134,8 +134,8 @@ fn list(all: &[Statement], output: &Output) -> Result<(), Failure> {
 
 fn status(of: &Statement) -> &'static str {
     match of.status {
-        Status::Open => "open",
-        Status::Closed => "closed",
+        StatementStatus::Open => "open",
+        StatementStatus::Closed => "closed",
     }
 }
 
@@ -196,7 +196,7 @@ pub async fn verify(client: &Client, output: &Output) -> Result<(), Failure> {
     for of in all(client)
         .await?
         .into_iter()
-        .filter(|of| of.status == Status::Closed)
+        .filter(|of| of.status == StatementStatus::Closed)
     {
         let fault = of
             .fault(previous.as_ref())

@@ -47,14 +47,14 @@ pub struct ScopeParts {
 /// Whose runs count: the organization's, or those of one tenant, user, key or value of a label.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Scope(ScopeParts);
+pub struct BudgetScope(ScopeParts);
 
-impl Scope {
+impl BudgetScope {
     /// Reads a scope.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn of(parts: ScopeParts) -> Result<Scope, Fault> {
+    pub fn of(parts: ScopeParts) -> Result<BudgetScope, Fault> {
         let fault = |path: &str, message: &str| Fault {
             path: format!("/scope{path}"),
             message: message.to_owned(),
@@ -68,7 +68,7 @@ impl Scope {
             parts.label.is_some(),
         ];
         match named.into_iter().filter(|is| *is).count() {
-            0 | 1 => Ok(Scope(parts)),
+            0 | 1 => Ok(BudgetScope(parts)),
             _ => Err(fault(
                 "",
                 "must name one of tenantId (with tenantUserId or without), keyId and label",

@@ -10,7 +10,7 @@ fn at(text: &str) -> Timestamp {
 fn budget(period: Period, scope: ScopeParts, now: &str) -> Budget {
     let content = Content {
         name: "b".to_owned(),
-        scope: Scope::of(scope).unwrap(),
+        scope: BudgetScope::of(scope).unwrap(),
         period,
         limit_micro: 1_000,
         on_limit: OnLimit::Block,
@@ -153,7 +153,7 @@ fn a_scope_names_one_thing_and_includes_whom_it_names() {
         (label("(none)"), known(&acme), false),
         (label("(none)"), unknown, true),
     ] {
-        let scope = Scope::of(parts).unwrap();
+        let scope = BudgetScope::of(parts).unwrap();
         assert_eq!(scope.includes(of), wanted, "{scope:?} {of:?}");
     }
     for (parts, path) in [
@@ -180,7 +180,7 @@ fn a_scope_names_one_thing_and_includes_whom_it_names() {
             "/scope",
         ),
     ] {
-        assert_eq!(Scope::of(parts).unwrap_err().path, path);
+        assert_eq!(BudgetScope::of(parts).unwrap_err().path, path);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::transaction::{Guard, Transaction};
 /// What is to be reserved for a run that waits for a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Wanted {
+pub struct WantedHold {
     /// How much, in micro-credits.
     pub amount_micro: i64,
     /// What the run is told apart by.
@@ -29,7 +29,7 @@ pub struct Wanted {
 }
 
 impl EntryItem {
-    fn wanted_move(&self, wanted: &Wanted, now: Timestamp) -> Move {
+    fn wanted_move(&self, wanted: &WantedHold, now: Timestamp) -> Move {
         let of = Reservation {
             tenant: self.tenant_context.clone(),
             attribution: wanted.attribution.clone(),
