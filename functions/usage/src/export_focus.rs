@@ -14,7 +14,7 @@ use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use awo_http::query::Query;
 use awo_http::{Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::charges::{Charge, ChargePage};
+use awo_store::charges::{ChargeEntry, ChargePage};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 
@@ -138,14 +138,14 @@ impl Export {
         self.store.charges(&self.org, self.span, Some(after)).await
     }
 
-    fn text(&self, charges: &[Charge]) -> String {
+    fn text(&self, charges: &[ChargeEntry]) -> String {
         let account = Account {
             org: &self.org,
             prices: &self.prices,
         };
         let rows = charges.iter().flat_map(|charge| match charge {
-            Charge::Usage(record, corrects) => account.charges(record, *corrects),
-            Charge::Purchase(entry) => vec![account.purchase(&Purchase {
+            ChargeEntry::Usage(record, corrects) => account.charges(record, *corrects),
+            ChargeEntry::Purchase(entry) => vec![account.purchase(&Purchase {
                 id: entry.id.clone(),
                 at: entry.created_at,
                 amount: MicroCredits::from_micro(entry.amount_micro),

@@ -20,7 +20,7 @@ const AFTER: &str = "~";
 
 /// One of them.
 #[derive(Debug, Clone)]
-pub enum Charge {
+pub enum ChargeEntry {
     /// A settlement or a refund; true if it corrects a charge of an earlier month.
     Usage(CostRecord, bool),
     /// A purchase.
@@ -31,7 +31,7 @@ pub enum Charge {
 #[derive(Debug, Default)]
 pub struct ChargePage {
     /// In the order of their ids, which is that of time.
-    pub charges: Vec<Charge>,
+    pub charges: Vec<ChargeEntry>,
     /// Where the next page begins; none on the last one.
     pub next: Option<TransactionId>,
 }
@@ -82,16 +82,16 @@ impl Store {
         ];
         let next = ends.into_iter().flatten().min().cloned();
         let is_known = |id: &TransactionId| next.as_ref().is_none_or(|next| id <= next);
-        let mut charges: BTreeMap<TransactionId, Charge> = BTreeMap::new();
+        let mut charges: BTreeMap<TransactionId, ChargeEntry> = BTreeMap::new();
         let records = new.items.into_iter().chain(old.items);
         let records: Vec<CostRecord> = records.filter(|record| is_known(&record.id)).collect();
         let corrections = self.corrections(org, &records).await?;
         for record in records {
             let corrects = corrections.contains(&record.id);
-            charges.insert(record.id.clone(), Charge::Usage(record, corrects));
+            charges.insert(record.id.clone(), ChargeEntry::Usage(record, corrects));
         }
         for entry in purchases.items.into_iter().filter(|of| is_known(&of.id)) {
-            charges.insert(entry.id.clone(), Charge::Purchase(entry));
+            charges.insert(entry.id.clone(), ChargeEntry::Purchase(entry));
         }
         Ok(ChargePage {
             charges: charges.into_values().collect(),
