@@ -45,7 +45,7 @@ def run(command, **options):
     done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_LIMIT_S, check=False, **options)
     if done.returncode != 0:
         text = (done.stdout + done.stderr)[-6000:]
-        raise RuntimeError(f"{' '.join(map(str, command))[:200]} ended with {done.returncode}:\n{text}")
+        raise RuntimeError(f"{' '.join(map(str, command))[:100]} ended with {done.returncode}:\n{text}")
     return done.stdout
 
 

@@ -31,8 +31,9 @@ request = awo_client.CreateWorkOrderRequest(
     metadata={"client": "python"})
 order = orders.create_work_order(request, idempotency_key="python-1")
 again = orders.create_work_order_with_http_info(request, idempotency_key="python-1")
-assert again.data.id == order.id and again.headers["Idempotent-Replayed"] == "true"
-assert again.headers["Location"] == f"/v1/work-orders/{order.id}", again.headers
+headers = {name.lower(): value for name, value in again.headers.items()}
+assert again.data.id == order.id and headers["idempotent-replayed"] == "true", headers
+assert headers["location"] == f"/v1/work-orders/{order.id}", headers
 
 for _ in range(600):
     run = runs.get_run(order.run_id)

@@ -224,7 +224,6 @@ const CATALOGUE: [(TimelineEventType, &str, &str); 30] = [
 
 impl TimelineEventType {
     /// Every type, in the order of the documentation.
-    #[must_use]
     pub fn all() -> impl Iterator<Item = TimelineEventType> {
         CATALOGUE.iter().map(|(kind, ..)| *kind)
     }
