@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
-use awo_domain::cost::focus::{Account, COLUMNS, Cell, CreditPrice, Purchase, Row};
+use awo_domain::cost::focus::{Account, COLUMNS, CreditPrice, FocusCell, FocusPurchase, Row};
 use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
@@ -145,7 +145,7 @@ impl Export {
         };
         let rows = charges.iter().flat_map(|charge| match charge {
             ChargeEntry::Usage(record, corrects) => account.charges(record, *corrects),
-            ChargeEntry::Purchase(entry) => vec![account.purchase(&Purchase {
+            ChargeEntry::Purchase(entry) => vec![account.purchase(&FocusPurchase {
                 id: entry.id.clone(),
                 at: entry.created_at,
                 amount: MicroCredits::from_micro(entry.amount_micro),
@@ -158,9 +158,9 @@ impl Export {
 
 fn line(row: &Row) -> String {
     let cells = row.cells().map(|of| match of {
-        Cell::Null => String::new(),
-        Cell::Text(text) => cell(text),
-        Cell::Number(number) => number.clone(),
+        FocusCell::Null => String::new(),
+        FocusCell::Text(text) => cell(text),
+        FocusCell::Number(number) => number.clone(),
     });
     format!("{}\r\n", cells.collect::<Vec<_>>().join(","))
 }

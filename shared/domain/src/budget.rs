@@ -1,9 +1,11 @@
 //! Budgets: what may be spent in a period, kept by reservation. A run counts in the period in which
 //! its credits were reserved, with its hold until it is settled and with its cost from then on.
 
+mod alert;
 mod period;
 mod scope;
 
+pub use alert::{BudgetThresholdData, CreditsLowData};
 pub use period::Period;
 pub use scope::{BudgetScope, LabelValue, ScopeParts, Spender};
 

@@ -1,6 +1,7 @@
 //! The events of a run's timeline and the payloads of webhooks, as unions that their `type` tells
 //! apart. Their data comes from the types that write it.
 
+use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::control::RunnerEvent;
 use awo_domain::event::{
     CancelledData, CompletedData, FailedData, KillRequestedData, StartedData, StatusData,
@@ -190,12 +191,48 @@ fn source_of(kind: EventType) -> Option<TimelineEventType> {
     TimelineEventType::all().find(|of| of.as_str() == kind.as_str())
 }
 
+/// Of an event that is of no run: the name of its payload, when it comes, and its data.
+fn of_organization(schemas: &mut Schemas, kind: EventType) -> (&'static str, &'static str, Value) {
+    match kind {
+        EventType::BudgetThreshold => (
+            "BudgetThresholdWebhook",
+            "A budget reached one of its percentages, once in each period.",
+            named(
+                "BudgetThresholdEventData",
+                described(
+                    written::<BudgetThresholdData>(schemas),
+                    "The data of `budget.threshold`.",
+                ),
+            ),
+        ),
+        EventType::CreditsLow => (
+            "CreditsLowWebhook",
+            "The available credits fell below the organization's threshold.",
+            named(
+                "CreditsLowEventData",
+                described(
+                    written::<CreditsLowData>(schemas),
+                    "The data of `credits.low`.",
+                ),
+            ),
+        ),
+        of_run => panic!("{} has no data", of_run.as_str()),
+    }
+}
+
 /// What webhooks get: a payload for each type, and the union of them.
 fn webhooks(schemas: &mut Schemas) -> Value {
     let (mut hooks, mut payloads, mut names) = (Map::new(), Vec::new(), Vec::new());
     for kind in EventType::ALL {
         let Some(of) = source_of(kind) else {
-            panic!("{} has no data", kind.as_str());
+            let (name, description, data) = of_organization(schemas, kind);
+            payloads.push(payload(schemas, name, kind.as_str(), description, data));
+            names.push((kind.as_str(), name.to_owned()));
+            hooks.insert(
+                kind.as_str().to_owned(),
+                hook(name, kind.as_str(), description),
+            );
+            continue;
         };
         let base = of.schema_name();
         let data = data(schemas, of);

@@ -8,7 +8,7 @@
 
 mod row;
 
-pub use row::{COLUMNS, Cell, Row};
+pub use row::{COLUMNS, FocusCell, Row};
 
 use super::measures::{Measures, apportion};
 use super::record::{COMPUTE, CostRecord, Part};
@@ -53,7 +53,7 @@ pub struct Account<'a> {
 
 /// A purchase of credits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purchase {
+pub struct FocusPurchase {
     /// The ledger entry's id.
     pub id: TransactionId,
     /// When it was made.
@@ -109,7 +109,7 @@ impl Account<'_> {
 
     /// The row of a purchase.
     #[must_use]
-    pub fn purchase(&self, purchase: &Purchase) -> Row {
+    pub fn purchase(&self, purchase: &FocusPurchase) -> Row {
         let amount = purchase.amount.micro();
         let line = Line {
             sku: "credits/purchase".to_owned(),
@@ -288,11 +288,11 @@ fn service(row: &mut Row, model: Option<&str>) {
 /// Of which run, and what it is told apart by.
 fn attribute(row: &mut Row, record: &CostRecord) {
     let meter = match row.cell("SkuMeter") {
-        Some(Cell::Text(meter)) => meter.clone(),
+        Some(FocusCell::Text(meter)) => meter.clone(),
         _ => String::new(),
     };
     let of = match row.cell("x_Model") {
-        Some(Cell::Text(model)) => format!("{model}: "),
+        Some(FocusCell::Text(model)) => format!("{model}: "),
         _ => String::new(),
     };
     let run = record.run_id.as_str();

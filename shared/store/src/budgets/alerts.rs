@@ -2,7 +2,7 @@
 //! and on the balance, and changes in the transaction that puts the event into the outbox: each
 //! percentage of a period and each fall of the balance makes one event, whoever finds it.
 
-use awo_domain::budget::Standing;
+use awo_domain::budget::{BudgetThresholdData, CreditsLowData, Standing};
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::EventType;
 use awo_domain::webhook::envelope::body_of;
@@ -36,14 +36,14 @@ impl Alert {
         let Standing { spent, reserved } = of.standing;
         Alert {
             kind: EventType::BudgetThreshold,
-            data: json!({
-                "budgetId": of.budget.id,
-                "name": of.budget.content.name,
-                "percent": percent,
-                "spentCredits": spent,
-                "reservedCredits": reserved,
-                "limitCredits": limit,
-                "periodStart": of.budget.period_start(now),
+            data: json!(BudgetThresholdData {
+                budget_id: of.budget.id.clone(),
+                name: of.budget.content.name.clone(),
+                percent,
+                spent_credits: spent,
+                reserved_credits: reserved,
+                limit_credits: limit,
+                period_start: of.budget.period_start(now),
             }),
         }
     }
@@ -51,9 +51,9 @@ impl Alert {
     fn of_credits(balance: &BalanceItem, threshold: MicroCredits) -> Alert {
         Alert {
             kind: EventType::CreditsLow,
-            data: json!({
-                "available": MicroCredits::from_micro(balance.available),
-                "threshold": threshold,
+            data: json!(CreditsLowData {
+                available: MicroCredits::from_micro(balance.available),
+                threshold,
             }),
         }
     }

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::BudgetId;
+use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::event::TimelineEvent;
+use awo_domain::money::MicroCredits;
 use awo_domain::webhook::envelope;
 use awo_domain::webhook::{EventType, TEST_EVENT};
 use awo_domain::{EventId, Timestamp, WebhookId};
@@ -59,9 +62,35 @@ async fn every_payload_is_as_the_document_says() {
     let data = json!({ "webhookId": WebhookId::new(at, 1) });
     let test = envelope::body_of(&event_id, TEST_EVENT, at, data).unwrap();
     seen.insert(is_as_documented(&test));
+    for (kind, data) in of_organizations(at) {
+        let body = envelope::body_of(&event_id, kind.as_str(), at, data).unwrap();
+        seen.insert(is_as_documented(&body));
+    }
     let mut all: BTreeSet<String> = EventType::ALL.map(|of| of.as_str().to_owned()).into();
     all.insert(TEST_EVENT.to_owned());
     assert_eq!(seen, all);
+}
+
+/// What the store writes of events that are of no run.
+fn of_organizations(at: Timestamp) -> [(EventType, serde_json::Value); 2] {
+    let credits = MicroCredits::from_credits;
+    let budget = BudgetThresholdData {
+        budget_id: BudgetId::new(at, 1),
+        name: "Team A".to_owned(),
+        percent: 80,
+        spent_credits: credits(700),
+        reserved_credits: credits(100),
+        limit_credits: credits(1_000),
+        period_start: at,
+    };
+    let low = CreditsLowData {
+        available: credits(412),
+        threshold: credits(500),
+    };
+    [
+        (EventType::BudgetThreshold, json!(budget)),
+        (EventType::CreditsLow, json!(low)),
+    ]
 }
 
 #[test]

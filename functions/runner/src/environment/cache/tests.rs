@@ -76,8 +76,8 @@ async fn restore(scene: &Scene, key: &CacheKey, layout: &Layout) -> Vec<String> 
 
 #[test]
 fn lock_files_are_found_with_their_hashes_and_nothing_else_is() {
-    let listed = b"100644 blob aa\tREADME.md\0100644 blob bb\tweb/package-lock.json\0\
-                   100644 blob cc\tnot-a-Cargo.lock\0100644 blob dd\tCargo.lock\0";
+    let listed = b"100644 blob aa\tREADME.md\x00100644 blob bb\tweb/package-lock.json\x00\
+                   100644 blob cc\tnot-a-Cargo.lock\x00100644 blob dd\tCargo.lock\x00";
     let found = lock_files(listed);
     let found = String::from_utf8(found).unwrap();
     assert_eq!(

@@ -75,7 +75,7 @@ pub const COLUMNS: [&str; 67] = [
 
 /// A cell: text may be anything that a client sent; a number is only digits, a sign and a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cell {
+pub enum FocusCell {
     /// Nothing.
     Null,
     /// Text.
@@ -87,13 +87,13 @@ pub enum Cell {
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Row {
-    cells: BTreeMap<&'static str, Cell>,
+    cells: BTreeMap<&'static str, FocusCell>,
 }
 
 impl Row {
     /// Its cells, in the order of [`COLUMNS`].
-    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
-        let null = &Cell::Null;
+    pub fn cells(&self) -> impl Iterator<Item = &FocusCell> {
+        let null = &FocusCell::Null;
         COLUMNS
             .iter()
             .map(move |name| self.cells.get(name).unwrap_or(null))
@@ -101,12 +101,12 @@ impl Row {
 
     /// A cell by its column.
     #[must_use]
-    pub fn cell(&self, column: &str) -> Option<&Cell> {
+    pub fn cell(&self, column: &str) -> Option<&FocusCell> {
         self.cells.get(column)
     }
 
     pub(super) fn text(&mut self, column: &'static str, text: impl Into<String>) {
-        self.cells.insert(column, Cell::Text(text.into()));
+        self.cells.insert(column, FocusCell::Text(text.into()));
     }
 
     pub(super) fn some_text(&mut self, column: &'static str, text: Option<&str>) {
@@ -116,7 +116,7 @@ impl Row {
     }
 
     pub(super) fn number(&mut self, column: &'static str, units: i128, places: usize) {
-        let number = Cell::Number(decimal(units, places));
+        let number = FocusCell::Number(decimal(units, places));
         self.cells.insert(column, number);
     }
 }

@@ -39,7 +39,7 @@ fn prices() -> Vec<CreditPrice> {
 
 fn text(row: &Row, column: &str) -> String {
     match row.cell(column) {
-        Some(Cell::Text(text) | Cell::Number(text)) => text.clone(),
+        Some(FocusCell::Text(text) | FocusCell::Number(text)) => text.clone(),
         _ => String::new(),
     }
 }
@@ -110,7 +110,7 @@ fn a_purchase_is_billed_and_has_no_effective_cost() {
     };
     // Before the first price that is known.
     let at = Timestamp::parse_bound("2026-09-30").unwrap();
-    let row = account.purchase(&Purchase {
+    let row = account.purchase(&FocusPurchase {
         id: TransactionId::new(at, 3),
         at,
         amount: MicroCredits::from_credits(500),
