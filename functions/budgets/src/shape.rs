@@ -11,19 +11,24 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BudgetShape<'a> {
+    /// Its id.
     id: &'a BudgetId,
+    /// Its name, for people.
     name: &'a str,
     /// Whose runs count: of the organization (`{}`), a tenant, a user of a tenant, a key or a value of
     /// a cost label.
     scope: &'a ScopeParts,
+    /// For how long the limit is, in UTC.
     period: Period,
     /// Most that may be spent and reserved in a period.
     limit_credits: MicroCredits,
+    /// What happens to a run that would take it above its limit.
     on_limit: OnLimit,
     /// At which percentages of the limit `budget.threshold` is sent.
     alerts_at: &'a [u8],
+    /// When the present period began.
     period_start: Timestamp,
-    /// Absent where the period has no end.
+    /// When it ends; absent where it has no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     period_end: Option<Timestamp>,
     /// What runs cost whose credits were reserved in this period, less what was given back; with what
@@ -31,11 +36,14 @@ pub struct BudgetShape<'a> {
     spent_credits: MicroCredits,
     /// What runs reserve that are not settled.
     reserved_credits: MicroCredits,
+    /// What is left of the limit.
     remaining_credits: MicroCredits,
     /// What is spent at the end of the period if it goes on as it went so far; at least what is spent
     /// and reserved now.
     forecast_credits: MicroCredits,
+    /// When it was created.
     created_at: Timestamp,
+    /// When it was replaced last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }

@@ -202,7 +202,13 @@ impl Operation {
     /// part of `content`: generators would give every caller the union of both types.
     pub fn answers_also(mut self, status: u16, media_type: &str, schema: Value) -> Operation {
         let response = &mut self.responses[&status.to_string()];
-        response[OTHER_REPRESENTATIONS][media_type] = json!({ "schema": schema });
+        let has_json = response.pointer("/content/application~1json").is_some();
+        let of = if has_json {
+            OTHER_REPRESENTATIONS
+        } else {
+            "content"
+        };
+        response[of][media_type] = json!({ "schema": schema });
         self
     }
 
@@ -312,6 +318,14 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
+fn path_word(name: &str, pattern: &str) -> Value {
+    let what = "A part of a path.";
+    named(
+        name,
+        json!({ "type": "string", "pattern": pattern, "description": what }),
+    )
+}
+
 /// The schema and the description of a parameter of a path.
 fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
     let (of, description) = match path {
@@ -327,8 +341,13 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
             ("EnvironmentName", "The name of an environment.")
         }
         path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
-        _ if name == "file" => return (json!({ "type": "string" }), "The name of a file."),
-        _ => return (json!({ "type": "string" }), "An id."),
+        _ if name == "file" => return (path_word("FileName", ".+"), "The name of a file."),
+        _ if name == "month" => {
+            let month = path_word("StatementMonth", "^[0-9]{4}-[0-9]{2}$");
+            return (month, "A month in UTC, such as `2026-11`.");
+        }
+        path if path.contains("/budgets/") => ("BudgetId", "The id of a budget."),
+        _ => return (path_word("ResourceId", ".+"), "An id."),
     };
     (reference(of), description)
 }

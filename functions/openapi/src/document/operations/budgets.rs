@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, list, object, text, word};
+use crate::document::schema::{Schemas, described, input, list, object, text};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("budgets", &schemas.of::<BudgetShape>());
@@ -51,7 +51,7 @@ fn create(schemas: &mut Schemas) -> Operation {
          is created in mid-period begins with what was spent and is reserved. At most 50 an organization, \
          else 409.",
     )
-    .body(object(content()), example)
+    .body(object(content(schemas)), example)
     .idempotent()
     .fails(&[Failure::Conflict])
     .answers(Success::of::<BudgetShape>(schemas, 201, "The budget."))
@@ -71,17 +71,30 @@ fn update(schemas: &mut Schemas) -> Operation {
         "Replaces all that is set of it. With another scope or period it counts anew, with what that \
          period had before; else it goes on counting.",
     )
-    .body(object(content()), example)
+    .body(object(content(schemas)), example)
     .answers(Success::of::<BudgetShape>(schemas, 200, "The budget."))
 }
 
-fn content() -> Vec<(&'static str, Value)> {
-    let id = || text(1..=1_000);
-    let label = object([("name!", id()), ("value!", id())]);
+fn content(schemas: &mut Schemas) -> Vec<(&'static str, Value)> {
+    let id = |description| described(text(1..=1_000), description);
+    let label = input(
+        "BudgetLabelInput",
+        "A cost label and its value.",
+        object([
+            ("name!", id("The name of the label.")),
+            (
+                "value!",
+                id("The value; `(none)` is that of runs without it."),
+            ),
+        ]),
+    );
     let scope = object([
-        ("tenantId", id()),
-        ("tenantUserId", described(id(), "Together with `tenantId`.")),
-        ("keyId", id()),
+        ("tenantId", id("A tenant.")),
+        (
+            "tenantUserId",
+            id("A user of the tenant; together with `tenantId`."),
+        ),
+        ("keyId", id("An API key.")),
         (
             "label",
             described(
@@ -90,20 +103,32 @@ fn content() -> Vec<(&'static str, Value)> {
             ),
         ),
     ]);
-    let scope = described(
-        scope,
+    let scope = input(
+        "BudgetScopeInput",
         "Whose runs count: of the organization (without it, or `{}`), or of one of these.",
+        scope,
     );
     let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
+    let alerts = list(&percent, 0..=MAX_ALERTS);
+    let limit = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000_000 });
     vec![
-        ("name!", text(1..=MAX_NAME)),
+        (
+            "name!",
+            described(text(1..=MAX_NAME), "Its name, for people."),
+        ),
         ("scope", scope),
-        ("period!", word(Period::ALL.map(Period::as_str))),
+        ("period!", schemas.of::<Period>()),
         (
             "limitCredits!",
-            json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000_000 }),
+            described(limit, "The limit of a period, in credits."),
         ),
-        ("onLimit!", word(OnLimit::ALL.map(OnLimit::as_str))),
-        ("alertsAt", list(&percent, 0..=MAX_ALERTS)),
+        ("onLimit!", schemas.of::<OnLimit>()),
+        (
+            "alertsAt",
+            described(
+                alerts,
+                "Percentages of the limit at which webhooks get `budget.threshold`; 50, 80 and 100 without it.",
+            ),
+        ),
     ]
 }
