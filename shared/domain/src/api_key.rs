@@ -156,7 +156,7 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 16] = [
+    pub const ALL: [Scope; 18] = [
         Scope::WorkOrdersWrite,
         Scope::WorkOrdersRead,
         Scope::RunsRead,

@@ -25,6 +25,7 @@ use crate::budgets::{WantedHold, only_waits, over_budget};
 use crate::change::Change;
 use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
+use crate::dispatch::EntryItem;
 use crate::holds::ParentsHold;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
