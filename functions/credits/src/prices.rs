@@ -15,9 +15,11 @@ pub struct PriceListShape {
     version: String,
     /// When the built-in prices were last changed.
     updated_at: Timestamp,
+    /// Credits for a US dollar of model cost.
     credits_per_usd: MicroCredits,
-    /// Of compute, charged by the started second.
+    /// Credits for a minute of compute, charged by the started second.
     credits_per_minute: MicroCredits,
+    /// Every model whose price is known.
     models: Vec<ModelPriceShape>,
 }
 
@@ -25,7 +27,9 @@ pub struct PriceListShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelPriceShape {
+    /// The model's name, as runs and ledger entries name it.
     model: String,
+    /// Whose model it is.
     provider: String,
     #[serde(flatten)]
     rate: RateShape,
@@ -33,6 +37,7 @@ pub struct ModelPriceShape {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     tiers: Vec<TierShape>,
+    /// Where the price comes from.
     source: SourceShape,
 }
 
@@ -40,13 +45,15 @@ pub struct ModelPriceShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RateShape {
+    /// For input.
     input_usd_per_million: f64,
-    /// Absent where cached input costs as much as other input.
+    /// For cached input; absent where cached input costs as much as other input.
     #[serde(skip_serializing_if = "Option::is_none")]
     cached_input_usd_per_million: Option<f64>,
-    /// Absent where input that is written to the cache costs as much as other input.
+    /// For input that is written to the cache; absent where that costs as much as other input.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_write_usd_per_million: Option<f64>,
+    /// For output.
     output_usd_per_million: f64,
 }
 
