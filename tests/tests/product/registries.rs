@@ -161,7 +161,8 @@ async fn pip_installs_from_a_private_index_with_links_of_every_kind() {
         (".gitignore", "deps\n"),
     ]);
     let service = service().await;
-    let install = "python3 -m pip install -q --disable-pip-version-check --no-deps --target deps \
+    // Past a version manager's shim, which writes into its own folder after each pip.
+    let install = "$(python3 -c 'import sys; print(sys.executable)') -m pip install -q --disable-pip-version-check --no-deps --target deps \
                    -r requirements.txt";
     environment(
         &service,

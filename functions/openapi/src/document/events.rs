@@ -181,7 +181,11 @@ fn of_run(schemas: &mut Schemas, kind: TimelineEventType, mut data: Value) -> Va
         data["properties"][name] = of;
     }
     let mut required = data["required"].as_array().cloned().unwrap_or_default();
-    required.extend(["runId", "workOrderId", "sequence"].map(Value::from));
+    for name in ["runId", "workOrderId", "sequence"].map(Value::from) {
+        if !required.contains(&name) {
+            required.push(name);
+        }
+    }
     data["required"] = json!(required);
     described(data, &format!("The data of `{}`.", kind.as_str()))
 }

@@ -45,7 +45,9 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
     let door = CountedRequests::of(&service).await;
     let (stranger, owner) = (door.for_client(&stranger), &service.client);
     let tables = rules::client(&service.service.cloud);
-    for sample in samples::keyed().iter().filter(|s| s.names_something()) {
+    // A month is everybody's; what a statement says of it is its own organization's.
+    let names = |s: &&Sample| s.names_something() && s.route.function != "get-statement";
+    for sample in samples::keyed().iter().filter(names) {
         for running in [false, true] {
             let what = what(sample, &format!("another's id; it is running: {running}"));
             let theirs = Things::of(&service).await;
@@ -125,6 +127,8 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     let lists: Vec<Sample> = samples::keyed()
         .into_iter()
         .filter(|sample| !sample.names_something() && sample.only_reads())
+        // Prices are the same for all.
+        .filter(|sample| sample.route.function != "get-prices")
         .collect();
     assert!(lists.len() >= 5, "{lists:?}");
     let mut before = Vec::new();
