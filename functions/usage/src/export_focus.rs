@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError, settings};
-use awo_domain::cost::focus::{Account, COLUMNS, CreditPrice, FocusCell, FocusPurchase, Row};
+use awo_domain::cost::focus::{Account, COLUMNS, CreditPrice, FocusCell, FocusPurchase, FocusRow};
 use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
@@ -156,7 +156,7 @@ impl Export {
     }
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &FocusRow) -> String {
     let cells = row.cells().map(|of| match of {
         FocusCell::Null => String::new(),
         FocusCell::Text(text) => cell(text),

@@ -8,7 +8,7 @@
 
 mod row;
 
-pub use row::{COLUMNS, FocusCell, Row};
+pub use row::{COLUMNS, FocusCell, FocusRow};
 
 use super::measures::{Measures, apportion};
 use super::record::{COMPUTE, CostRecord, Part};
@@ -80,7 +80,7 @@ impl Account<'_> {
     /// The rows of a settlement or a refund. `corrects` says that a refund's run was charged in an earlier
     /// billing period.
     #[must_use]
-    pub fn charges(&self, record: &CostRecord, corrects: bool) -> Vec<Row> {
+    pub fn charges(&self, record: &CostRecord, corrects: bool) -> Vec<FocusRow> {
         let lines = record.parts.iter().flat_map(|part| match record.is_refund {
             true => vec![refund(part)],
             false => lines(part),
@@ -109,7 +109,7 @@ impl Account<'_> {
 
     /// The row of a purchase.
     #[must_use]
-    pub fn purchase(&self, purchase: &FocusPurchase) -> Row {
+    pub fn purchase(&self, purchase: &FocusPurchase) -> FocusRow {
         let amount = purchase.amount.micro();
         let line = Line {
             sku: "credits/purchase".to_owned(),
@@ -134,8 +134,8 @@ impl Account<'_> {
     }
 
     /// What all rows have.
-    fn row(&self, id: &TransactionId, at: Timestamp, line: &Line<'_>) -> Row {
-        let mut row = Row::default();
+    fn row(&self, id: &TransactionId, at: Timestamp, line: &Line<'_>) -> FocusRow {
+        let mut row = FocusRow::default();
         for column in ["ProviderName", "PublisherName", "InvoiceIssuerName"] {
             row.text(column, PROVIDER);
         }
@@ -274,7 +274,7 @@ fn refund(part: &Part) -> Line<'_> {
     }
 }
 
-fn service(row: &mut Row, model: Option<&str>) {
+fn service(row: &mut FocusRow, model: Option<&str>) {
     let (name, category, subcategory) = match model {
         Some(_) => ("Models", "AI and Machine Learning", "Generative AI"),
         None => ("Compute", "Compute", "Containers"),
@@ -286,7 +286,7 @@ fn service(row: &mut Row, model: Option<&str>) {
 }
 
 /// Of which run, and what it is told apart by.
-fn attribute(row: &mut Row, record: &CostRecord) {
+fn attribute(row: &mut FocusRow, record: &CostRecord) {
     let meter = match row.cell("SkuMeter") {
         Some(FocusCell::Text(meter)) => meter.clone(),
         _ => String::new(),

@@ -86,11 +86,11 @@ pub enum FocusCell {
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Row {
+pub struct FocusRow {
     cells: BTreeMap<&'static str, FocusCell>,
 }
 
-impl Row {
+impl FocusRow {
     /// Its cells, in the order of [`COLUMNS`].
     pub fn cells(&self) -> impl Iterator<Item = &FocusCell> {
         let null = &FocusCell::Null;

@@ -37,7 +37,7 @@ fn prices() -> Vec<CreditPrice> {
     vec![price("2026-10-01", 100), price("2026-11-20", 300)]
 }
 
-fn text(row: &Row, column: &str) -> String {
+fn text(row: &FocusRow, column: &str) -> String {
     match row.cell(column) {
         Some(FocusCell::Text(text) | FocusCell::Number(text)) => text.clone(),
         _ => String::new(),
