@@ -75,6 +75,7 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/budgets/") => "BUDGET_NOT_FOUND",
                 (Style::Plain, path) if path.starts_with("/v1/environments/") => {
                     "ENVIRONMENT_NOT_FOUND"
                 }
