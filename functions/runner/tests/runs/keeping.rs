@@ -75,7 +75,7 @@ fn a_run_does_not_fail_because_its_workspace_cannot_be_kept() {
     let ended = scene.run();
     ended.succeeded();
     assert!(
-        ended.log.contains("the workspace is not kept"),
+        ended.log.contains("workspace_not_archived"),
         "{}",
         ended.log
     );

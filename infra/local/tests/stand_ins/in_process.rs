@@ -38,6 +38,9 @@ async fn scene() -> Scene {
     }
 }
 
+/// The state of an open connection in `/proc/net/tcp`.
+const ESTABLISHED: &str = "01";
+
 impl Scene {
     /// A client that reaches the queue of `reached` without a socket, and signs with `key`.
     fn client(&self, key: &str, reached: &Scene) -> Client {
@@ -45,14 +48,16 @@ impl Scene {
         Client::from_conf(config.http_client(http_client([&reached.server])).build())
     }
 
-    /// How many connections lead to it.
+    /// How many connections lead to it. One that ended goes on being listed, with the port of a server that
+    /// is gone, which this one may have now.
     fn connections(&self) -> usize {
         let listed = std::fs::read_to_string("/proc/net/tcp").unwrap();
         let port = format!(":{:04X}", self.server.address().port());
-        let remotes = listed
-            .lines()
-            .filter_map(|line| line.split_whitespace().nth(2));
-        remotes.filter(|remote| remote.ends_with(&port)).count()
+        let open = listed.lines().filter(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.len() > 3 && fields[2].ends_with(&port) && fields[3] == ESTABLISHED
+        });
+        open.count()
     }
 
     fn sent(&self) -> usize {
