@@ -8,7 +8,6 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use serde_json::Value;
 
-use crate::budget_rules::waits_for_budget;
 use crate::deployment_rules;
 use crate::family_rules::is_suspended;
 
@@ -23,9 +22,9 @@ const PARTITIONS: [(&str, &[&str]); 4] = [
     ),
     (
         "AWO_LEDGER_TABLE",
-        &["", "#entry", "#hold", "#settled", "#refunded", "#budget"],
+        &["", "#entry", "#hold", "#settled", "#refunded"],
     ),
-    ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks", "#costs"]),
+    ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks"]),
     ("AWO_DELIVERIES_TABLE", &["#outbox"]),
 ];
 
@@ -162,7 +161,6 @@ impl Dump {
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
-        self.check_budgets(&mut broken);
         self.check_subscribers(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);
@@ -285,8 +283,7 @@ impl Dump {
             broken.push(format!("{id} is {status} and has {ends} terminal events"));
         }
         let hold = self.one("#hold", &id).map(|hold| self.hold_of(hold));
-        let wanted = (!waits_for_budget(run)).then(|| number(run, "holdMicro"));
-        if hold != wanted {
+        if hold != Some(number(run, "holdMicro")) {
             broken.push(format!("{id} holds {hold:?}, and says otherwise: {run}"));
         }
         let settlement = self.one("#settled", &id);

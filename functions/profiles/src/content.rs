@@ -2,7 +2,6 @@
 //! is validated elsewhere.
 
 use awo_domain::Error;
-use awo_domain::environment::EnvironmentName;
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
@@ -55,7 +54,6 @@ fn content(body: &mut Object) -> PartialContent {
             verification: body.optional("verification", verification),
             git_ops: body.optional("gitOps", git_ops),
             execution_limits: body.optional("executionLimits", execution_limits),
-            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
         },
     }
 }

@@ -1,6 +1,5 @@
 //! Routes of usage.
 
-pub mod export_focus;
 pub mod get_usage_report;
 pub mod get_usage_summary;
 

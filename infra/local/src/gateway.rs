@@ -16,9 +16,7 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway::answer::GatewayResponse;
-pub use crate::gateway::answer::{
-    ANSWER_BYTES, FOREIGN_HOST, ResponseBody, STREAM_IDLE, STREAM_TIMEOUT,
-};
+pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
 use crate::gateway::compression::Coding;
 pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
@@ -82,8 +80,6 @@ pub struct GatewaySettings {
     pub health: Option<Health>,
     /// What refuses calls before it.
     pub edge: Edge,
-    /// The bodies of its own responses; in its own words where there is none.
-    pub responses: &'static [ResponseBody],
 }
 
 impl GatewaySettings {
@@ -98,7 +94,6 @@ impl GatewaySettings {
             minimum_compression_size: None,
             health: None,
             edge: Edge::default(),
-            responses: &[],
         }
     }
 }
@@ -111,7 +106,6 @@ struct Gateway {
     minimum_compression_size: Option<usize>,
     health: Option<Health>,
     edge: Edge,
-    responses: &'static [ResponseBody],
     registry: Registry,
     address: SocketAddr,
 }
@@ -149,7 +143,6 @@ pub fn start(
         minimum_compression_size: settings.minimum_compression_size,
         health: settings.health,
         edge: settings.edge,
-        responses: settings.responses,
         registry,
         address: listener.local_addr()?,
     });
@@ -196,7 +189,7 @@ impl Gateway {
         let mut answer = self
             .integrate(request, &call)
             .await
-            .unwrap_or_else(|refusal| refusal.answer_with(self.responses, &request_id));
+            .unwrap_or_else(GatewayResponse::answer);
         let headers = answer.headers_mut();
         for (name, value) in [
             ("x-amzn-requestid", &request_id),
@@ -298,7 +291,7 @@ impl Gateway {
         if local {
             Ok(())
         } else {
-            Err(GatewayResponse::ForeignHost)
+            Err(GatewayResponse::Forbidden)
         }
     }
 }

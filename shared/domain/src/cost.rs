@@ -1,6 +1,5 @@
 //! Costs and their dimensions.
 
-pub mod focus;
 pub mod labels;
 pub mod measures;
 pub mod record;

@@ -161,12 +161,6 @@ id!(
     "att_"
 );
 
-id!(
-    /// A budget.
-    BudgetId,
-    "bud_"
-);
-
 #[cfg(test)]
 mod tests {
     use super::*;

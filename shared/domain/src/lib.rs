@@ -6,10 +6,8 @@
 pub mod agent;
 pub mod api_key;
 pub mod audit;
-pub mod budget;
 pub mod control;
 pub mod cost;
-pub mod environment;
 pub mod error;
 pub mod event;
 pub mod family;
@@ -24,7 +22,6 @@ pub mod queue;
 pub mod run;
 pub mod source;
 pub mod span;
-pub mod statement;
 pub mod stop;
 pub mod template;
 pub mod time;
@@ -37,7 +34,7 @@ mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{
-    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId,
-    VerificationId, WebhookId, WorkOrderId,
+    AttemptId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId, VerificationId,
+    WebhookId, WorkOrderId,
 };
 pub use time::Timestamp;

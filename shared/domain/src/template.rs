@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::environment::EnvironmentName;
 use crate::source::{Branch, GitSource, Repository};
 use crate::{Fault, Timestamp};
 
@@ -88,7 +87,6 @@ impl From<TemplateId> for String {
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-#[schema(as = TemplateSourceType)]
 pub enum SourceKind {
     /// A git repository.
     Git,
@@ -111,7 +109,6 @@ pub struct TemplateSource {
 /// What a gap is filled with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = TemplateVariable)]
 pub struct Variable {
     /// Its name, as in `{{name}}`.
     pub name: String,
@@ -128,7 +125,6 @@ pub struct Variable {
 /// Commands at certain moments of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(as = TemplateHooks)]
 pub struct Hooks {
     /// After the clone, each by `sh -c` in the workspace, one after the other.
     #[serde(default)]
@@ -160,9 +156,6 @@ pub struct TemplateContent {
     pub hooks: Hooks,
     /// For finding it.
     pub tags: Vec<String>,
-    /// The environment of work orders that name none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub environment: Option<EnvironmentName>,
 }
 
 /// A template.
@@ -187,8 +180,6 @@ pub struct Resolved {
     pub source: GitSource,
     /// What is done then.
     pub hooks: Hooks,
-    /// Where it is done, if the work order names no environment.
-    pub environment: Option<EnvironmentName>,
 }
 
 /// Checks the name of a variable: `^[A-Za-z][A-Za-z0-9_-]{0,63}$`.
@@ -304,7 +295,6 @@ impl TemplateContent {
         Ok(Resolved {
             source: GitSource { repository, branch },
             hooks: Hooks { post_create },
-            environment: self.environment.clone(),
         })
     }
 

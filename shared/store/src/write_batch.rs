@@ -281,7 +281,6 @@ impl Store {
                 nth: 0,
                 guard: Guard::Delivery,
                 item,
-                over: None,
             }]),
         })
     }

@@ -76,9 +76,6 @@ fn name(event: &E) -> &'static str {
         E::MergeConflict { .. } => "conflict",
         E::ProtectedRestored { .. } => "restored",
         E::BaselineFinished { .. } => "baseline",
-        E::EnvironmentReady { .. } => "environment",
-        E::ProviderWaiting { .. } => "waiting",
-        E::ProviderResumed { .. } => "resumed",
     }
 }
 

@@ -11,10 +11,10 @@ use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
 const AFTER_HELP: &str = "\
-These commands use the stores directly, not the API. For a deployment, set AWO_WORK_TABLE,
-AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and AWO_DELIVERIES_TABLE to the tables, AWO_STACK to the
-stack's name (for set-secret), and the AWS SDK's variables. For the running local service, use
---local, --data-dir or AWO_DATA_DIR.
+These commands work on the stores themselves. They find them through the process's environment
+(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE, AWO_DELIVERIES_TABLE, for set-secret
+AWO_STACK, the stack's name, and the SDK's own variables), or, with --local, --data-dir or AWO_DATA_DIR, through the data directory of the local
+service that runs.
 
 Examples:
   awo admin --local create-org --name 'Team A'
@@ -34,48 +34,49 @@ pub struct Admin {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Create an organization, without credits or keys
+    /// Make an organization, without credits and keys
     CreateOrg {
-        /// Name of the organization
+        /// What you call it
         #[arg(long, value_parser = org_name)]
         name: String,
     },
-    /// List organizations with their running and waiting work
+    /// List the organizations, with what runs and what waits
     ListOrgs,
     /// Show an organization
     ShowOrg {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Rename an organization
+    /// Call an organization something else
     RenameOrg {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Name of the organization
+        /// What you call it
         #[arg(long, value_parser = org_name)]
         name: String,
     },
-    /// Suspend an organization: its keys are refused and no run starts; active runs continue
+    /// Suspend an organization: its keys are refused and none of its runs begins; those under way
+    /// go on
     SuspendOrg {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
     /// End a suspension
     ReinstateOrg {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Permanently delete a suspended organization with its work orders, runs, keys, settings and
-    /// secrets. The ledger and usage remain, identified only by the organization's id
+    /// Delete a suspended organization for good: work orders, runs, keys, settings and secrets. Its
+    /// ledger and usage stay, under its id alone
     DeleteOrg {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Confirm the deletion; without this option nothing is deleted
+        /// Do it; without this nothing is deleted
         #[arg(long)]
         yes: bool,
     },
@@ -83,170 +84,165 @@ pub enum Action {
     Queue,
     /// List the newest runs of all organizations
     Runs {
-        /// Only runs in this status
+        /// Only those in this status
         #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
         status: Option<String>,
-        /// Maximum number of runs per organization
+        /// How many of each organization
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
         limit: u32,
     },
-    /// Pause the queue: no run starts, active runs continue, new work orders wait
+    /// Let no run begin; what is under way goes on, and what is submitted waits
     Pause {
-        /// Only this organization [default: all organizations]
+        /// Only this organization [default: all that there are]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Resume the queue: runs start again
+    /// Let runs begin again
     Resume {
-        /// Only this organization [default: all organizations]
+        /// Only this organization [default: all that there are]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Pause the queue and wait until all active runs have ended; fails after --timeout
+    /// Pause, and wait until nothing runs any more; it fails if that takes too long
     Drain {
-        /// Only this organization [default: all organizations]
+        /// Only this organization [default: all that there are]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
-        /// Maximum time to wait, such as 30m
+        /// Longest wait, such as 30m
         #[arg(long, value_name = "TIME", default_value = "1h", value_parser = quantity::duration_ms)]
         timeout: u64,
     },
-    /// Create an API key; it is shown only once
+    /// Make an API key; it is shown this once
     CreateKey {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Scopes of the key, separated by commas; * for all
+        /// What the key may do: names separated by commas, * for everything
         #[arg(long, value_name = "NAMES", value_parser = scopes)]
         scopes: Scopes,
-        /// Maximum requests per minute [default: set by the deployment]
+        /// Requests a minute [default: the deployment's]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         requests_per_minute: Option<u32>,
-        /// Name of the key, such as the person or program that uses it
+        /// What you call the key: the person or the program that has it
         #[arg(long, value_parser = org_name)]
         name: Option<String>,
-        /// Lifetime of the key, such as 90d or 12h [default: unlimited]
+        /// When it ends, from now, such as 90d or 12h [default: never]
         #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
         expires_in: Option<u64>,
     },
-    /// Replace a key by a new one with the same scopes, limit and name; both work for a while
+    /// Make a new key with the scopes, limit and name of another, which ends after an overlap
     RotateKey {
-        /// Id of the key to replace: the 12 characters after org_live_
+        /// The id of the key that ends: the 12 characters after org_live_
         #[arg(long, value_name = "ID", value_parser = key_id)]
         key_id: KeyId,
-        /// How long the old key remains valid, such as 24h
+        /// For how long both are good, such as 24h
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = quantity::lifetime_ms)]
         overlap: u64,
-        /// Lifetime of the new key, such as 90d or 12h [default: unlimited]
+        /// When the new one ends, from now, such as 90d or 12h [default: never]
         #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
         expires_in: Option<u64>,
     },
-    /// List an organization's keys with their last use; the keys themselves are not stored
+    /// List an organization's keys with their last use; the keys themselves are not kept and cannot be shown
     ListKeys {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Permanently revoke a key
+    /// Revoke a key for ever
     RevokeKey {
-        /// Id of the key: the 12 characters after org_live_
+        /// The id of the key: the 12 characters after org_live_
         #[arg(long, value_name = "ID", value_parser = key_id)]
         key_id: KeyId,
     },
-    /// Convert the API keys of an earlier release; run once, before the functions are deployed
+    /// Make the keys of an earlier release work with this one; once, before the functions are deployed
     UpgradeKeys {
-        /// Organization: org_… [default: all organizations]
+        /// The organization: org_… [default: each of them]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
     /// Add credits to an organization
     Grant {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Amount in credits, with up to six decimal places
+        /// How many; up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
         #[command(flatten)]
         booking: BookingArguments,
     },
-    /// Refund credits for a run, in total at most its cost
+    /// Give credits back for a run, in all at most what it cost
     Refund {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Run: run_…
+        /// The run: run_…
         #[arg(long, value_name = "ID", value_parser = quantity::run_id)]
         run: RunId,
-        /// Amount in credits, with up to six decimal places
+        /// How many; up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
         #[command(flatten)]
         booking: BookingArguments,
     },
-    /// Check that each balance is the total of its entries and open holds; exits with 1 if not
+    /// Check that balances are what all entries and open holds come to; exit code 1 if one is not
     CheckLedger {
-        /// Organization: org_… [default: all organizations]
+        /// The organization: org_… [default: each of them]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Set an organization's own limits; a limit that is not given is not changed
+    /// Set an organization's own limits; what is not named stays as it is
     #[command(group = clap::ArgGroup::new("limit").required(true).multiple(true))]
     SetLimits {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Maximum number of concurrent runs
+        /// Runs at the same time
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_concurrent: Option<u32>,
-        /// Maximum number of waiting work orders
+        /// Work orders that may wait
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_queue_size: Option<u32>,
-        /// Available credits below which webhooks get credits.low; 0 for never
-        #[arg(long, value_name = "N", group = "limit", value_parser = quantity::credits_or_none)]
-        credits_low: Option<Credits>,
     },
-    /// Replace the cost labels: the `metadata` keys by which costs are reported
+    /// Declare by which keys of `metadata` costs are told apart; instead of those declared before
     SetCostLabels {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Keys, at most five; an empty list removes all
+        /// The keys, up to five; an empty list declares none
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         labels: Vec<String>,
-        /// Labels that every new work order must have
+        /// Of these, the ones without which no work order is created
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         required: Vec<String>,
     },
-    /// Include costs settled by an earlier release in reports; run once, after the functions
-    /// are deployed
+    /// Let reports count what an earlier release settled; once, after the functions are deployed
     BackfillCosts {
-        /// Organization: org_… [default: all organizations]
+        /// The organization: org_… [default: each of them]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Set a secret; the value is read from standard input, or prompted for without echo
+    /// Set a secret; its value is read from standard input, or asked for without echo
     SetSecret {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Model provider (anthropic or openai), git:HOST for a git host's token, or
-        /// env:ENVIRONMENT:NAME for a secret of an environment
+        /// A model provider (anthropic or openai), or git:HOST for the token of a git host
         #[arg(long, value_parser = secret_name)]
         name: String,
     },
-    /// List the names of an organization's secrets, without their values
+    /// List the names of an organization's secrets; their values are not shown
     ListSecrets {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Delete a secret: runs lose it at once, Secrets Manager deletes it after 30 days
+    /// Delete a secret: runs find none at once, and Secrets Manager forgets it after 30 days
     DeleteSecret {
-        /// Organization: org_…
+        /// The organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Name of the secret: anthropic, openai or git:HOST
+        /// As it was set: anthropic, openai, git:HOST
         #[arg(long, value_parser = secret_name)]
         name: String,
     },

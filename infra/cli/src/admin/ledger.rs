@@ -69,12 +69,12 @@ fn line(org: &OrgId, checked: &Checked) -> String {
     match checked {
         Checked::Sound(found) => format!("{org}  sound    {}", sums(found)),
         Checked::Drifts { expected, found } => format!(
-            "{org}  DRIFTS   entries and holds give {}, the balance is {}",
+            "{org}  DRIFTS   by its entries and holds {}, by its balance {}",
             sums(expected),
             sums(found)
         ),
         Checked::Unknown => {
-            format!("{org}  unknown  the ledger changed during the check: try again")
+            format!("{org}  unknown  it kept changing while it was read: try again")
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::reference::{self, Reference};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Audit {
-    /// Id of a run, or of a work order for all its runs
+    /// A run, or a work order for all its runs
     #[arg(value_parser = reference::parse)]
     pub id: Option<Reference>,
     #[command(subcommand)]
@@ -16,38 +16,38 @@ pub struct Audit {
 
 #[derive(Debug, Subcommand)]
 pub enum AuditAction {
-    /// Show the audit record of a run, or of each run of a work order
+    /// Show the configuration that a run had, or the runs of a work order
     Show(OfAny),
-    /// List the configuration changes made during the run
+    /// List what was changed in the configuration while the run went on
     Changes(OfRun),
-    /// Show the number of iterations and configuration changes of a run
+    /// Show how many iterations and changes a run had
     Summary(OfRun),
-    /// List the configuration snapshots, one per iteration
+    /// List the snapshots of the configuration, one an iteration
     Snapshots(OfRun),
-    /// Verify the chain of configuration snapshots, and show its first broken link
+    /// Verify the chain of configuration snapshots, and name its first broken link
     Verify(VerifyAudit),
 }
 
 #[derive(Debug, Args)]
 pub struct OfAny {
-    /// Id of a run, or of a work order for all its runs
+    /// A run, or a work order for all its runs
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct OfRun {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct VerifyAudit {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// Previously recorded chain head, which the chain must still contain
+    /// A chain head that was noted before: the chain must lead to it or beyond
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
 }

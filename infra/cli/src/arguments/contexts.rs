@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 
 const LOGIN_HELP: &str = "\
-awo reads the key from standard input, or prompts for it without echo. It stores the key in
-~/.config/awo, in a file that only you can read.
+The key is read from standard input, or asked for without echo. It is stored in ~/.config/awo, in a file
+that only you can read.
 
 Examples:
   awo login https://awo.example.com
@@ -22,11 +22,10 @@ pub struct Login {
 }
 
 const CONTEXT_HELP: &str = "\
-A context is a service's address and API key. `awo login` creates a context and makes it the
-current one. The context `local` always exists: it is the service that `make run` starts on this
-machine.
+A context is a service and the key to it. `awo login` makes one and uses it from then on. The context
+`local` is always there: it is the service of `make run` on this machine.
 
-To use a context for one command: awo --context NAME …, or AWO_CONTEXT.";
+For one command: awo --context NAME …, or AWO_CONTEXT.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CONTEXT_HELP)]
@@ -37,19 +36,19 @@ pub struct Context {
 
 #[derive(Debug, Subcommand)]
 pub enum ContextAction {
-    /// List the contexts; * marks the current one
+    /// List the contexts; the one in use has a star
     List,
-    /// Make a context the current one
+    /// Use a context from now on
     Use {
-        /// Name of the context
+        /// The context
         #[arg(value_parser = context_name)]
         name: String,
     },
-    /// Show which service commands use, and why
+    /// Show which service a command would go to, and why
     Show,
-    /// Delete a context and its key from this machine
+    /// Delete a context, and its key from this machine
     Delete {
-        /// Name of the context
+        /// The context
         #[arg(value_parser = context_name)]
         name: String,
     },

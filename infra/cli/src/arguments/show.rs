@@ -9,44 +9,44 @@ use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Events {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// Show new events as they occur, until the run ends
+    /// Go on showing them as they come, until the run ends
     #[arg(long)]
     pub follow: bool,
-    /// Only events after this sequence number
+    /// Only those after this sequence
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32))]
     pub after: u32,
 }
 
 #[derive(Debug, Args)]
 pub struct Logs {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// Only the output of this iteration
+    /// Only this iteration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub iteration: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub struct Diff {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct Queue {
-    /// Id of a work order, or of one of its runs, to show its position in the queue
+    /// A work order, or a run of it, to see its position
     #[arg(value_parser = reference::parse)]
     pub id: Option<Reference>,
 }
 
 #[derive(Debug, Args)]
 pub struct Get {
-    /// Id of a work order or a run
+    /// A work order or a run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
@@ -54,26 +54,26 @@ pub struct Get {
 /// Which part of a list.
 #[derive(Debug, Args)]
 pub struct Part {
-    /// Maximum number of entries to show
+    /// How many to show
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
-    /// Show all, regardless of --limit
+    /// Show all of them, however many
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only work orders in this status
+    /// Only those in this status
     #[arg(long, value_parser = names(WorkOrderStatus::ALL.map(WorkOrderStatus::as_str)))]
     pub status: Option<String>,
-    /// Only work orders of this tenant
+    /// Only those of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
-    /// Only work orders of this tenant user
+    /// Only those of this user of a tenant
     #[arg(long, value_name = "ID")]
     pub tenant_user: Option<String>,
-    /// Only children of this work order
+    /// Only the children of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub parent: Option<Reference>,
     #[command(flatten)]
@@ -82,13 +82,13 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Runs {
-    /// Only runs of this work order
+    /// Only those of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub work_order: Option<Reference>,
-    /// Only runs in this status
+    /// Only those in this status
     #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
     pub status: Option<String>,
-    /// Only runs of this tenant
+    /// Only those of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
     #[command(flatten)]
@@ -97,10 +97,10 @@ pub struct Runs {
 
 #[derive(Debug, Args)]
 pub struct Credits {
-    /// Show only the transactions; with --json, print the API's page of transactions
+    /// Show the transactions only; with --json, the API's page of them instead of the balance
     #[arg(long)]
     pub transactions: bool,
-    /// Transactions from this time on: a UTC date, or a time such as 2026-11-20T08:00:00Z
+    /// Transactions from this time on: a day in UTC, or a time such as 2026-11-20T08:00:00Z
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
     /// Transactions before this time
@@ -112,13 +112,13 @@ pub struct Credits {
     /// Transactions of this tenant
     #[arg(long, value_name = "ID")]
     tenant: Option<String>,
-    /// Transactions of this tenant user
+    /// Transactions of this user of a tenant
     #[arg(long, value_name = "ID")]
     tenant_user: Option<String>,
-    /// Maximum number of transactions to show
+    /// How many transactions to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
-    /// Show all, regardless of --limit
+    /// Show all of them, however many
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 }

@@ -8,7 +8,7 @@ use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Checks {
-    /// Id of a run, or of a work order for its newest run
+    /// A run, or a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
     /// Only the verification of this iteration
@@ -17,12 +17,11 @@ pub struct Checks {
 }
 
 const VERIFY_HELP: &str = "\
-The verification plan comes from verify.yaml, or is derived from the project's manifests. The
-runner's engine runs it in the folder itself, with an empty HOME and your PATH; no other
-environment variable is passed. A run verifies a clean checkout of the commit, so uncommitted and
-ignored files may change the result.
+It finds the plan (verify.yaml, or what the manifests suggest) and follows it with the runner's own
+engine: in the folder itself, with an empty HOME, your PATH and nothing else of your environment. A run
+verifies a clean checkout of what is committed, so what is not committed or ignored by git may differ.
 
-Exit codes: 0 if the verification passes, 1 if it does not.
+Exit codes: 0 if it passes, 1 if not.
 
 Examples:
   awo verify
@@ -31,10 +30,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP)]
 pub struct Verify {
-    /// Folder to verify
+    /// The folder
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// Show the plan without running it
+    /// Show the plan, and run nothing of it
     #[arg(long)]
     pub plan: bool,
 }

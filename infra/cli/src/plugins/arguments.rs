@@ -6,7 +6,7 @@ use crate::arguments::names;
 use crate::quantity;
 
 const AFTER_HELP: &str = "\
-A custom plugin is a command that runs in the workspace; it passes with exit code 0.
+A plugin of your own is a command that runs in the workspace; exit code 0 is passed.
 
 Examples:
   awo plugins register custom:licences --level L0 -- ./check-licences --strict
@@ -21,40 +21,40 @@ pub struct Plugins {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// List verification plugins, including built-in ones
+    /// List verification plugins, the built-in ones too
     List,
     /// Show a plugin
     Show(One),
-    /// Register a custom plugin
+    /// Register a plugin of your own
     Register(Register),
-    /// Enable a plugin
+    /// Have a plugin run again
     Enable(One),
-    /// Disable a plugin
+    /// Have a plugin not run
     Disable(One),
-    /// Delete a custom plugin
+    /// Delete a plugin of your own
     Delete(One),
 }
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// Plugin: built-in:… or custom:…
+    /// The plugin: built-in:… or custom:…
     pub id: String,
 }
 
 #[derive(Debug, Args)]
 pub struct Register {
-    /// Id of the plugin: custom:NAME
+    /// Its id: custom:NAME
     pub id: String,
-    /// Verification level of the plugin
+    /// The level at which it runs
     #[arg(long, value_parser = names(["L0", "L1", "L2", "L3", "custom"]), default_value = "custom")]
     pub level: String,
-    /// Display name [default: the id]
+    /// What people call it [default: its id]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// Description
+    /// For people
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Timeout, such as 90s or 10m
+    /// Longest time it may take, such as 90s or 10m
     #[arg(long, value_name = "TIME", value_parser = quantity::duration_ms)]
     pub timeout: Option<u64>,
     /// Program and arguments

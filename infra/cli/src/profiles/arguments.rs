@@ -3,9 +3,8 @@
 use clap::{Args, Subcommand};
 
 const AFTER_HELP: &str = "\
-FILE contains the profile as JSON: description, extends, loopStrategy, verification, gitOps,
-executionLimits (docs/openapi.json). A missing field is inherited from the extended profile, or
-from `default`.
+FILE holds the profile as JSON: description, extends, loopStrategy, verification, gitOps, executionLimits
+(docs/openapi.json). A field that it leaves out comes from the profile that it extends, else from `default`.
 
 Examples:
   awo profiles show ci-focused --resolve > careful.json
@@ -21,45 +20,45 @@ pub struct Profiles {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// List harness profiles, including built-in ones
+    /// List harness profiles, the built-in ones too
     List,
     /// Show a profile as JSON
     Show(Show),
     /// Create a profile
     Create(Write),
-    /// Replace a profile; fields that FILE does not contain are removed
+    /// Replace a profile; what FILE leaves out is gone
     Update(Write),
-    /// Validate a profile without saving it; exits with 1 if it is invalid
+    /// Check what FILE would make of a profile, and change nothing; exit code 1 if it is not valid
     Validate(Write),
-    /// Delete a profile that no other profile extends
+    /// Delete a profile that no other extends
     Delete(One),
 }
 
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Name of the profile
+    /// The profile
     pub name: String,
-    /// Include inherited fields
+    /// With what it inherits
     #[arg(long)]
     pub resolve: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Write {
-    /// Name of the profile
+    /// The profile
     pub name: String,
-    /// File with the profile as JSON, or - for standard input
+    /// A file with its JSON, or - for standard input
     pub file: String,
-    /// Description
+    /// For people
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Profile to inherit from
+    /// The profile that it inherits from
     #[arg(long, value_name = "PROFILE")]
     pub extends: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// Name of the profile
+    /// The profile
     pub name: String,
 }

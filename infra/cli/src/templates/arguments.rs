@@ -5,8 +5,7 @@ use clap::{Args, Subcommand};
 use crate::arguments::Part;
 
 const AFTER_HELP: &str = "\
-FILE contains the template as JSON: name, description, source, variables, hooks, tags
-(docs/openapi.json).
+FILE holds the template as JSON: name, description, source, variables, hooks, tags (docs/openapi.json).
 
 Examples:
   awo templates create services services.json
@@ -27,7 +26,7 @@ pub enum Action {
     Show(One),
     /// Create a template
     Create(Write),
-    /// Update a template; fields that FILE does not contain are not changed
+    /// Change a template; what FILE leaves out stays as it is
     Update(Write),
     /// Delete a template
     Delete(One),
@@ -41,20 +40,20 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// Id of the template
+    /// The template
     pub id: String,
 }
 
 #[derive(Debug, Args)]
 pub struct Write {
-    /// Id of the template
+    /// The template
     pub id: String,
-    /// File with the template as JSON, or - for standard input
+    /// A file with its JSON, or - for standard input
     pub file: String,
-    /// Display name
+    /// What people call it
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// Description
+    /// For people
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
 }

@@ -14,7 +14,6 @@ mod diff_and_purge;
 mod double;
 mod errors;
 mod events;
-mod finance;
 mod follow;
 mod formats;
 mod listen;

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, creating, keyed};
+use super::{Route, Style, keyed};
 
 /// `GET /v1/templates`
 pub const LIST_TEMPLATES: Route = keyed(
@@ -13,16 +13,12 @@ pub const LIST_TEMPLATES: Route = keyed(
     "list-templates",
 );
 /// `POST /v1/templates`
-pub const CREATE_TEMPLATE: Route = creating(
-    keyed(
-        "POST",
-        "/v1/templates",
-        Scope::TemplatesWrite,
-        Style::Plain,
-        "create-template",
-    ),
+pub const CREATE_TEMPLATE: Route = keyed(
+    "POST",
     "/v1/templates",
-    "/id",
+    Scope::TemplatesWrite,
+    Style::Plain,
+    "create-template",
 );
 /// `GET /v1/templates/{id}`
 pub const GET_TEMPLATE: Route = keyed(
