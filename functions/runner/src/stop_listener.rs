@@ -11,8 +11,8 @@ use tokio::time::{sleep, timeout};
 use crate::control_client::{Backoff, CallError, ControlClient};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
-/// How long the control API is asked why a termination signal arrived. Who cannot be reached within it
-/// requests nothing.
+/// How long the control API is asked why a termination signal arrived. An API that cannot be reached
+/// within it requests nothing.
 pub(crate) const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// Between two questions whether the stop request grew stronger.
 const ASK_EVERY: Duration = Duration::from_millis(250);

@@ -63,7 +63,7 @@ pub enum Begun {
     Changed,
 }
 
-/// Who wants a delivery permit, and until when.
+/// The holder that asks for a delivery permit, and until when.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Unique.
