@@ -51,6 +51,8 @@ programs:
 test: ## Run all tests, and check that they cover all that is documented
 	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/receivers/.ready || \
 		echo 'Without the library of Standard Webhooks: the test that wants it says so.'
+	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/focus/.ready || \
+		echo 'Without the validator of FOCUS: the test that wants it says so.'
 	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
 	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
 		AWO_CALLS_FILE='$(abspath $(SUITE))/calls' \
@@ -72,8 +74,22 @@ $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 	@npm install --prefix '$(AGENTS)' --omit-lockfile-registry-resolved --no-audit --no-fund --loglevel error
 	@touch '$@'
 
+# The console's tests: Chromium is Debian's, the rest npm's.
+CONSOLE := $(TARGET_DIR)/console
+
+test-console: ## Check the console's types, and try it in a real browser (Chromium) over three months of runs
+	@if ! tests/console/install.sh '$(CONSOLE)'; then \
+		echo 'test-console: skipped, since this machine has no Chromium, Node.js or npm registry'; \
+	else \
+		cargo test --workspace --locked --no-run --quiet && \
+		tests/console/run.sh '$(CONSOLE)' '$(BIN_DIR)/seed-console'; \
+	fi
+
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
+
+test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
+	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
 
 test-model: ## Compare N random sequences of all operations with the model (N=10000; SEED=… repeats them)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
@@ -130,4 +146,4 @@ bench: programs ## Measure request latency, kill latency, delivery cost and idle
 
 include infra/deploy.mk
 
-.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-tutorials test-crash test-model lint bench bench-machine
+.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-machine

@@ -29,7 +29,7 @@ BUILD_FUNCTIONS = PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" RUSTFLAGS='-C force-u
 
 # Marks the functions in target/lambda as built from these sources with the release profile.
 BUILT := target/lambda/.built-$(ARCH)
-FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json
+FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json $(wildcard functions/openapi/page/*)
 
 build: $(BUILT) ## Build the functions for the cloud (ARCH=arm64 or x86_64)
 
@@ -96,6 +96,10 @@ image: region ## Build the image of runs and push it to the stack's repository (
 $(DEPLOY_VENV)/tools/.ready: tests/deploy/requirements.txt
 $(DEPLOY_VENV)/ministack/.ready: tests/deploy/requirements-ministack.txt
 $(DEPLOY_VENV)/receivers/.ready: tests/golden/requirements.txt
+# Not with every Python: it looks for one.
+$(DEPLOY_VENV)/focus/.ready: tests/focus/requirements.txt tests/focus/install.sh
+	tests/focus/install.sh $(@D)
+	@touch $@
 $(DEPLOY_VENV)/%/.ready:
 	python3 -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --requirement $^

@@ -290,11 +290,12 @@ def wrong_routes(template: dict) -> list[str]:
     """What clients are told that they can call is what the gateway takes."""
     document = json.loads((ROOT / "docs/openapi.json").read_text())
     documented = {(path, method.upper()) for path, methods in document["paths"].items() for method in methods}
-    # The runners' own API is nobody else's; HEAD is GET without a body, and ANY is the fallback's.
+    # The runners' own API is nobody else's, pages are no operations; HEAD is GET without a body, and ANY is
+    # the fallback's.
     served = {
         (path, method)
         for path, method, _ in routes(template)
-        if not path.startswith("/control/") and method not in ("ANY", "HEAD")
+        if not path.startswith(("/control/", "/docs")) and method not in ("ANY", "HEAD")
     }
     missing = [f"{method} {path}: documented, and no function serves it" for path, method in documented - served]
     return sorted(missing) + [f"{method} {path}: not documented" for path, method in sorted(served - documented)]

@@ -110,6 +110,7 @@ pub fn http_client() -> reqwest::Client {
     drop(rustls::crypto::ring::default_provider().install_default());
     reqwest::Client::builder()
         .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
         .timeout(Duration::from_secs(40))
         .build()
         .expect("an HTTP client")
@@ -201,8 +202,9 @@ impl Client {
         body: Vec<u8>,
     ) -> reqwest::Result<Answer> {
         let answer = answer(self.response(method, path, headers, body).await?).await?;
-        // What has no request id comes from the gateway.
-        if answer.headers.contains_key("x-request-id") {
+        // What has no request id, or a type of error, comes from the gateway.
+        let is_ours = !answer.headers.contains_key("x-amzn-errortype");
+        if is_ours && answer.headers.contains_key("x-request-id") {
             let content_type = answer.header("content-type");
             contract::check(method, path, answer.status, content_type, &answer.text);
         }

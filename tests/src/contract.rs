@@ -9,7 +9,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use awo_http::routes::{Access, ROUTES, Route};
+use awo_http::routes::{ROUTES, Route};
+use awo_openapi::document::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -40,22 +41,21 @@ static SEEN: Mutex<BTreeSet<(&'static str, u16)>> = Mutex::new(BTreeSet::new());
 #[must_use]
 pub fn operation(method: &str, target: &str) -> Option<&'static Route> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
+    // A gateway takes a path with a slash at its end for the one without.
+    let path = path.strip_suffix('/').unwrap_or(path);
     let mut routes = ROUTES.iter();
-    routes.find(|r| r.access != Access::Runner && r.method == method && r.matches(path))
+    routes.find(|r| r.is_operation() && r.method == method && r.matches(path))
 }
 
 /// Every pair of operation and status that the document tells.
 #[must_use]
 pub fn documented() -> BTreeSet<(String, u16)> {
-    let public = ROUTES.iter().filter(|r| r.access != Access::Runner);
+    let public = ROUTES.iter().filter(|r| r.is_operation());
     let statuses = |route: &Route| {
         let responses = responses(&DOCUMENT, route);
-        let keys: Vec<String> = responses
-            .as_object()
-            .expect("responses")
-            .keys()
-            .cloned()
-            .collect();
+        let others = other_responses(&DOCUMENT, route).as_object();
+        let all = responses.as_object().into_iter().chain(others);
+        let keys: Vec<String> = all.flat_map(|of| of.keys()).cloned().collect();
         let function = route.function.to_owned();
         keys.into_iter()
             .map(move |status| (function.clone(), status.parse().expect("a status")))
@@ -72,14 +72,17 @@ pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: 
         return;
     };
     let what = || format!("{method} {target} answered {status} {text}");
-    let response = responses(&STRICT, route).get(status.to_string());
+    let status_text = status.to_string();
+    let response = responses(&STRICT, route).get(&status_text);
+    let response = response.or_else(|| other_responses(&STRICT, route).get(&status_text));
     let response = response.unwrap_or_else(|| panic!("{} is not documented: {}", status, what()));
     let response = resolved(&STRICT, response);
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     match response.get("content") {
         None => assert_eq!(text, "", "a body that is not documented: {}", what()),
         Some(content) => {
-            let of = content.get(media_type);
+            let other = &response[OTHER_REPRESENTATIONS];
+            let of = content.get(media_type).or_else(|| other.get(media_type));
             let of = of.unwrap_or_else(|| panic!("{media_type} is not documented: {}", what()));
             if media_type == "application/json" {
                 let body: Value =
@@ -103,6 +106,17 @@ pub fn check(method: &str, target: &str, status: u16, content_type: &str, text: 
 /// If it does not conform.
 pub fn conforms(schema: &Value, value: &Value, what: &str) {
     holds(&validator(schema), value, what);
+}
+
+/// Holds a value to a schema of the document, as a client reads it: with members that the schema
+/// does not name.
+///
+/// # Panics
+/// If it does not conform.
+pub fn conforms_openly(schema: &Value, value: &Value, what: &str) {
+    let whole = json!({ "allOf": [schema], "components": DOCUMENT["components"] });
+    let validator = jsonschema::validator_for(&whole).expect("a schema");
+    holds(&validator, value, what);
 }
 
 /// Whether a schema of the document allows a value.
@@ -138,6 +152,23 @@ fn note(function: &'static str, status: u16) {
 fn responses<'a>(document: &'a Value, route: &Route) -> &'a Value {
     let method = route.method.to_ascii_lowercase();
     &document["paths"][route.path][method]["responses"]
+}
+
+fn other_responses<'a>(document: &'a Value, route: &Route) -> &'a Value {
+    let method = route.method.to_ascii_lowercase();
+    &document["paths"][route.path][method][OTHER_RESPONSES]
+}
+
+/// What a value of the document stands for, if it is a reference.
+///
+/// # Panics
+/// If the document does not have what it names.
+#[must_use]
+pub fn meant(value: &Value) -> &Value {
+    match value["$ref"].as_str().and_then(|to| to.strip_prefix('#')) {
+        Some(pointer) => DOCUMENT.pointer(pointer).expect("what a reference names"),
+        None => value,
+    }
 }
 
 fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {

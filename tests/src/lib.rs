@@ -7,6 +7,7 @@
 )]
 
 pub mod agents;
+mod budget_rules;
 pub mod client;
 pub mod contract;
 mod cost_rules;

@@ -59,6 +59,20 @@ impl Repository {
         Repository { dir }
     }
 
+    /// Another commit on the origin's branch `main`, with these files.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn commit(&self, files: &[(&str, &str)]) {
+        let work = self.dir.path().join("work");
+        for (name, content) in files {
+            std::fs::write(work.join(name), content).expect("a file");
+        }
+        git(&work, &["commit", "-q", "-a", "-m", "more"]);
+        let origin = self.origin().display().to_string();
+        git(&work, &["push", "-q", &origin, "HEAD:main"]);
+    }
+
     fn origin(&self) -> PathBuf {
         self.dir.path().join("origin.git")
     }

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use serde_json::Value;
 
+use crate::budget_rules::waits_for_budget;
 use crate::deployment_rules;
 use crate::family_rules::is_suspended;
 
@@ -22,9 +23,9 @@ const PARTITIONS: [(&str, &[&str]); 4] = [
     ),
     (
         "AWO_LEDGER_TABLE",
-        &["", "#entry", "#hold", "#settled", "#refunded"],
+        &["", "#entry", "#hold", "#settled", "#refunded", "#budget"],
     ),
-    ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks"]),
+    ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks", "#costs"]),
     ("AWO_DELIVERIES_TABLE", &["#outbox"]),
 ];
 
@@ -161,6 +162,7 @@ impl Dump {
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
+        self.check_budgets(&mut broken);
         self.check_subscribers(&mut broken);
         for run in self.runs() {
             self.check_run(run, &mut broken);
@@ -283,7 +285,8 @@ impl Dump {
             broken.push(format!("{id} is {status} and has {ends} terminal events"));
         }
         let hold = self.one("#hold", &id).map(|hold| self.hold_of(hold));
-        if hold != Some(number(run, "holdMicro")) {
+        let wanted = (!waits_for_budget(run)).then(|| number(run, "holdMicro"));
+        if hold != wanted {
             broken.push(format!("{id} holds {hold:?}, and says otherwise: {run}"));
         }
         let settlement = self.one("#settled", &id);

@@ -13,7 +13,7 @@ use awo_store::Store;
 use awo_store::cascades::Stopping;
 use awo_store::deliveries::{Attempt, Delivery, Notice};
 use awo_store::tally::QueueLimits;
-use awo_store::work_orders::{Account, NewWorkOrder};
+use awo_store::work_orders::{Account, Created, NewWorkOrder};
 
 /// More than any test makes.
 const ROOM: QueueLimits = QueueLimits {
@@ -41,13 +41,19 @@ impl<'a> Seed<'a> {
 
     /// A waiting work order that came at a time.
     pub async fn waiting(&self, at: Timestamp, tenant: Option<&str>) -> NewWorkOrder {
+        let policy = self.store.cost_policy(self.org).await.expect("a policy");
+        let account = Account {
+            policy: policy.version,
+            ..Account::default()
+        };
         let new = NewWorkOrder {
+            kept_environment: None,
             kept_profile: None,
             org: self.org.clone(),
             id: WorkOrderId::new(at, self.cloud.mint.random(at)),
             run_id: RunId::new(at, self.cloud.mint.random(at)),
             order: order(tenant),
-            account: Account::default(),
+            account,
             depth: 0,
             asked_by: None,
             max_iterations: 1,
@@ -55,7 +61,7 @@ impl<'a> Seed<'a> {
             now: at,
         };
         let made = self.store.create_work_order(&new, ROOM, None).await;
-        made.expect("a work order");
+        assert!(matches!(made.expect("a work order"), Created::New));
         new
     }
 
@@ -157,6 +163,7 @@ fn order(tenant: Option<&str>) -> Order {
         limits: Limits::default(),
         parent_id: None,
         start_commit: None,
+        environment: None,
         metadata: std::collections::BTreeMap::new(),
     }
 }

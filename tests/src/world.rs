@@ -12,9 +12,10 @@ use std::time::Duration;
 
 use awo_cloud::compute::Compute;
 use awo_cloud::{Clock, Cloud, Environment};
-use awo_domain::api_key::Scope;
+use awo_domain::api_key;
+use awo_domain::budget::{AlertsAt, BudgetScope, Content, OnLimit, Period, ScopeParts};
 use awo_domain::money::MicroCredits;
-use awo_domain::{OrgId, TransactionId};
+use awo_domain::{BudgetId, OrgId, TransactionId};
 use awo_local::REGION;
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
@@ -24,6 +25,7 @@ use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
 use awo_store::Store;
+use awo_store::budgets::NewBudget;
 use awo_store::credits::Booking;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
@@ -191,13 +193,47 @@ impl World {
     }
 
     /// A new organization with a key and credits. Every other one has a webhook, which is
-    /// disabled: its events enter the outbox, and nobody is sent any.
+    /// disabled: its events enter the outbox, and nobody is sent any. Two of four have budgets.
     pub async fn org(&self, credits: i64) -> Org {
         let org = self.org_without_webhooks(credits).await;
-        if self.orgs.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
+        let nth = self.orgs.fetch_add(1, Ordering::Relaxed);
+        if nth.is_multiple_of(2) {
             self.add_webhook(&org).await;
         }
+        if nth % 4 > 1 {
+            self.add_budgets(&org.id).await;
+        }
         org
+    }
+
+    /// Budgets that cover whatever runs here.
+    pub async fn add_budgets(&self, org: &OrgId) {
+        let scope = |tenant: Option<&str>| {
+            let tenant_id = tenant.map(str::to_owned);
+            BudgetScope::of(ScopeParts {
+                tenant_id,
+                ..ScopeParts::default()
+            })
+        };
+        for (scope, period, on_limit) in [
+            (scope(None), Period::Month, OnLimit::Block),
+            (scope(None), Period::Once, OnLimit::Wait),
+            (scope(Some("t1")), Period::Day, OnLimit::Alert),
+        ] {
+            let now = self.cloud.clock.now();
+            let content = Content {
+                name: "all".to_owned(),
+                scope: scope.expect("a scope"),
+                period,
+                limit_micro: MicroCredits::from_credits(100_000_000).micro(),
+                on_limit,
+                alerts_at: AlertsAt::default(),
+            };
+            let id = BudgetId::new(now, self.cloud.mint.random(now));
+            let new = NewBudget { id, content, now };
+            let created = Box::pin(self.store.create_budget(org, &new, None)).await;
+            created.expect("a budget");
+        }
     }
 
     /// A new organization with a key and credits.
@@ -220,7 +256,7 @@ impl World {
             .expect("credits");
         let key = mint.api_key();
         self.store
-            .create_key(&key, &id, &[Scope::All], None, "cursor", now)
+            .create_key(&key, &id, &[api_key::Scope::All], None, "cursor", now)
             .await
             .expect("a key");
         Org {

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use awo_domain::audit::{ConfigChange, Snapshot, canonical_hash, changed_paths};
+use awo_domain::environment::EnvironmentRecord;
 use awo_domain::profile::Profile;
 use awo_domain::stop::StopKind;
 use awo_domain::{Error, RunId, Timestamp, WorkOrderId};
@@ -15,7 +16,9 @@ use utoipa::ToSchema;
 /// A run in the audit of its work order.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WorkOrderAuditRun)]
 pub struct AuditedRunShape {
+    /// The run.
     run_id: RunId,
     /// The last one that has begun; 0 if none has.
     iteration: u32,
@@ -55,10 +58,14 @@ pub struct WorkOrderAuditShape {
 /// A client's request to stop the run.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RunStop)]
 struct StopShape<'a> {
+    /// Whether it was a cancel or a kill.
     kind: StopKind,
+    /// The client's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    /// When the client asked for it.
     requested_at: Timestamp,
     /// When it was known that nothing of the run is alive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,10 +90,14 @@ impl<'a> StopShape<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunAuditShape<'a> {
+    /// The run.
     run_id: &'a RunId,
+    /// Its work order.
     work_order_id: &'a WorkOrderId,
+    /// When it got its slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
     /// What it began with.
@@ -105,8 +116,14 @@ pub struct RunAuditShape<'a> {
     chain_head: Option<String>,
     /// Iterations begun.
     iterations: u32,
+    /// What changed in its configuration, oldest first.
     changes: &'a [ConfigChange],
+    /// How many snapshots there are.
     snapshots_count: usize,
+    /// Its environment as it was when the run was claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentRecord>,
+    /// A client's request to stop it, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop: Option<StopShape<'a>>,
 }
@@ -134,6 +151,7 @@ impl<'a> RunAuditShape<'a> {
             iterations: run.iteration,
             changes,
             snapshots_count: snapshots.len(),
+            environment: run.environment.as_ref(),
             stop: StopShape::of(run),
         })
     }
@@ -143,13 +161,18 @@ impl<'a> RunAuditShape<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunAuditSummaryShape<'a> {
+    /// The run.
     run_id: &'a RunId,
     /// Iterations begun.
     total_iterations: u32,
+    /// How many values changed in all.
     total_changes: usize,
+    /// The dotted paths of the values that changed, each once.
     changed_paths: BTreeSet<&'a str>,
+    /// The hash of its last configuration; absent before a runner has claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_hash: Option<&'a str>,
+    /// The hash of its last snapshot; absent before a runner has claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     chain_head: Option<String>,
 }
@@ -179,16 +202,23 @@ impl<'a> RunAuditSummaryShape<'a> {
 /// How much changed, and where.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ConfigChangesSummary)]
 struct ChangesSummaryShape<'a> {
+    /// How many values changed in all.
     total_changes: usize,
+    /// The dotted paths of the values that changed, each once.
     changed_paths: BTreeSet<&'a str>,
 }
 
 /// What changed while a run went on, oldest first.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ConfigChangeList)]
 pub struct ConfigChangesShape<'a> {
+    /// The changes, oldest first.
     items: &'a [ConfigChange],
+    /// How many there are.
     total: usize,
+    /// How many changed, and where.
     summary: ChangesSummaryShape<'a>,
 }
 
@@ -207,6 +237,7 @@ impl<'a> From<&'a [ConfigChange]> for ConfigChangesShape<'a> {
 
 /// The snapshots of a run, oldest first, at most 101.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ConfigSnapshotList)]
 pub struct SnapshotsShape {
     /// A hash chain.
     pub items: Vec<Snapshot>,

@@ -202,13 +202,14 @@ impl Asking<'_> {
         let least = self
             .state
             .rates
+            .sized(self.parent.size)
             .cost(NanoUsd::ZERO, 1)
             .max(MicroCredits::from_micro(1));
         if shares.iter().any(|share| *share < least) {
             let left = MicroCredits::ZERO.max(left).to_decimal();
             return Ok(Err(format!(
-                "/children cannot be opened: the run has {left} credits left, its children have \
-                 to share them with it, and compute costs more"
+                "/children cannot be opened: the run has {left} credits left to share with its \
+                 children, which is less than their compute costs"
             )));
         }
         for ((order, profile), share) in orders.iter_mut().zip(shares) {
@@ -224,7 +225,8 @@ impl Asking<'_> {
     /// What the run has cost so far.
     fn used(&self) -> MicroCredits {
         let models = PricedUsage::total(&sum_by_model(&self.asked.usage));
-        self.state.rates.cost(models, self.run.compute_ms(self.now))
+        let rates = self.state.rates.sized(self.run.size);
+        rates.cost(models, self.run.compute_ms(self.now))
     }
 
     /// Why so many children cannot be, if that is known before any is opened.
@@ -237,9 +239,9 @@ impl Asking<'_> {
         let before = self.parent.children as usize;
         let why = why_no_parent(Some(&self.parent));
         let why = match why {
-            Some(why) => why.replacen("names", "cannot be opened: the run's is", 1),
+            Some(why) => why.replacen("names", "cannot be opened: the run belongs to", 1),
             None if before + count > most => format!(
-                "would make {} children of this work order, and it cannot have more than {most}",
+                "would give this work order {} children, and it can have at most {most}",
                 before + count
             ),
             None => return Ok(None),
@@ -265,6 +267,7 @@ impl Asking<'_> {
             profile: store.profile_of(self.org(), &self.parent).await?,
             branch: self.branch.clone(),
             commit: self.asked.commit.clone(),
+            environment: self.parent.chosen_environment()?,
         };
         read_child(Object::parse(&json)?, inherited, named)
     }
@@ -278,6 +281,7 @@ impl Asking<'_> {
         new.asked_by = Some(ParentsHold {
             run_id: self.by.run_id.clone(),
             used: self.used(),
+            of: self.run.reservation(),
         });
         let request = self.request(Some(at));
         let answer = Some((&request, (201, new.id.to_string())));
@@ -293,7 +297,7 @@ impl Asking<'_> {
     async fn take_back(&self, child: &WorkOrderId) -> Result<(), Error> {
         let stop = Stop {
             kind: StopKind::Cancel,
-            reason: Some("not all children that were asked for could be opened".to_owned()),
+            reason: Some("not all requested children could be opened".to_owned()),
             requested_at: self.now,
         };
         match self.state.stopper.cancel(self.org(), child, &stop).await {
@@ -311,9 +315,9 @@ impl Asking<'_> {
 fn why_not_opened(at: usize, error: &Error) -> Option<String> {
     match error {
         Error::Invalid(_) => Some(format!(
-            "/children/{at} cannot be opened: this work order gets no more children"
+            "/children/{at} cannot be opened: this work order accepts no more children"
         )),
-        Error::QueueFull { .. } | Error::InsufficientCredits { .. } => {
+        Error::QueueFull { .. } | Error::InsufficientCredits { .. } | Error::OverBudget { .. } => {
             Some(format!("/children/{at} cannot be opened: {error}"))
         }
         _ => None,
@@ -323,7 +327,7 @@ fn why_not_opened(at: usize, error: &Error) -> Option<String> {
 fn other_request(error: Error) -> Error {
     match error {
         Error::IdempotencyMismatch => {
-            Error::Conflict("other children were asked for in this iteration before".to_owned())
+            Error::Conflict("other children were already requested in this iteration".to_owned())
         }
         error => error,
     }

@@ -1,11 +1,18 @@
 //! `POST /control/claim`: exchanges the nonce for a token, and returns the run's data.
 
+use std::collections::BTreeMap;
+
 use awo_domain::agent::Agent;
-use awo_domain::control::{Claim, GitCredential, ModelKey, Provider, Resumption, RunSpec, Tariff};
+use awo_domain::control::{
+    Claim, GitCredential, ModelKey, Provider, RegistryAccess, Resumption, RunEnvironment, RunSpec,
+    SecretValue, Tariff,
+};
+use awo_domain::environment::{EnvironmentRecord, SECRET_BYTES, secret_name};
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
+use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 use awo_http::Answer;
 use awo_store::lease::{Claiming, Lease};
@@ -30,9 +37,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         credentials(state, &org, &order.source.repository),
         model_keys(state, &org, &order.agent)
     )?;
-    let (profile, plugins) = tokio::try_join!(
+    let (profile, plugins, chosen) = tokio::try_join!(
         state.store.profile_of(&org, &order),
-        state.store.plugins(&org)
+        state.store.plugins(&org),
+        state.store.environment_of(&org, &order)
     )?;
     let claiming = Claiming {
         lease: &lease,
@@ -40,14 +48,18 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         profile,
         snapshot_id: SnapshotId::new(now, state.mint.random(now)),
         price_list: state.prices.version(),
+        environment: (chosen.as_ref())
+            .map(|chosen| EnvironmentRecord::of(&chosen.name, &chosen.content, run.size)),
         resumes: run.resumed_at.is_some(),
     };
     let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
+    let environment = environment(state, &org, chosen).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     Answer::ok(RunSpec {
         resumption,
+        environment,
         ..spec(state, org, order, &run, goes_by, credentials)
     })
 }
@@ -110,18 +122,62 @@ fn spec(
         profile,
         plugins,
         max_credits: left_to_spend(state, run).to_decimal(),
-        tariff: Tariff::new(state.rates, state.prices.own()),
+        tariff: Tariff::new(state.rates.sized(run.size), state.prices.own()),
         start_commit: order.start_commit,
         depth: order.depth,
         parent_id: order.parent_id,
+        provider_waited_ms: run.provider_waited_ms(),
         resumption: None,
+        environment: None,
     }
+}
+
+/// The environment with the values of its secrets, which only the runner gets to know.
+async fn environment(
+    state: &State,
+    org: &OrgId,
+    chosen: Option<ChosenEnvironment>,
+) -> Result<Option<RunEnvironment>, Error> {
+    let Some(ChosenEnvironment { name, content }) = chosen else {
+        return Ok(None);
+    };
+    let (mut values, mut missing_secrets) = (BTreeMap::new(), Vec::new());
+    for secret in content.needed_secrets() {
+        let value = state.secrets.get(org, &secret_name(&name, secret)).await?;
+        match value.filter(|value| SECRET_BYTES.contains(&value.len())) {
+            Some(value) => drop(values.insert(secret.to_owned(), value)),
+            None => missing_secrets.push(secret.to_owned()),
+        }
+    }
+    let value = |name: &str| values.get(name).cloned();
+    let secrets = content.secrets.into_iter().filter_map(|secret| {
+        Some(SecretValue {
+            value: value(&secret.name)?,
+            name: secret.name,
+            phases: secret.phases,
+        })
+    });
+    let registries = content.registries.into_iter().filter_map(|registry| {
+        Some(RegistryAccess {
+            credential: value(&registry.secret)?,
+            registry,
+        })
+    });
+    Ok(Some(RunEnvironment {
+        name,
+        variables: content.variables,
+        secrets: secrets.collect(),
+        missing_secrets,
+        setup: content.setup,
+        caches: content.caches,
+        registries: registries.collect(),
+    }))
 }
 
 /// The hold, without what the compute before this runner's cost: it counts its own.
 fn left_to_spend(state: &State, run: &Run) -> MicroCredits {
     let earlier_ms = run.suspension.as_ref().map_or(0, |left| left.compute_ms);
-    let earlier = state.rates.cost(NanoUsd::ZERO, earlier_ms);
+    let earlier = state.rates.sized(run.size).cost(NanoUsd::ZERO, earlier_ms);
     let hold = MicroCredits::from_micro(run.hold_micro);
     MicroCredits::ZERO.max(hold.minus(earlier))
 }

@@ -3,7 +3,7 @@
 //! have ended, even if its runner does not know them.
 
 use awo_domain::control::{Finish as Report, Outcome, StopRequest};
-use awo_domain::run::{RunEnd, RunError};
+use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::source::Branch;
 use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{PricedUsage, sum_by_model};
@@ -28,7 +28,8 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let charge = |run: &Run| Charge {
         cost: state
             .rates
-            .parts(PricedUsage::total(&usage), run.compute_ms(now)),
+            .sized(run.size)
+            .parts(PricedUsage::total(&usage), paid_ms(&finish, run, now)),
         is_free: is_free(&finish),
         transaction_id: TransactionId::new(now, state.mint.random(now)),
     };
@@ -48,6 +49,15 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     Answer::ok(finished.answer)
 }
 
+/// The compute that a run pays for.
+fn paid_ms(finish: &Report, run: &Run, now: Timestamp) -> i64 {
+    let code = finish.outcome.error_code();
+    match code.is_none_or(RunErrorCode::pays_for_compute) {
+        true => run.compute_ms(now),
+        false => 0,
+    }
+}
+
 /// True for a run that failed before anything of its repository was executed.
 fn is_free(finish: &Report) -> bool {
     let failed = matches!(finish.outcome, Outcome::Failed { .. });
@@ -58,7 +68,7 @@ fn checked_outcome(outcome: &Outcome) -> Result<(), Error> {
     match outcome {
         Outcome::Failed { code, .. } if !code.is_runners_to_say() => Err(Error::invalid(
             "/outcome/code",
-            "must not be one that only the service may say",
+            "must not be a code that only the service may report",
         )),
         Outcome::Waiting {
             base,
@@ -96,7 +106,7 @@ fn finishing(
             (RunEnd::Succeeded, commit.clone(), branch.clone())
         }
         Outcome::Waiting { .. } if stop_request.is_none() => {
-            let why = "this run has no children that it could wait for";
+            let why = "this run has no children to wait for";
             return Err(Error::Conflict(why.to_owned()));
         }
         Outcome::Succeeded { commit, .. } => {
@@ -151,7 +161,8 @@ fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Err
     };
     let newest = commit.or_else(|| run.commit.clone());
     let base = base.or_else(|| run.base.clone()).or_else(|| newest.clone());
-    let base = base.ok_or_else(|| Error::Conflict("this run has begun nothing yet".to_owned()))?;
+    let base =
+        base.ok_or_else(|| Error::Conflict("this run has no commit to begin from yet".to_owned()))?;
     Ok(Leave {
         commit: newest.unwrap_or_else(|| base.clone()),
         base,
@@ -171,7 +182,7 @@ fn end_of_stop(
     let reason = run.stop.as_ref().and_then(|stop| stop.reason.as_deref());
     match stop_request {
         None => Err(Error::Conflict(
-            "nobody has asked for this run to stop".to_owned(),
+            "no stop of this run was requested".to_owned(),
         )),
         Some(StopRequest::Cancel) => Ok(RunEnd::Canceled),
         Some(StopRequest::Kill { immediate, .. }) => Ok(end_of_kill(forced || immediate, reason)),

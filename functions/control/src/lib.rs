@@ -66,16 +66,9 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 fn prices(cloud: &Cloud) -> Result<Prices, SetupError> {
-    const NAME: &str = "AWO_PRICES_FILE";
-    let Some(path) = cloud.environment.get(NAME) else {
-        return Ok(Prices::default());
-    };
-    let invalid = |why: String| SetupError::Invalid {
-        name: NAME.to_owned(),
-        why,
-    };
-    let json = std::fs::read(path).map_err(|e| invalid(e.to_string()))?;
-    Prices::parse(&json).map_err(invalid)
+    let path = cloud.environment.get(settings::PRICES_FILE);
+    let prices = Prices::of_file(path.as_deref());
+    prices.map_err(|why| settings::invalid(settings::PRICES_FILE, why))
 }
 
 async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<Answer, Error> {

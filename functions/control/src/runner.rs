@@ -56,7 +56,7 @@ pub fn body<T: DeserializeOwned>(request: &Request) -> Result<T, Error> {
         });
     }
     serde_json::from_slice(bytes)
-        .map_err(|e| Error::invalid("", format!("is not as the control API wants it: {e}")))
+        .map_err(|e| Error::invalid("", format!("does not match the schema: {e}")))
 }
 
 /// Events that fit.

@@ -5,18 +5,25 @@
 //! openapi` generate it.
 
 mod errors;
+mod events;
 mod operation;
 mod operations;
+pub mod reference;
 mod schema;
+mod success;
 
-use awo_http::routes::{Access, ROUTES};
+use awo_http::routes::ROUTES;
 use serde_json::{Map, Value, json};
 
+pub use self::operation::{OTHER_REPRESENTATIONS, OTHER_RESPONSES};
 use self::schema::Schemas;
 
 /// A real answer of a function with a status, if there is one; `plain-error` and
 /// `envelope-error` stand for errors of every function.
 pub type Example<'a> = &'a dyn Fn(&str, u16) -> Option<Value>;
+
+/// The licence of every package, as SPDX calls it.
+const LICENSE: &str = env!("CARGO_PKG_LICENSE");
 
 /// The whole document.
 ///
@@ -28,13 +35,15 @@ pub fn document(example: Example<'_>) -> Value {
     for (name, schema) in errors::schemas() {
         schemas.keep(name, schema);
     }
+    let mut webhooks = events::events(&mut schemas);
+    schemas.lift(&mut webhooks);
     let mut paths: Map<String, Value> = Map::new();
     for operation in operations::all(&mut schemas) {
         let route = operation.route;
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.to_ascii_lowercase()] = operation.into_value(example);
     }
-    for route in ROUTES.iter().filter(|route| route.access != Access::Runner) {
+    for route in ROUTES.iter().filter(|route| route.is_operation()) {
         let method = route.method.to_ascii_lowercase();
         let known = paths.get(route.path).and_then(|path| path.get(method));
         assert!(
@@ -44,20 +53,23 @@ pub fn document(example: Example<'_>) -> Value {
             route.path
         );
     }
+    let mut paths = Value::Object(paths);
+    schemas.lift(&mut paths);
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Agent Work Order Service",
             "version": env!("CARGO_PKG_VERSION"),
             "description": include_str!("document/description.md"),
-            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
+            "license": { "name": LICENSE, "identifier": LICENSE },
         },
         "servers": [{ "url": "/", "description": "Where this document came from." }],
         "tags": tags(),
         "paths": paths,
+        "webhooks": webhooks,
         "components": {
             "schemas": schemas.into_value(),
-            "responses": errors::responses(&json!(paths).to_string(), example),
+            "responses": errors::responses(&paths.to_string(), example),
             "headers": headers(),
             "securitySchemes": { "organizationKey": {
                 "type": "http",
@@ -73,13 +85,19 @@ fn tags() -> Value {
         { "name": "work-orders", "description": "Tasks for agents." },
         { "name": "runs", "description": "Attempts at them." },
         { "name": "queue", "description": "Where they wait." },
-        { "name": "audit", "description": "What configured them." },
+        { "name": "audit", "description": "The configuration that runs had." },
         { "name": "profiles", "description": "How runs iterate, verify and deliver." },
         { "name": "templates", "description": "Where workspaces come from." },
-        { "name": "webhooks", "description": "Who is told of what happens to runs." },
+        { "name": "webhooks", "description": "Receivers of the events of runs." },
+        { "name": "webhook-payloads", "description": "What the service sends to webhooks: a receiver implements it." },
         { "name": "verification", "description": "What checks them." },
         { "name": "credits", "description": "What there is to spend, and what was spent." },
+        { "name": "statements", "description": "What was booked, by month." },
+        { "name": "budgets", "description": "What may be spent." },
+        { "name": "prices", "description": "What models and compute cost." },
         { "name": "usage", "description": "What was used." },
+        { "name": "exports", "description": "What was charged, for other tools." },
+        { "name": "console", "description": "A page for people." },
         { "name": "openapi", "description": "This document." },
     ])
 }
@@ -94,6 +112,22 @@ fn headers() -> Value {
         "X-RateLimit-Limit": whole("Requests that the key may make in a minute."),
         "X-RateLimit-Remaining": whole("How many of them are left in this window."),
         "X-RateLimit-Reset": whole("The Unix second at which the window ends."),
-        "Retry-After": whole("Seconds after which to come again."),
+        "Retry-After": whole("Seconds after which to repeat the request."),
+        "Location": {
+            "description": "The path of the new resource.",
+            "schema": { "type": "string" },
+        },
+        "Idempotent-Replayed": {
+            "description": "`true` if this is the first answer to the `Idempotency-Key` again; absent otherwise.",
+            "schema": { "type": "string", "enum": ["true"] },
+        },
+        "ETag": {
+            "description": "The version of the document, for `If-None-Match`.",
+            "schema": { "type": "string" },
+        },
+        "Cache-Control": {
+            "description": "How long caches may keep it.",
+            "schema": { "type": "string" },
+        },
     })
 }

@@ -4,10 +4,9 @@ use std::sync::LazyLock;
 
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
+use awo_http::site::{is_known, weak_tag};
 use awo_http::{Answer, HttpFunction, routes};
 use lambda_http::Request;
-use lambda_http::http::header::IF_NONE_MATCH;
-use sha2::{Digest, Sha256};
 
 /// The document as it is kept.
 pub const DOCUMENT: &str = include_str!("../../../docs/openapi.json");
@@ -22,10 +21,7 @@ static SENT: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Weak, since a gateway sends the same document in several codings under it.
-static ETAG: LazyLock<String> = LazyLock::new(|| {
-    let hash = hex::encode(Sha256::digest(SENT.as_bytes()));
-    format!("W/\"{}\"", &hash[..32])
-});
+static ETAG: LazyLock<String> = LazyLock::new(|| weak_tag(SENT.as_bytes()));
 
 /// The function `get-openapi`.
 ///
@@ -36,7 +32,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(request: Request) -> Result<Answer, Error> {
-    let answer = match is_known(&request) {
+    let answer = match is_known(&request, &ETAG) {
         true => Answer::not_modified(),
         false => Answer::json(SENT.clone()),
     };
@@ -44,14 +40,4 @@ async fn handle(request: Request) -> Result<Answer, Error> {
         .header("etag", ETAG.clone())
         .header("cache-control", CACHE_CONTROL.to_owned())
         .header("vary", "accept-encoding".to_owned()))
-}
-
-/// True if the client has the document as it is.
-fn is_known(request: &Request) -> bool {
-    let values = request.headers().get_all(IF_NONE_MATCH).iter();
-    let tags = values.filter_map(|value| value.to_str().ok());
-    let ours = ETAG.trim_start_matches("W/");
-    tags.flat_map(|tags| tags.split(','))
-        .map(|tag| tag.trim().trim_start_matches("W/"))
-        .any(|tag| tag == "*" || tag == ours)
 }

@@ -2,6 +2,7 @@
 //! is validated elsewhere.
 
 use awo_domain::Error;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::money::MicroCredits;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::partial::{
@@ -54,6 +55,7 @@ fn content(body: &mut Object) -> PartialContent {
             verification: body.optional("verification", verification),
             git_ops: body.optional("gitOps", git_ops),
             execution_limits: body.optional("executionLimits", execution_limits),
+            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
         },
     }
 }

@@ -55,7 +55,7 @@ async fn create(
 ) -> Result<Option<Answer>, Error> {
     let (name, content) = (new.name.clone(), new.content.clone());
     let answer = Answer::created(CreatedProfileShape {
-        message: format!("the profile {name} is there: work orders can name it as their harness"),
+        message: format!("the profile {name} is created: work orders can use it as their harness"),
         profile: ProfileItemShape::of(name, content, false),
     })?;
     let remembered = request.map(|request| (request, call.rendered(&answer)));
@@ -72,14 +72,14 @@ fn may_create(set: &ProfileSet, new: &StoredProfile) -> Result<(), Error> {
     let name: &ProfileName = &new.name;
     if built_in(name).is_some() || set.profiles.contains_key(name) {
         return Err(Error::Conflict(format!(
-            "there is a profile {name} already: choose another name, or change that one with PUT"
+            "the profile {name} already exists: choose another name, or change it with PUT"
         )));
     }
     resolve_among(name, &new.content, &set.contents())
         .map_err(|fault| Error::Invalid(vec![fault]))?;
     if set.profiles.len() >= MAX_PROFILES as usize {
         return Err(Error::Conflict(format!(
-            "your organization has {MAX_PROFILES} profiles, which is the most: delete one first"
+            "your organization has {MAX_PROFILES} profiles, the maximum: delete one first"
         )));
     }
     Ok(())

@@ -42,7 +42,7 @@ fn nobody_extends(name: &ProfileName, set: &ProfileSet) -> Result<(), Error> {
     }
     let names: Vec<&str> = children.into_iter().map(ProfileName::as_str).collect();
     Err(Error::Conflict(format!(
-        "other profiles extend this one: {}; let them extend another first, or delete them",
+        "other profiles extend this one: {}; change their extends first, or delete them",
         names.join(", ")
     )))
 }

@@ -14,7 +14,11 @@ pub const CHANGE_TRIES: u32 = 8;
 
 /// What to say when that was not enough.
 pub fn kept_changing() -> Error {
-    Error::Conflict("others keep changing profiles of your organization: try again".to_owned())
+    Error::Conflict(
+        "other requests keep changing profiles of your organization: try \
+     again"
+            .to_owned(),
+    )
 }
 
 /// The profiles of the organization, if a client may change the one of that name.

@@ -1,5 +1,6 @@
 //! Profiles as the API shows them.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::partial::{Groups, PartialContent};
 use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
@@ -12,11 +13,16 @@ use utoipa::ToSchema;
 /// A profile in a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ProfileSummary)]
 pub struct ProfileItemShape {
+    /// Its name.
     name: ProfileName,
+    /// What it is for.
     description: String,
+    /// The profile that fills its gaps, or null.
     #[schema(required)]
     extends: Option<ProfileName>,
+    /// True if it belongs to the product and cannot be changed.
     is_built_in: bool,
 }
 
@@ -61,8 +67,10 @@ pub struct ProfileShape {
     profile: ProfileItemShape,
     #[serde(flatten)]
     groups: Groups,
+    /// When it was created; absent for a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
+    /// When it was replaced last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }
@@ -101,6 +109,7 @@ impl ProfileShape {
             verification: whole.verification,
             git_ops: whole.git_ops,
             execution_limits: whole.execution_limits,
+            environment: whole.environment,
             config_hash,
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -114,20 +123,30 @@ impl ProfileShape {
 pub struct ResolvedProfileShape {
     #[serde(flatten)]
     profile: ProfileItemShape,
+    /// How often the agent may try.
     loop_strategy: LoopStrategy,
+    /// What is verified.
     verification: Verification,
+    /// What happens to the result.
     git_ops: GitOps,
+    /// Limits of each run.
     execution_limits: ExecutionLimits,
-    /// As a run's audit would say it now.
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<EnvironmentName>,
+    /// The hash of this configuration, as a run's audit has it.
     config_hash: String,
+    /// When it was created; absent for a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     created_at: Option<Timestamp>,
+    /// When it was replaced last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }
 
 /// Something to know about a profile.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProfileFinding)]
 pub struct FaultShape {
     /// JSON pointer into the profile.
     pub path: String,
@@ -146,6 +165,7 @@ impl From<Fault> for FaultShape {
 
 /// What came of a validation.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ProfileValidation)]
 pub struct ValidationShape {
     /// True if there are no errors.
     pub valid: bool,

@@ -21,6 +21,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
+use crate::environment::Masks;
 use crate::limits;
 use crate::output::Tail;
 use crate::sandbox::Machine;
@@ -100,6 +101,8 @@ pub(crate) struct ContainedProcesses {
     /// Absent: commands see what this process sees.
     sandbox: Option<Machine>,
     stop: StopSignal,
+    /// What is masked in what commands print.
+    masks: Masks,
 }
 
 /// The pipes of a command that was started.
@@ -118,7 +121,13 @@ impl ContainedProcesses {
             user: settings.effective_agent_user(),
             sandbox: Some(Machine::of(settings)),
             stop,
+            masks: Masks::default(),
         }
+    }
+
+    /// Masks these values in whatever commands print, for whoever reads it.
+    pub(crate) fn masking(self, masks: Masks) -> ContainedProcesses {
+        ContainedProcesses { masks, ..self }
     }
 
     /// For commands of a person's own: as that person, with that person's tools.
@@ -134,6 +143,7 @@ impl ContainedProcesses {
             user: None,
             sandbox: None,
             stop,
+            masks: Masks::default(),
         })
     }
 
@@ -259,7 +269,7 @@ impl ContainedProcesses {
             };
             // Once all writers are dead this only takes what is still in the pipes.
             tokio::select! {
-                () = read_both(&mut pipes.stdout, &mut pipes.stderr, finished, job.heard) => {}
+                () = read_both(&mut pipes.stdout, &mut pipes.stderr, finished, job.heard, &self.masks) => {}
                 () = drained => {}
             }
         };

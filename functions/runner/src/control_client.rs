@@ -36,7 +36,7 @@ pub(crate) enum CallError {
     TryAgain(String),
     /// Something between this runner and the control API refused the call. Asking again can help; what
     /// the call carried may be what is refused.
-    #[error("something in front of the control API answered {status}: {message}")]
+    #[error("a proxy in front of the control API answered {status}: {message}")]
     TurnedAway { status: u16, message: String },
     /// The control API does not take this runner's word.
     #[error("the control API answered {status}: {message}")]
@@ -197,7 +197,7 @@ impl VerificationClient {
                 Err(refused @ CallError::Refused { .. }) => return Err(refused),
                 Err(why) => why,
             };
-            tracing::warn!(event = "report_unanswered", %why, "a report brought no answer; retrying");
+            tracing::warn!(event = "report_unanswered", %why, "a report got no answer; retrying");
             let pause = backoff.pause();
             if Instant::now() + pause > deadline {
                 return Err(why);
@@ -208,7 +208,7 @@ impl VerificationClient {
 }
 
 fn another_spec() -> NotClaimed {
-    NotClaimed::Failed("the control API answered with the spec of something else".to_owned())
+    NotClaimed::Failed("the control API answered with a spec of another kind".to_owned())
 }
 
 /// Trades the nonce for a token.
@@ -230,7 +230,7 @@ async fn claim<T: DeserializeOwned>(
             Err(refused @ CallError::Refused { .. }) => return Err(NotClaimed::Refused(refused)),
             Err(why) => why,
         };
-        tracing::warn!(event = "claim_unanswered", %why, "the claim brought no answer; retrying");
+        tracing::warn!(event = "claim_unanswered", %why, "the claim got no answer; retrying");
         let pause = backoff.pause();
         if Instant::now() + pause > deadline {
             return Err(NotClaimed::Failed(format!(

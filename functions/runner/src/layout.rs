@@ -114,6 +114,11 @@ impl Layout {
         self.logs().join(format!("{iteration}.log"))
     }
 
+    /// Where a cache is unpacked before it is moved to where it belongs.
+    pub(crate) fn staging(&self, number: usize) -> PathBuf {
+        self.run_dir.join(format!("cache-{number}"))
+    }
+
     /// The request of an inspection outside of a verification's own folder.
     pub(crate) fn inspection(&self) -> PathBuf {
         self.run_dir.join("inspection.json")

@@ -27,7 +27,7 @@ const MAX_TEXT_BYTES: usize = 8_192;
 /// Longest line that is told, in bytes; a record of a driver may hold a whole file.
 const MAX_LINE_BYTES: usize = 262_144;
 /// Ends the last event of a run that has no more of them.
-const NO_MORE: &str = "[what follows is not told here; the log of the iteration has its end]\n";
+const NO_MORE: &str = "[further output is not shown here; the log of the iteration has its end]\n";
 
 /// What tells, for a whole run.
 pub(crate) struct LiveOutput {

@@ -115,7 +115,11 @@ async fn work(
         Err(wrong) => return refused(wrong).await,
     };
     let processes = ContainedProcesses::new(settings, stop.clone());
-    let broken = |why: std::io::Error| NotDone::Broken(format!("no room to verify in: {why}"));
+    let broken = |why: std::io::Error| {
+        NotDone::Broken(format!(
+            "the folder for the verification could not be created: {why}"
+        ))
+    };
     let room =
         Room::create(&dir.org_dir, &spec.verification_id, processes.user()).map_err(broken)?;
     let limit = Duration::from_millis(spec.timeout_ms);

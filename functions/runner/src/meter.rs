@@ -57,6 +57,9 @@ pub(crate) struct Meter {
     under_way: Vec<PricedUsage>,
     /// Why a call was refused, if one was.
     refused: Option<String>,
+    /// For how long compute has cost nothing, and since when it does.
+    free: Duration,
+    paused: Option<Instant>,
 }
 
 impl Meter {
@@ -69,7 +72,29 @@ impl Meter {
             told: Vec::new(),
             under_way: Vec::new(),
             refused: None,
+            free: Duration::ZERO,
+            paused: None,
         }
+    }
+
+    /// From now on compute costs nothing.
+    pub(crate) fn pause(&mut self) {
+        self.paused.get_or_insert_with(Instant::now);
+    }
+
+    /// From now on it costs again.
+    pub(crate) fn resume(&mut self) {
+        self.free += self
+            .paused
+            .take()
+            .map_or(Duration::ZERO, |since| since.elapsed());
+    }
+
+    /// How long compute has cost.
+    fn compute(&self) -> Duration {
+        let now = self.paused.map_or(Duration::ZERO, |since| since.elapsed());
+        let elapsed = self.budget.began.elapsed();
+        elapsed.saturating_sub(self.free).saturating_sub(now)
     }
 
     /// A new attempt begins.
@@ -193,7 +218,7 @@ impl Meter {
                 Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX))
             }
         };
-        covered.saturating_sub(self.budget.began.elapsed())
+        covered.saturating_sub(self.compute())
     }
 
     fn used(&self) -> impl Iterator<Item = &PricedUsage> {
@@ -210,7 +235,7 @@ impl Meter {
 
     fn cost<'a>(&self, used: impl Iterator<Item = &'a PricedUsage>) -> MicroCredits {
         let models = PricedUsage::total_of(used);
-        let compute_ms = self.budget.began.elapsed().as_millis();
+        let compute_ms = self.compute().as_millis();
         let compute_ms = i64::try_from(compute_ms).unwrap_or(i64::MAX);
         self.budget.rates.cost(models, compute_ms)
     }

@@ -66,7 +66,7 @@ impl Tail {
     pub(crate) fn text(&self) -> String {
         let text = printable(&String::from_utf8_lossy(self.bytes()));
         if self.was_cut() {
-            format!("[{} bytes in all; this is the end]\n{text}", self.total)
+            format!("[{} bytes in total; this is the end]\n{text}", self.total)
         } else {
             text
         }
@@ -117,7 +117,7 @@ mod tests {
             tail.push(piece.as_bytes());
         }
         assert_eq!(tail.bytes(), b"lmno");
-        assert!(tail.text().starts_with("[15 bytes in all"));
+        assert!(tail.text().starts_with("[15 bytes in total"));
         assert!(tail.bytes.capacity() < 64);
     }
 

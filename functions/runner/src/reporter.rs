@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::control_client::{CallError, ControlClient};
+use crate::environment::Masks;
 use crate::event_sender::EventSender;
 use crate::stop::{StopSignal, StopSwitch};
 
@@ -34,7 +35,7 @@ pub(crate) struct Ending {
 /// Why the end of the run could not be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotFinished {
-    #[error("the control API no longer takes this runner's word")]
+    #[error("the control API no longer accepts this runner's reports")]
     Fenced,
     #[error("the control API did not acknowledge the end of the run in time")]
     TimedOut,
@@ -64,6 +65,8 @@ pub(crate) struct Reporter {
     event_sender: mpsc::Sender<Message>,
     client: ControlClient,
     control: Handle,
+    /// What is masked in all that is reported.
+    masks: Masks,
 }
 
 impl Reporter {
@@ -81,17 +84,26 @@ impl Reporter {
             event_sender: sender,
             client,
             control: control.clone(),
+            masks: Masks::default(),
         }
+    }
+
+    /// Masks these values in all that is reported from now on, beside what is masked where a process
+    /// prints it: in names and reports of hostile files, above all.
+    pub(crate) fn masking(self, masks: Masks) -> Reporter {
+        Reporter { masks, ..self }
     }
 
     /// Reports what happened, in the background.
     pub(crate) async fn event(&self, event: RunnerEvent) {
         // The event sender closes early only when the run is fenced, and then nobody listens.
+        let event = self.masks.all_texts(event);
         let _ = self.event_sender.send(Message::Event(now(), event)).await;
     }
 
     /// Reports what somebody may watch, if there is room: nothing waits for it.
     pub(crate) fn watched(&self, event: RunnerEvent) {
+        let event = self.masks.all_texts(event);
         let _ = self.event_sender.try_send(Message::Event(now(), event));
     }
 
@@ -131,7 +143,7 @@ impl Reporter {
         &self,
         asked: &Children,
     ) -> Result<ChildrenAnswer, CallError> {
-        let (client, asked) = (self.client.clone(), asked.clone());
+        let (client, asked) = (self.client.clone(), self.masks.all_texts(asked.clone()));
         let sent = self
             .control
             .spawn(async move { client.children(&asked).await });
@@ -142,6 +154,10 @@ impl Reporter {
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.
     pub(crate) async fn finish(&self, ending: Ending, limit: Duration) -> Result<(), NotFinished> {
         let (kept, is_kept) = oneshot::channel();
+        let ending = Ending {
+            outcome: self.masks.all_texts(ending.outcome),
+            ..ending
+        };
         let ending = Box::new(ending);
         let message = Message::Finish(Finishing { ending, kept });
         if self.event_sender.send(message).await.is_err() {

@@ -9,6 +9,7 @@
 //! need the network and credentials at any time.
 
 mod branches;
+mod ignoring;
 mod merging;
 mod restoring;
 
@@ -109,7 +110,7 @@ impl Repository {
         let head = head?;
         if !head.success {
             return Err(GitError::Failed(
-                "the repository has no commit yet: push a first one and start again".to_owned(),
+                "the repository has no commit yet: push a first commit and start again".to_owned(),
             ));
         }
         checkout?;
@@ -174,6 +175,12 @@ impl Repository {
             return Ok(None);
         }
         Err(GitError::Failed(format!("{said}{}", answer.stderr)))
+    }
+
+    /// Each file of a commit with its mode, its hash and its path, as `ls-tree -r -z` lists them.
+    pub(crate) async fn list(&self, commit: &str) -> Result<Vec<u8>, GitError> {
+        let list = Call::new(["ls-tree", "-r", "-z", "--full-tree", commit]);
+        self.git.call(self.here(list)).await
     }
 
     /// What differs between two commits.

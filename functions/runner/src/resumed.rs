@@ -44,8 +44,9 @@ pub(crate) async fn fetch(
         }
         None if *commit == resumption.base => Ok(()),
         None => Err(GitError::Failed(
-            "it was not pushed, which a run with children needs: let gitOps.mode of its profile \
-             not be local, and have the operator set a credential that allows pushes"
+            "the run was not pushed, which a run with children requires: set gitOps.mode of its \
+             profile to a mode other than local, and have the operator \
+             set a credential that allows pushes"
                 .to_owned(),
         )),
     };

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use awo_domain::RunId;
-use awo_domain::control::{Outcome, RunSpec, StopRequest};
+use awo_domain::control::{Outcome, RunEnvironment, RunSpec, StopRequest};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use crate::control_client::{ControlClient, NotClaimed};
 use crate::control_thread::{self, ControlThread};
+use crate::environment::Masks;
 use crate::event_sender::is_immediate;
 use crate::layout::Layout;
 use crate::manual;
@@ -40,7 +41,7 @@ environment.
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)
   AWO_GITHUB_API_URL  GitHub's API for repositories on github.com and on its own host
-  AWO_GIT_CA_FILE     PEM file of the only authorities that git hosts are believed; for tests
+  AWO_GIT_CA_FILE     PEM file of the only authorities trusted for git hosts; for tests
 
 On SIGTERM it asks the control API why. If a client canceled or killed the run, it stops as
 requested and reports what was used; otherwise the platform ends the task: SIGTERM to the agent,
@@ -125,7 +126,7 @@ pub fn run() -> ExitCode {
 fn prepare() -> Result<Settings, String> {
     let settings = Settings::from_env()?;
     let hardened = hide_memory().and_then(|()| become_subreaper());
-    hardened.map_err(|why| format!("cannot shut this process off: {why}"))?;
+    hardened.map_err(|why| format!("cannot isolate this process: {why}"))?;
     if settings.agent_user.is_some() && !nix::unistd::geteuid().is_root() {
         tracing::warn!(
             event = "agent_uid_ignored",
@@ -177,7 +178,9 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         kept.sweep();
     }
     let (switch, stop) = stop::channel();
-    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone());
+    let values = spec.environment.as_ref().map(RunEnvironment::values);
+    let reporter = Reporter::start(control, client.clone(), switch.clone(), stop.clone())
+        .masking(Masks::of(values.unwrap_or_default()));
     let listening =
         control_thread::run(control, listen(stop_listener, client, switch, stop.clone()));
     let session = Session {
@@ -318,7 +321,11 @@ impl Session<'_> {
             Ok(()) => ExitCode::SUCCESS,
             Err(NotFinished::Fenced) => ExitCode::from(EXIT_FENCED),
             Err(why @ NotFinished::TimedOut) => {
-                tracing::error!(event = "end_left_to_service", %why, "the service will learn it from the end of this task");
+                tracing::error!(
+                    event = "end_left_to_service",
+                    %why,
+                    "the service detects it at the end of this task"
+                );
                 not_reported
             }
         }

@@ -15,8 +15,8 @@ use awo_domain::OrgId;
 use crate::safe_files;
 
 /// What every path is told that is not such a folder: no more, since it may be anybody's.
-pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your organization, such as the workDir of a \
-run whose workspace is still kept";
+pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your \
+    organization, such as the workDir of a run whose workspace still exists";
 
 /// An open workspace.
 #[derive(Debug)]
@@ -38,7 +38,9 @@ impl WorkDir {
             .strip_prefix(&org_dir)
             .map_err(|_| io::Error::other("it lies outside"))?;
         if below.as_os_str().is_empty() {
-            return Err(io::Error::other("it is no workspace, but the place of all"));
+            return Err(io::Error::other(
+                "it is the folder of all workspaces, not a workspace",
+            ));
         }
         let standing = safe_files::open_dir(&org_dir)?;
         let dir = safe_files::open_dir_below(&standing, below)?;

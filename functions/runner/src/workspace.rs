@@ -98,7 +98,7 @@ pub(crate) async fn prepare(
     equipped
         .unwrap_or_else(|_| Err(io::Error::other("a thread was lost")))
         .and_then(|()| repository.detach(newest))
-        .map_err(|why| NoWorkspace::Failed(format!("the workspace could not be made: {why}")))?;
+        .map_err(|why| NoWorkspace::Failed(format!("the workspace could not be created: {why}")))?;
     Ok((base, frozen))
 }
 
@@ -140,12 +140,12 @@ fn not_cloned(why: GitError, spec: &RunSpec) -> NoWorkspace {
         ),
         GitError::Failed(said) => match clone_fault(&said) {
             Some(CloneFault::NoBranch) => format!(
-                "{url} has no branch {branch}: name one that exists, or leave it out for the \
-                 default branch"
+                "{url} has no branch {branch}: use an existing branch, or omit it for the default \
+                 branch"
             ),
             Some(CloneFault::Moved) => format!(
                 "{url} has moved, or leads elsewhere, and the organization's credential is not \
-                 taken along: name the repository by its present URL"
+                 sent to the new address: use the repository's current URL"
             ),
             Some(CloneFault::NoRepository) => format!(
                 "{url} does not exist, or may not be seen without a credential: check the URL, \

@@ -11,16 +11,14 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::process::{ExitCode, ExitStatus, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use awo_domain::{OrgId, RunId};
-use tokio::io::AsyncReadExt;
-use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::environment::Archiver;
 use crate::layout::reopen_workspace;
 use crate::settings::Settings;
 
@@ -34,8 +32,6 @@ const MAX_KEPT_BYTES: u64 = 20 * 1_024 * 1_024 * 1_024;
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
 /// Archives that one task looks at to remove those that are too old, or too many.
 const MAX_SWEPT: usize = 10_000;
-/// What `tar` exits with when it left something out, such as a file that its user cannot read.
-const LEFT_OUT: i32 = 1;
 
 /// The shared place.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +62,9 @@ impl<'a> WorkspaceArchive<'a> {
         limit: Duration,
     ) -> io::Result<u64> {
         let draft = self.root.join(format!("{run}.part"));
-        let packed = timeout(limit, self.pack(workspace, &draft)).await;
+        let archiver = Archiver::of(self.settings);
+        let packed = archiver.pack(workspace, &draft, MAX_ARCHIVE_BYTES);
+        let packed = timeout(limit, packed).await;
         let packed = packed.unwrap_or_else(|_| Err(io::Error::other("it took too long")));
         match packed {
             Ok(bytes) => {
@@ -80,33 +78,6 @@ impl<'a> WorkspaceArchive<'a> {
                 Err(why)
             }
         }
-    }
-
-    async fn pack(&self, workspace: &Path, draft: &Path) -> io::Result<u64> {
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(draft)?;
-        let mut file = tokio::fs::File::from_std(file);
-        let options = ["--create", "--sparse", "--ignore-failed-read"];
-        let mut tar = self.tar(&options, workspace);
-        let mut child = tar
-            .arg(".")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let packed = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        let mut packed = packed.take(MAX_ARCHIVE_BYTES + 1);
-        let bytes = tokio::io::copy(&mut packed, &mut file).await?;
-        if bytes > MAX_ARCHIVE_BYTES {
-            let why = format!("it is larger than {MAX_ARCHIVE_BYTES} bytes");
-            return Err(io::Error::other(why));
-        }
-        done(child.wait().await?)?;
-        file.sync_all().await?;
-        Ok(bytes)
     }
 
     /// Unpacks the workspace that a path leads into, if its run's archive is here and the
@@ -127,11 +98,8 @@ impl<'a> WorkspaceArchive<'a> {
         let Some(workspace) = reopen_workspace(root, org, &run, user)? else {
             return Ok(());
         };
-        let options = ["--extract", "--preserve-permissions"];
-        let mut tar = self.tar(&options, &workspace);
-        tar.stdin(archive).stdout(Stdio::null());
-        let unpacked = timeout(RESTORE_LIMIT, tar.status()).await;
-        done(unpacked.map_err(|_| io::Error::other("it took too long"))??)
+        let archiver = Archiver::of(self.settings);
+        archiver.unpack(archive, &workspace, RESTORE_LIMIT).await
     }
 
     /// Removes what is older than a workspace is kept, and the oldest of what is too much.
@@ -139,32 +107,6 @@ impl<'a> WorkspaceArchive<'a> {
         if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_KEPT_BYTES) {
             tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
         }
-    }
-
-    /// `tar` on the agent's files, with the agent's rights, from standard input or to standard output.
-    fn tar(&self, options: &[&str], dir: &Path) -> Command {
-        let mut command = Command::new("tar");
-        command
-            .args(options)
-            .args(["--file", "-", "--directory"])
-            .arg(dir)
-            .current_dir("/")
-            .env_clear()
-            .env("PATH", &self.settings.path)
-            .env("LANG", "C.UTF-8")
-            .stderr(Stdio::null())
-            .kill_on_drop(true);
-        if let Some(user) = self.settings.effective_agent_user() {
-            command.uid(user.uid).gid(user.gid);
-        }
-        command
-    }
-}
-
-fn done(status: ExitStatus) -> io::Result<()> {
-    match status.code() {
-        Some(0 | LEFT_OUT) => Ok(()),
-        _ => Err(io::Error::other(format!("tar ended with {status}"))),
     }
 }
 
@@ -189,6 +131,8 @@ fn remove_surplus(root: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     for entry in fs::read_dir(root)?.take(MAX_SWEPT) {
         let entry = entry?;
         match entry.metadata() {
+            // The folder of caches, which is swept by itself.
+            Ok(meta) if meta.is_dir() => {}
             Ok(meta) => found.push((meta.modified()?, meta.len(), entry.path())),
             // Another task sweeps, too, or has just given its archive its name.
             Err(why) if why.kind() == io::ErrorKind::NotFound => {}

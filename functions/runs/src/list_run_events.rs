@@ -72,6 +72,10 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
     let after = u64::from(call.last_event_id()?.unwrap_or(after));
     let run = state.store.run(call.org(), &id).await?;
     let run = run.ok_or(Error::NotFound(Resource::Run))?;
+    if is_over(&state.store, call, &run, after).await? {
+        // A standard EventSource connects again after every end, except after this answer.
+        return Ok(Answer::no_content().into());
+    }
     let holder = format!("{}-{}", call.request_id, state.mint.secret());
     let permit = state
         .store
@@ -79,6 +83,18 @@ async fn watch(state: &State, call: &Call, id: RunId) -> Result<Reply, Error> {
     let permit = permit.await?;
     let pieces = timeline(&state.store, call, (&run, after), permit.watch());
     Ok(Reply::stream(EVENT_STREAM, holding(permit, pieces)))
+}
+
+/// True if the run has ended and has no event after this one; later ones may have expired.
+async fn is_over(store: &Store, call: &Call, run: &Run, after: u64) -> Result<bool, Error> {
+    if !run.status.is_terminal() {
+        return Ok(false);
+    }
+    if after >= run.last_sequence {
+        return Ok(true);
+    }
+    let next = store.events(call.org(), &run.run_id, after, 1, call.now);
+    Ok(next.await?.items.is_empty())
 }
 
 /// The events of a run after a sequence, until its terminal one, or until somebody has taken the

@@ -2,6 +2,7 @@
 //! checked completely.
 
 use awo_domain::Error;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::template::{
     Hooks, MAX_COMMAND, MAX_COMMANDS, MAX_DESCRIPTION, MAX_NAME, MAX_TAG, MAX_TAGS, MAX_VALUE,
@@ -27,6 +28,7 @@ pub fn read_new(
             variables: rest.variables.unwrap_or_default(),
             hooks: rest.hooks.unwrap_or_default(),
             tags: rest.tags.unwrap_or_default(),
+            environment: rest.environment.flatten(),
         };
         (id, content)
     });
@@ -50,6 +52,7 @@ pub fn read_update(
         variables: rest.variables.unwrap_or(old.variables),
         hooks: rest.hooks.unwrap_or(old.hooks),
         tags: rest.tags.unwrap_or(old.tags),
+        environment: rest.environment.unwrap_or(old.environment),
     };
     checked(body.finish(Some(content))?, allow_file)
 }
@@ -60,6 +63,8 @@ struct Rest {
     variables: Option<Vec<Variable>>,
     hooks: Option<Hooks>,
     tags: Option<Vec<String>>,
+    /// Null takes the environment away that a template has.
+    environment: Option<Option<EnvironmentName>>,
 }
 
 fn rest(body: &mut Object) -> Rest {
@@ -68,6 +73,10 @@ fn rest(body: &mut Object) -> Rest {
         variables: body.optional("variables", |v| v.list(0..=MAX_VARIABLES, variable)),
         hooks: body.optional("hooks", hooks),
         tags: body.optional("tags", |v| v.list(0..=MAX_TAGS, |v| v.text(1..=MAX_TAG))),
+        environment: body.optional("environment", |v| match v.is_null() {
+            true => Some(None),
+            false => v.parsed(EnvironmentName::parse).map(Some),
+        }),
     }
 }
 

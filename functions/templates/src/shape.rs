@@ -9,11 +9,15 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateShape<'a> {
+    /// Its id.
     id: &'a TemplateId,
     #[serde(flatten)]
     content: &'a TemplateContent,
+    /// True if it belongs to the product and cannot be changed.
     built_in: bool,
+    /// When it was created.
     created_at: Timestamp,
+    /// When it was changed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
 }

@@ -1,5 +1,6 @@
 //! Routes of usage.
 
+pub mod export_focus;
 pub mod get_usage_report;
 pub mod get_usage_summary;
 

@@ -23,17 +23,27 @@ pub struct UsageReportRow {
     /// What the row is of, by the names that the report is grouped by; absent in totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<BTreeMap<String, String>>,
+    /// Settled runs.
     runs: i64,
+    /// Of them, those that succeeded.
     succeeded: i64,
+    /// Of them, those that failed.
     failed: i64,
+    /// Of them, those that were canceled.
     canceled: i64,
+    /// All input tokens, cached ones included.
     input_tokens: i64,
+    /// Input tokens that providers read from their caches.
     cached_input_tokens: i64,
+    /// Output tokens.
     output_tokens: i64,
+    /// What the models cost.
     model_usd: NanoUsd,
     /// By started second.
     compute_minutes: f64,
+    /// What the models cost, in credits.
     model_credits: MicroCredits,
+    /// What compute cost, in credits.
     compute_credits: MicroCredits,
     /// What holds did not cover.
     capped_credits: MicroCredits,
@@ -41,6 +51,7 @@ pub struct UsageReportRow {
     free_credits: MicroCredits,
     /// What was charged: model + compute − capped − free.
     credits: MicroCredits,
+    /// What was given back.
     refunds: MicroCredits,
 }
 
@@ -80,14 +91,19 @@ pub struct UsageReportShape {
     from: String,
     /// The first moment after it.
     to: String,
+    /// What the rows are divided by.
     group_by: String,
+    /// Into what periods the rows are divided: `none`, `day` or `month`.
     bucket: &'static str,
+    /// The rows of this page, by period, value and model.
     rows: Vec<UsageReportRow>,
     /// All rows of all pages; a run that used several models counts once.
     totals: UsageReportRow,
     /// Everything that was booked until then is counted.
     as_of: Timestamp,
+    /// True if there is another page.
     has_more: bool,
+    /// The next page's `cursor`; absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
 }

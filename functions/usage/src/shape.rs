@@ -9,13 +9,20 @@ use awo_store::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+/// What one model was used for.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = UsageSummaryModel)]
 struct ModelUsageShape {
+    /// All input tokens, cached ones included.
     input_tokens: u64,
+    /// Output tokens.
     output_tokens: u64,
+    /// Input tokens that the provider read from its cache.
     cached_input_tokens: u64,
+    /// What they cost, as far as prices are known.
     cost_usd: NanoUsd,
+    /// Runs that used the model.
     execution_count: u64,
 }
 
@@ -23,18 +30,28 @@ struct ModelUsageShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageSummaryShape<'a> {
+    /// Input tokens of all models, cached ones included.
     total_input_tokens: u64,
+    /// Output tokens of all models.
     total_output_tokens: u64,
+    /// Input tokens that providers read from their caches.
     total_cached_input_tokens: u64,
+    /// What the models cost, as far as prices are known.
     total_cost_usd: NanoUsd,
+    /// Runs that ended in the period.
     execution_count: u64,
+    /// Work orders whose runs they are.
     work_order_count: u64,
+    /// Their time from slot to end, in milliseconds.
     total_duration_ms: u64,
+    /// The same by model.
     by_model: BTreeMap<&'a str, ModelUsageShape>,
     /// Models of which `costUsd` lacks something, because no price was known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unpriced_models: Vec<&'a str>,
+    /// `startDate`; without it the end of the first run that counts, or the time of the request.
     period_start: Timestamp,
+    /// `endDate`; without it the end of the last run that counts, or the time of the request.
     period_end: Timestamp,
 }
 

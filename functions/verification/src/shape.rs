@@ -9,16 +9,26 @@ use utoipa::ToSchema;
 /// A plugin.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPlugin)]
 pub struct PluginShape<'a> {
+    /// Its id.
     id: &'a PluginId,
+    /// For people.
     name: &'a str,
+    /// What it checks.
     description: &'a str,
+    /// The level at which it runs.
     level: Level,
+    /// False if it runs nowhere.
     enabled: bool,
+    /// True if it belongs to the product: it can be disabled and not deleted.
     built_in: bool,
+    /// Program and arguments; absent for a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a [String]>,
+    /// The longest that it may take, in milliseconds.
     timeout_ms: u64,
+    /// When it was registered.
     created_at: Timestamp,
 }
 
@@ -41,8 +51,11 @@ impl<'a> From<&'a Plugin> for PluginShape<'a> {
 /// All plugins of an organization.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPluginList)]
 pub struct PluginsShape<'a> {
+    /// The plugins: the built-in ones by level, then your own.
     items: Vec<PluginShape<'a>>,
+    /// How many there are.
     total: usize,
 }
 
@@ -58,7 +71,9 @@ impl<'a> From<&'a [Plugin]> for PluginsShape<'a> {
 /// Whether a plugin runs from now on.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPluginState)]
 pub struct SwitchShape {
+    /// True if the plugin runs from now on.
     pub enabled: bool,
 }
 
@@ -66,9 +81,13 @@ pub struct SwitchShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationResultShape {
+    /// The worst status of the results.
     overall_status: Status,
+    /// What each plugin found, by level.
     results: Vec<PluginResult>,
+    /// One sentence.
     summary: String,
+    /// How long it took, in milliseconds.
     duration_ms: u64,
 }
 

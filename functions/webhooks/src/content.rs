@@ -53,7 +53,7 @@ fn events(value: Value) -> Option<Vec<EventType>> {
                 format!("must be one of {all}")
             })?;
             if before.contains(&kind) {
-                return Err(format!("is {name} once more: name each type once"));
+                return Err(format!("repeats {name}: list each type once"));
             }
             before.push(kind);
             Ok(kind)

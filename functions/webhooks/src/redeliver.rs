@@ -63,7 +63,7 @@ fn redeliverable(webhook: Option<Webhook>, delivery: Option<Delivery>) -> Result
         return Err(Error::Conflict(what.to_owned()));
     }
     if !delivery.status.is_terminal() {
-        let what = "this delivery is still pending: it is tried again by itself";
+        let what = "this delivery is still pending: it is retried automatically";
         return Err(Error::Conflict(what.to_owned()));
     }
     Ok(delivery)

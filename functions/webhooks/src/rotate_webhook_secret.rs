@@ -45,7 +45,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         }
     }
     Err(Error::Conflict(
-        "others keep changing this webhook: try again".to_owned(),
+        "other requests keep changing this webhook: try again".to_owned(),
     ))
 }
 

@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookShape<'a> {
+    /// Its id.
     id: &'a WebhookId,
     /// Where deliveries go.
     url: &'a str,
@@ -19,9 +20,12 @@ pub struct WebhookShape<'a> {
     events: &'a [EventType],
     /// False if it is told of nothing.
     enabled: bool,
+    /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<&'a str>,
+    /// When it was created.
     created_at: Timestamp,
+    /// When it was changed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     updated_at: Option<Timestamp>,
     /// Since when it is disabled.
@@ -56,7 +60,9 @@ impl<'a> WebhookShape<'a> {
 
 /// A new webhook with its secret, which is shown here and nowhere else.
 #[derive(Serialize, ToSchema)]
+#[schema(as = WebhookWithSecret)]
 pub struct NewWebhookShape<'a> {
+    /// The webhook.
     #[schema(inline = false)]
     webhook: WebhookShape<'a>,
     /// `whsec_` and Base64 of 32 random bytes.
@@ -78,6 +84,7 @@ impl<'a> NewWebhookShape<'a> {
 /// A new secret, which is shown here and nowhere else.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WebhookSecret)]
 pub struct NewSecretShape {
     /// `whsec_` and Base64 of 32 random bytes.
     #[schema(pattern = "^whsec_[A-Za-z0-9+/]{43}=$")]
@@ -89,6 +96,7 @@ pub struct NewSecretShape {
 /// What came of a test.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WebhookTestResult)]
 pub struct TestShape<'a> {
     /// The event that was sent, of the type `webhook.test`.
     event_id: &'a EventId,
@@ -121,11 +129,14 @@ impl<'a> TestShape<'a> {
 /// An attempt of a delivery.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WebhookDeliveryAttempt)]
 pub struct AttemptShape<'a> {
+    /// The attempt's id.
     id: &'a AttemptId,
     /// From 1.
     #[schema(minimum = 1)]
     number: u32,
+    /// When it began.
     started_at: Timestamp,
     /// Absent while it is under way, and if nobody could say how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,18 +165,25 @@ impl<'a> From<&'a Attempt> for AttemptShape<'a> {
 /// A delivery of an event to a webhook.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WebhookDelivery)]
 pub struct DeliveryShape<'a> {
+    /// The delivery's id.
     id: &'a DeliveryId,
+    /// The event; the same in each delivery of it.
     event_id: &'a EventId,
+    /// The event's type.
     event_type: EventType,
     /// The run that the event is of.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a RunId>,
+    /// Whether it waits for an attempt, was delivered, or is given up.
     status: DeliveryStatus,
+    /// Its attempts, oldest first.
     attempts: Vec<AttemptShape<'a>>,
     /// When it is tried next, while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt_at: Option<Timestamp>,
+    /// When it was created.
     created_at: Timestamp,
     /// The delivery that somebody wanted again.
     #[serde(skip_serializing_if = "Option::is_none")]

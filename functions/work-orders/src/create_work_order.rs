@@ -6,10 +6,13 @@ use std::sync::Arc;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::Error;
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
 use awo_http::opening::Opening;
-use awo_http::order::{Named, named_parent, named_profile, named_template, read_order};
+use awo_http::order::{
+    Named, named_environment, named_parent, named_profile, named_template, read_order,
+};
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
@@ -120,6 +123,18 @@ impl State {
             .map_err(Error::Invalid)
     }
 
+    async fn environment(
+        &self,
+        call: &Call,
+        name: Option<EnvironmentName>,
+    ) -> Result<Option<EnvironmentContent>, Error> {
+        let Some(name) = name else {
+            return Ok(None);
+        };
+        let known = self.store.environment(call.org(), &name).await?;
+        Ok(known.map(|known| known.environment.content))
+    }
+
     async fn asked(&self, call: &Call) -> Result<Asked, Error> {
         let (template, profile, parent) = (
             named_template(call.object()?),
@@ -145,8 +160,13 @@ impl State {
             }
         };
         let (template, profile, parent) = tokio::try_join!(template, profile, parent)?;
+        let template = template.as_ref().map(|known| &known.template.content);
+        let environment = named_environment(call.object()?)
+            .or_else(|| template?.environment.clone())
+            .or_else(|| profile.as_ref()?.environment.clone());
         let named = Named {
-            template: template.as_ref().map(|known| &known.template.content),
+            environment: self.environment(call, environment).await?,
+            template,
             profile,
             parent: parent.as_ref(),
         };

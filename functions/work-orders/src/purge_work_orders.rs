@@ -30,7 +30,12 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 
 async fn handle(purger: Arc<Purger>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
-    let (purge, dry_run) = read(call.object_or_nothing()?, call.now)?;
+    // What a client left out by mistake must not be taken for everything.
+    let body = match call.has_null_body() {
+        true => call.object(),
+        false => call.object_or_nothing(),
+    };
+    let (purge, dry_run) = read(body?, call.now)?;
     Ok(Reply::late(async move {
         let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
         let permit = purger.permit(call.org(), &holder).await?;

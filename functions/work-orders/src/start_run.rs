@@ -111,7 +111,10 @@ impl State {
             false => None,
         };
         let secret = dispatcher.mint.secret();
-        let lease = Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now);
+        let lease = Lease {
+            size: order.size,
+            ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now)
+        };
         let slot = |place| Place::Slot {
             lease: &lease,
             place,
@@ -121,11 +124,7 @@ impl State {
             Some(place) => (slot(place), RunStatus::Building),
             None => (Place::Queue, RunStatus::Queued),
         };
-        let answer = Answer::created(StartedRunShape {
-            run_id,
-            status,
-            started_at: call.now,
-        })?;
+        let answer = answer_of(run_id, status, call.now)?;
         let new = NewRun {
             org,
             order,
@@ -134,28 +133,72 @@ impl State {
             hold: (order.limits.max_credits)
                 .or(profile.execution_limits.max_credits)
                 .unwrap_or(self.hold),
+            waits: false,
             now: call.now,
         };
+        match self.start_at(call, &new, &place, (request, answer)).await? {
+            Outcome::WaitsForBudget => {
+                let waits = NewRun { waits: true, ..new };
+                let answer = answer_of(run_id, RunStatus::Queued, call.now)?;
+                let started = self.start_at(call, &waits, &Place::Queue, (request, answer));
+                match started.await? {
+                    Outcome::Answer(answer) => Ok(Some(answer)),
+                    Outcome::Changed | Outcome::WaitsForBudget => Ok(None),
+                }
+            }
+            Outcome::Answer(answer) => Ok(Some(answer)),
+            Outcome::Changed => Ok(None),
+        }
+    }
+
+    /// Starts a run where it is said to begin, and asks for its task or wakes the dispatcher.
+    async fn start_at(
+        &self,
+        call: &Call,
+        new: &NewRun<'_>,
+        place: &Place<'_>,
+        (request, answer): (Option<&IdempotentRequest>, Answer),
+    ) -> Result<Outcome, Error> {
+        let dispatcher = &self.dispatcher;
         let remembered = request.map(|request| (request, call.rendered(&answer)));
         let started = dispatcher
             .store
-            .start_run(&new, &place, dispatcher.limits, remembered)
+            .start_run(new, place, dispatcher.limits, remembered)
             .await?;
-        match (started, &place) {
-            (Started::Changed, _) => return Ok(None),
+        match (started, place) {
+            (Started::Changed, _) => return Ok(Outcome::Changed),
+            (Started::WaitsForBudget, _) => return Ok(Outcome::WaitsForBudget),
             (Started::Replayed(first), _) => {
-                return Ok(Some(Answer::replayed(first.status, first.body)));
+                let first = Answer::replayed(first.status, first.body);
+                return Ok(Outcome::Answer(first));
             }
             (Started::New, Place::Slot { lease, .. }) => {
                 dispatcher.start_or_leave_to_sweep(lease, call.now).await;
             }
             (Started::New, Place::Queue) => {
-                let wake_up = WakeUp::of(org);
+                let wake_up = WakeUp::of(call.org());
                 dispatcher.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
         }
-        Ok(Some(answer))
+        Ok(Outcome::Answer(answer))
     }
+}
+
+/// What came of a start.
+enum Outcome {
+    Answer(Answer),
+    /// Work order or queue were not as they were read.
+    Changed,
+    /// A budget does not cover it, and its runs wait.
+    WaitsForBudget,
+}
+
+fn answer_of(run_id: &RunId, status: RunStatus, now: Timestamp) -> Result<Answer, Error> {
+    Answer::created(StartedRunShape {
+        run_id,
+        status,
+        started_at: now,
+    })
 }
 
 /// The work order as it waits, or would if it came now.
@@ -166,5 +209,6 @@ fn waiting(queue: &QueueState, order: &WorkOrder, now: Timestamp) -> Waiting {
         work_order_id: order.id.clone(),
         tenant: order.tenant().to_owned(),
         enqueued_at: entry.map_or(now, |entry| entry.enqueued_at),
+        waits_for_budget: false,
     }
 }

@@ -158,7 +158,7 @@ fn failure(id: String) -> BatchItemFailure {
 fn read(record: &SqsMessage) -> (Result<Notification, Error>, Message) {
     let body = record.body.as_deref().unwrap_or_default();
     let notification = serde_json::from_str(body)
-        .map_err(|e| Error::internal(format!("the message does not read: {e}")));
+        .map_err(|e| Error::internal(format!("the message cannot be read: {e}")));
     let receives = record.attributes.get("ApproximateReceiveCount");
     let message = Message {
         id: record.message_id.clone().unwrap_or_default(),

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use awo_cloud::compute::{Compute, TaskState};
 use awo_cloud::notifications::NotificationQueue;
 use awo_cloud::queue::{RunQueue, WakeUp};
-use awo_cloud::{Clock, Cloud, SetupError};
+use awo_cloud::{Clock, Cloud, SetupError, settings};
+use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, Timestamp};
 use awo_execution::endings::Endings;
 use awo_execution::launcher::Launcher;
@@ -45,6 +46,7 @@ pub struct State {
     endings: Endings,
     verifier: Verifier,
     stopper: Stopper,
+    credits_per_usd: MicroCredits,
 }
 
 /// The schedule's event; nothing of it matters.
@@ -76,6 +78,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
         endings: Endings::new(cloud)?,
         verifier: Verifier::new(cloud)?,
         stopper: Stopper::new(cloud)?,
+        credits_per_usd: settings::rates(&cloud.environment)?.credits_per_usd,
     })
 }
 
@@ -117,6 +120,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     }
     notifications::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
+    costs::note_price(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     Box::pin(costs::add(&state, now, &mut swept)).await;
     Box::pin(ledgers::check(&state.store, now, &mut swept)).await;

@@ -59,8 +59,8 @@ pub fn resolve(connection: &Connection, environment: &Environment) -> Result<Add
     let found = find(connection, environment)?;
     let Some(api_key) = key.or(found.api_key) else {
         return Err(Failure::Usage(format!(
-            "no API key for {url}: set AWO_API_KEY, or name a file with --api-key-file; `awo login \
-             {url}` stores one",
+            "no API key for {url}: set AWO_API_KEY, use --api-key-file, or store a key with `awo login \
+             {url}`",
             url = found.url
         )));
     };
@@ -100,7 +100,7 @@ fn find(connection: &Connection, environment: &Environment) -> Result<Found, Fai
         return local("AWO_DATA_DIR", connection, environment);
     }
     match Contexts::read(environment)?.current {
-        Some(name) => context(&name, "the context in use", connection, environment),
+        Some(name) => context(&name, "the current context", connection, environment),
         None => local("the local service", connection, environment),
     }
 }
@@ -141,8 +141,8 @@ pub fn data_dir(connection: &Connection, environment: &Environment) -> PathBuf {
 /// What to do when there is no local service.
 pub fn start_advice(data_dir: &Path) -> String {
     format!(
-        "start the local service with `make run` (its data directory: {}), name another with \
-         --data-dir, or store the address and key of a service with `awo login URL`",
+        "start the local service with `make run` (its data directory: {}), use another data \
+         directory with --data-dir, or store a service's address and key with `awo login URL`",
         data_dir.display()
     )
 }
@@ -153,16 +153,18 @@ fn local(why: &str, connection: &Connection, environment: &Environment) -> Resul
     let text = std::fs::read(&path).map_err(|error| Failure::Unreachable {
         what: "the local service".to_owned(),
         why: match error.kind() {
-            std::io::ErrorKind::NotFound => "none has started here".to_owned(),
+            std::io::ErrorKind::NotFound => {
+                "no local service has started in this data directory".to_owned()
+            }
             _ => format!("{}: {error}", path.display()),
         },
         advice: start_advice(&data_dir),
     })?;
     let read: Local = serde_json::from_slice(&text)
-        .map_err(|error| Failure::Broken(format!("{} does not read: {error}", path.display())))?;
+        .map_err(|error| Failure::Broken(format!("{} cannot be read: {error}", path.display())))?;
     // A folder may be anybody's: what it names is this machine or nothing.
     if !checked(&read.base_url).is_ok_and(|url| is_loopback(&url)) {
-        let why = format!("{} names no address of this machine", path.display());
+        let why = format!("{} does not contain a loopback address", path.display());
         return Err(Failure::Broken(why));
     }
     Ok(Found {
@@ -190,7 +192,7 @@ pub fn key_file(path: &Path) -> Result<String, Failure> {
         .map_err(|e| refused(e.to_string()))?
         .len();
     if length > MAX_KEY_FILE {
-        return Err(refused(format!("has {length} bytes and is no key")));
+        return Err(refused(format!("has {length} bytes and is not an API key")));
     }
     let text = std::fs::read_to_string(path).map_err(|e| refused(e.to_string()))?;
     Ok(text.trim().to_owned())
@@ -201,16 +203,16 @@ pub fn checked(text: &str) -> Result<Url, Failure> {
     let refused = |why: &str| Failure::Usage(format!("the address {text} {why}"));
     let url = Url::parse(text).map_err(|e| refused(&format!("is not a URL: {e}")))?;
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(refused("names no host"));
+        return Err(refused("has no host"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("must not hold a user name or a password"));
+        return Err(refused("must not contain a user name or password"));
     }
     match url.scheme() {
         "https" => Ok(url),
         "http" if is_loopback(&url) => Ok(url),
         "http" => Err(refused(
-            "is not https: the key would cross the network in the clear (http is for loopback only)",
+            "must use https: http would send the key unencrypted and is allowed only for loopback",
         )),
         _ => Err(refused("must begin with https://")),
     }

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::Broken(format!(
-            "the service's answer does not read ({error}): are service and awo of one version?"
+            "the service's response cannot be read ({error}): are the service and awo the same version?"
         ))
     })
 }
@@ -41,6 +41,8 @@ pub struct WorkOrder {
     pub tenant_context: Option<Tenant>,
     #[serde(default)]
     pub harness: Option<String>,
+    #[serde(default)]
+    pub environment: Option<String>,
     #[serde(default)]
     pub agent: Option<Agent>,
     #[serde(default)]
@@ -159,6 +161,12 @@ pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str
 pub struct RunFault {
     pub code: String,
     pub message: String,
+    #[serde(default)]
+    pub category: Option<String>,
+    #[serde(default)]
+    pub retryable: bool,
+    #[serde(default)]
+    pub remedy: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -269,6 +277,8 @@ pub struct Position {
     pub enqueued_at: String,
     #[serde(default)]
     pub estimated_start_time: Option<String>,
+    #[serde(default)]
+    pub waits_for: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

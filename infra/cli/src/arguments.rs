@@ -23,25 +23,25 @@ pub use self::verification::{Checks, Verify};
 use crate::output::Format;
 
 const AFTER_HELP: &str = "\
-The service and the key are found in this order:
+awo takes the service's address and the API key from the first of these that is set:
   --url, --context or --data-dir
   AWO_URL with AWO_API_KEY or --api-key-file, AWO_CONTEXT, AWO_DATA_DIR
-  the context in use (awo login, awo context)
-  the local service: of .local in this folder, else the one that `make run` started last
+  the current context (awo login, awo context)
+  the local service: the one in .local of this folder, else the last one that `make run` started
 
-Where a work order or a run is named, its id, the beginning of its id or @latest will do.
+A work order or a run is named by its id, the beginning of its id, or @latest.
 
 Exit codes:
-  0    done
-  1    the run that was followed did not succeed (with --require-verified: or was not verified), a kill could not be confirmed, or an audit
-       is broken
-  2    the command line is wrong
-  3    the service refused
+  0    success
+  1    the followed run did not succeed (with --require-verified: or its result is not verified),
+       a kill could not be confirmed, or an audit is broken
+  2    the command line is invalid
+  3    the service refused the request
   4    the service cannot be reached
-  130  interrupted (a run that is followed goes on)
+  130  interrupted (a followed run continues)
 
 Examples:
-  awo submit --prompt 'Fix the failing tests' --follow       # the repository you are in
+  awo submit --prompt 'Fix the failing tests' --follow       # the repository in this folder
   awo submit --repo https://example.com/team/project.git --prompt @task.md
   awo get @latest
   awo diff @latest | git apply
@@ -53,10 +53,10 @@ Examples:
 pub struct Arguments {
     #[command(flatten)]
     pub connection: Connection,
-    /// Answer on standard output with the API's JSON and nothing else: --format json
+    /// Print only the API's JSON on standard output; the same as --format json
     #[arg(long, global = true, conflicts_with = "format")]
     json: bool,
-    /// How answers are written [default: table]
+    /// Output format [default: table]
     #[arg(long, global = true, value_enum)]
     format: Option<Format>,
     #[command(subcommand)]
@@ -79,10 +79,10 @@ pub struct Connection {
     /// Address of the service; https, or http on loopback [env: AWO_URL]
     #[arg(long, global = true, value_name = "URL", help_heading = "Connection")]
     pub url: Option<String>,
-    /// Service and key that `awo login` has stored under this name [env: AWO_CONTEXT]
+    /// Context to use: a service and key that `awo login` stored [env: AWO_CONTEXT]
     #[arg(long, global = true, value_name = "NAME", help_heading = "Connection", conflicts_with_all = ["url", "data_dir"])]
     pub context: Option<String>,
-    /// File that holds the API key; else the key is taken from AWO_API_KEY
+    /// File that contains the API key [default: the key in AWO_API_KEY]
     #[arg(long, global = true, value_name = "PATH", help_heading = "Connection")]
     pub api_key_file: Option<PathBuf>,
     /// Data directory of the local service [env: AWO_DATA_DIR] [default: .local]
@@ -94,7 +94,7 @@ pub struct Connection {
 pub enum Command {
     /// Submit a work order
     Submit(Box<Submit>),
-    /// Start a new run of a work order that is queued or has failed
+    /// Start a new run of a queued or failed work order
     Start(Start),
     /// Follow a run until it ends
     Follow(Follow),
@@ -106,19 +106,19 @@ pub enum Command {
     Get(Get),
     /// Show the events of a run
     Events(Events),
-    /// Show what the agent printed
+    /// Show the agent's output
     Logs(Logs),
-    /// Show every check of every verification of a run, with its whole message
+    /// Show every check of a run's verifications, with the full message
     Checks(Checks),
-    /// Verify a working copy as a run would, without service, agent or credits
+    /// Verify a working copy as a run does, without service, agent or credits
     Verify(Verify),
-    /// Show what a run has changed, as a unified diff
+    /// Show a run's changes as a unified diff
     Diff(Diff),
-    /// Show and verify the record of the configuration that a run had
+    /// Show and verify the audit record of a run's configuration
     Audit(Audit),
-    /// Delete work orders for good, with their runs
+    /// Permanently delete work orders and their runs
     Purge(Purge),
-    /// Show how full the queue is, or the position of a work order in it
+    /// Show the state of the queue, or a work order's position in it
     Queue(Queue),
     /// List work orders, newest first
     List(List),
@@ -126,9 +126,11 @@ pub enum Command {
     Runs(Runs),
     /// Show the credit balance and the newest transactions
     Credits(Credits),
-    /// Show what finished runs used, by model, day or tenant
+    /// Show the usage of finished runs by model or day, or their charges by tenant or cost label
     Usage(Usage),
-    /// Review what was booked, by model, tenant, label and more
+    /// Print the address of the console, a page that shows money and runs in a browser
+    Console,
+    /// Show costs by model, tenant, label and more
     Finance(crate::finance::arguments::Finance),
     /// Manage webhooks
     Webhooks(crate::webhooks::arguments::Webhooks),
@@ -136,32 +138,34 @@ pub enum Command {
     Listen(crate::listen::arguments::Listen),
     /// Send a sample event to the receiver of awo listen
     Trigger(crate::listen::arguments::Trigger),
+    /// Manage environments: variables, secrets, setup, caches, registries, size
+    Environments(crate::environments::arguments::Environments),
     /// Manage harness profiles
     Profiles(crate::profiles::arguments::Profiles),
     /// Manage templates of workspace sources
     Templates(crate::templates::arguments::Templates),
     /// Manage verification plugins
     Plugins(crate::plugins::arguments::Plugins),
-    /// Have the service verify the workspace of a run
+    /// Verify the workspace of a run on the service
     Verification(crate::verification::arguments::Verification),
     /// Print the service's OpenAPI document
     Openapi,
-    /// Print completions for a shell, to be read by it
+    /// Print a shell's completion script
     Completions {
-        /// The shell
+        /// Shell to complete for
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, or write all pages into a folder
+    /// Print the manual page, or write all manual pages to a folder
     Man {
-        /// The folder, such as /usr/local/share/man/man1
+        /// Folder to write to, such as /usr/local/share/man/man1
         #[arg(long, value_name = "DIR")]
         dir: Option<PathBuf>,
     },
-    /// Store the address and key of a service, and use it
+    /// Store a service's address and API key, and use that service
     Login(Login),
-    /// Choose among the services that awo login has stored
+    /// Manage the contexts that awo login stored
     Context(Context),
-    /// Operate the service: organizations, keys, credits, limits, secrets
+    /// Operate the service: organizations, keys, credits, limits and secrets
     Admin(crate::admin::arguments::Admin),
 }
 

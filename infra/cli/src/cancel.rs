@@ -29,7 +29,7 @@ pub async fn run(client: &Client, wanted: &Cancel, output: &Output) -> Result<()
         let processes = if had_processes {
             "its processes are being stopped"
         } else {
-            "nothing of it was running"
+            "no process was running"
         };
         let status = output.paint.status("canceled");
         output.line(&format!("{status}  {id}; {processes}"))?;
@@ -41,7 +41,7 @@ pub async fn run(client: &Client, wanted: &Cancel, output: &Output) -> Result<()
         return output.hint(&format!("To see it: awo get {id}"));
     }
     let run = reference::run(client, &Reference::Id(id)).await?;
-    let waiting = "waiting until its processes are gone and it is paid".to_owned();
+    let waiting = "waiting until its processes have ended and it is settled".to_owned();
     let text = Screen::during(output, waiting, settled(client, &run)).await?;
     if output.is_json() {
         return output.line(&text);
@@ -81,8 +81,8 @@ async fn settled(client: &Client, run: &RunId) -> Result<String, Failure> {
         tokio::time::sleep(PAUSE).await;
     }
     Err(Failure::Refused(format!(
-        "{run} is canceled, but not settled after {} s\n  what to do: look again later with `awo \
-         get {run}`; if it stays so, tell the operator",
+        "{run} is canceled, but not settled after {} s\n  what to do: check again later with `awo \
+         get {run}`; if it is still not settled, contact the operator",
         PATIENCE.as_secs()
     )))
 }

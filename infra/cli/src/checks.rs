@@ -32,7 +32,7 @@ pub async fn run(
         return output.line(&json!({ "verifications": all }).to_string());
     }
     if events.is_empty() {
-        return output.line(&format!("nothing of {run} was verified so far"));
+        return output.line(&format!("no verification of {run} to show"));
     }
     for event in &events {
         for line in lines(event, output.paint) {

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue};
-use reqwest::{Method, Response, Url};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ pub struct Client {
 impl Client {
     /// A client for an address.
     pub fn new(address: Address) -> Result<Client, Failure> {
-        let broken = |why: String| Failure::Broken(format!("cannot make an HTTP client: {why}"));
+        let broken = |why: String| Failure::Broken(format!("cannot create an HTTP client: {why}"));
         // Fails only where a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut builder = reqwest::Client::builder()
@@ -169,8 +169,8 @@ impl Client {
         tried(|| self.answer(&request)).await
     }
 
-    /// Opens a stream of events after the one with this id.
-    pub async fn stream(&self, path: &str, after: u64) -> Result<Response, Failure> {
+    /// Opens a stream of events after the one with this id; none if there will be no more.
+    pub async fn stream(&self, path: &str, after: u64) -> Result<Option<Response>, Failure> {
         let request = Request {
             accept: "text/event-stream",
             extra: (after > 0).then(|| ("last-event-id", HeaderValue::from(after))),
@@ -179,23 +179,50 @@ impl Client {
         };
         let head = tokio::time::timeout(STREAM_HEAD, self.send(&request)).await;
         let answer = head.map_err(|_| self.silent(STREAM_HEAD))??;
+        if answer.status() == StatusCode::NO_CONTENT {
+            return Ok(None);
+        }
         let kind = header(answer.headers(), "content-type").unwrap_or_default();
         if answer.status().is_success() && !kind.starts_with("text/event-stream") {
             return Err(Failure::Broken(
-                "the service does not stream events: are service and awo of one version?"
+                "the service does not stream events: are the service and awo the same version?"
                     .to_owned(),
             ));
         }
         if answer.status().is_success() {
-            return Ok(answer);
+            return Ok(Some(answer));
         }
         // What is no stream ends soon, or never; the time to the head is enough for either.
         let text = tokio::time::timeout(STREAM_HEAD, self.text_of(&request, answer)).await;
         text.map_err(|_| self.silent(STREAM_HEAD))?.and_then(|_| {
             Err(Failure::Broken(
-                "the service's answer is no stream".to_owned(),
+                "the service's response is not an event stream".to_owned(),
             ))
         })
+    }
+
+    /// Begins to read a table of any length.
+    pub async fn table(&self, path: &str, query: &[(&str, String)]) -> Result<Response, Failure> {
+        let request = Request {
+            accept: "text/csv",
+            limit: LONG_TRY,
+            ..self.request(Method::GET, path, query)
+        };
+        let answer = self.send(&request).await?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let text = self.text_of(&request, answer).await;
+        text.and_then(|_| {
+            Err(Failure::Broken(
+                "the service's answer is no table".to_owned(),
+            ))
+        })
+    }
+
+    /// The address of a path, for people.
+    pub fn address(&self, path: &str) -> String {
+        self.url(path, &[]).to_string()
     }
 
     fn url(&self, path: &str, query: &[(&str, String)]) -> Url {
@@ -255,7 +282,7 @@ impl Client {
             bytes.extend_from_slice(&chunk);
             if bytes.len() > MAX_ANSWER {
                 return Err(Failure::Broken(format!(
-                    "the answer is larger than {MAX_ANSWER} bytes"
+                    "the response is larger than {MAX_ANSWER} bytes"
                 )));
             }
         }
@@ -279,7 +306,7 @@ impl Client {
     fn silent(&self, time: Duration) -> Failure {
         Failure::Unreachable {
             what: self.base.to_string(),
-            why: format!("no answer in {} s", time.as_secs()),
+            why: format!("no response within {} s", time.as_secs()),
             advice: "try again".to_owned(),
         }
     }
@@ -287,7 +314,7 @@ impl Client {
     /// What a request or a stream that broke off means.
     pub fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let advice = if is_loopback(&self.base) {
-            "start the service (`make run` starts the local one), or name another with --url"
+            "start the service (`make run` starts the local one), or use another with --url"
         } else {
             "check the address and the network, then try again"
         };

@@ -42,7 +42,7 @@ pub async fn run(
     }
     let diff: Diff = answers::read(&text)?;
     if diff.iteration.is_none() {
-        output.remark(&format!("{run} made no commit so far"));
+        output.remark(&format!("{run} has no commit yet"));
         return Ok(());
     }
     // Into a file or a program it goes as it is: it is a patch.
@@ -57,7 +57,7 @@ pub async fn run(
         output.remark(&clean_line(why));
     } else if diff.truncated {
         let (kept, all) = (diff.diff.len(), diff.bytes);
-        output.remark(&format!("the rest was cut: this is {kept} of {all} bytes"));
+        output.remark(&format!("truncated: {kept} of {all} bytes are shown"));
     }
     Ok(())
 }

@@ -57,8 +57,8 @@ async fn follow(client: &Client, run: &RunId, after: u64, output: &Output) -> Re
     loop {
         match live.next().await? {
             Heard::Event(event) => show(&event, output)?,
-            Heard::Away => output.remark("the service does not answer; trying again"),
-            Heard::Back => output.remark("the service answers again"),
+            Heard::Away => output.remark("the service does not respond; trying again"),
+            Heard::Back => output.remark("the service responds again"),
             Heard::End => return Ok(()),
         }
     }

@@ -114,7 +114,7 @@ impl ApiFailure {
             }
             Err(_) => (
                 format!("HTTP {status}"),
-                "the answer is not one of the service's: is the address right?".to_owned(),
+                "the response is not from the service: is the address correct?".to_owned(),
                 Vec::new(),
                 None,
             ),
@@ -137,19 +137,19 @@ impl ApiFailure {
 
     fn advice(&self) -> Option<String> {
         let wait = self.retry_after.map_or_else(
-            || "wait a little".to_owned(),
+            || "wait a moment".to_owned(),
             |wait| format!("wait {} s", wait.as_secs()),
         );
         Some(match (self.status, self.code.as_str()) {
             (401, _) => {
                 "check the key (AWO_API_KEY, --api-key-file or `awo context show`); an operator \
-                         makes a new one with `awo admin create-key`"
+                         creates a new one with `awo admin create-key`"
                     .to_owned()
             }
-            (402, _) => "lower --max-credits, or have an operator add credits with `awo admin \
+            (402, _) => "lower --max-credits, or ask an operator to add credits with `awo admin \
                          grant`"
                 .to_owned(),
-            (403, _) => "use a key with that scope; an operator makes one with `awo admin \
+            (403, _) => "use a key with that scope; an operator creates one with `awo admin \
                          create-key --scopes …`"
                 .to_owned(),
             (404, "WORK_ORDER_NOT_FOUND") => {
@@ -160,23 +160,25 @@ impl ApiFailure {
                 "`awo webhooks list` shows the webhooks of this key".to_owned()
             }
             (404, "NOT_FOUND") => {
-                "`awo list` shows the work orders of this key; if it is one of them, service and \
-                 awo may not be of one version"
+                "`awo list` shows the work orders of this key; if it is one of them, the service \
+                 and awo may have different versions"
                     .to_owned()
             }
             (404 | 405, _) => {
-                "check the address, and that service and awo are of one version".to_owned()
+                "check the address, and that the service and awo are the same version".to_owned()
             }
             (409, _) if self.message.contains("webhook") || self.message.contains("delivery") => {
-                "`awo webhooks` shows how it stands".to_owned()
+                "`awo webhooks` shows the current state".to_owned()
             }
-            (409, _) => "`awo get` with its id shows how it stands".to_owned(),
+            (409, _) => "`awo get` with its id shows the current state".to_owned(),
             (422, "IDEMPOTENCY_MISMATCH") => {
-                "use another --idempotency-key for another order".to_owned()
+                "use a different --idempotency-key for a different request".to_owned()
             }
             (429, _) => format!("{wait}, then try again"),
             (503, "QUEUE_FULL") => format!("{wait}, then submit again"),
-            (500.., _) => "try again; if it stays, tell the operator the request id".to_owned(),
+            (500.., _) => {
+                "try again; if the error persists, give the operator the request id".to_owned()
+            }
             // What is wrong has been said, and that is what to correct.
             _ => return None,
         })

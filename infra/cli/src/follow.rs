@@ -33,7 +33,7 @@ pub async fn run(
         Ok(ended) => ended,
         Err(Failure::Interrupted) => {
             screen.line(&format!(
-                "\nThe run goes on. To see it again: awo follow {id}\nTo end it: awo cancel {id}"
+                "\nThe run continues. To follow it again: awo follow {id}\nTo end it: awo cancel {id}"
             ))?;
             return Err(Failure::Interrupted);
         }
@@ -72,8 +72,8 @@ async fn until_over(client: &Client, id: &RunId, screen: &Screen<'_>) -> Result<
                     screen.now(place);
                 }
             }
-            Heard::Away => screen.line("  the service does not answer; trying again")?,
-            Heard::Back => screen.line("  the service answers again")?,
+            Heard::Away => screen.line("  the service does not respond; trying again")?,
+            Heard::Back => screen.line("  the service responds again")?,
             Heard::End => return client.get(&format!("/v1/runs/{id}"), &[]).await,
         }
     }

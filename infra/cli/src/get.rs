@@ -131,6 +131,9 @@ fn show_order(order: &WorkOrder, output: &Output) -> Result<(), Failure> {
     }
     let harness = order.harness.as_deref().unwrap_or("default");
     field(output, "harness", clean_line(harness))?;
+    if let Some(environment) = &order.environment {
+        field(output, "environment", clean_line(environment))?;
+    }
     if let Some(tenant) = &order.tenant_context {
         let user = tenant.tenant_user_id.as_deref();
         let user = user.map(|u| format!(" / {u}")).unwrap_or_default();

@@ -20,14 +20,14 @@ pub async fn read(what: &str) -> Result<String, Failure> {
             .lock()
             .take(MAX_SECRET + 1)
             .read_to_string(&mut text);
-        read.map_err(|e| Failure::Usage(format!("the value does not read: {e}")))?;
+        read.map_err(|e| Failure::Usage(format!("the value cannot be read: {e}")))?;
         text
     };
     // A file or `echo` ends with a line end that belongs to no token.
     let value = text.trim_end_matches(['\r', '\n']).to_owned();
     if value.is_empty() || value.len() as u64 > MAX_SECRET {
         return Err(Failure::Usage(format!(
-            "the value must have 1 to {MAX_SECRET} bytes; pipe it in, or type it when asked"
+            "the value must have 1 to {MAX_SECRET} bytes; pipe it to standard input, or type it at the prompt"
         )));
     }
     if value.chars().any(char::is_control) {
@@ -67,7 +67,8 @@ struct Silence {
 
 impl Silence {
     fn begin() -> Result<Silence, Failure> {
-        let broken = |e: nix::Error| Failure::Broken(format!("cannot silence the terminal: {e}"));
+        let broken =
+            |e: nix::Error| Failure::Broken(format!("cannot turn off the terminal's echo: {e}"));
         let before = tcgetattr(std::io::stdin()).map_err(broken)?;
         let mut silent = before.clone();
         silent.local_flags.remove(LocalFlags::ECHO);

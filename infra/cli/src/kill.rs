@@ -27,15 +27,15 @@ pub async fn run(client: &Client, wanted: &Kill, output: &Output) -> Result<(), 
     body.extend(reason.map(|why| ("reason".to_owned(), json!(why))));
     let (path, body) = (format!("/api/v1/work-orders/{id}/kill"), body.into());
     let kill = client.post_patiently(&path, &body);
-    let killing = format!("killing {id}; this answers when nothing of it is alive");
+    let killing = format!("killing {id}; waiting until all its processes have ended");
     let text = Screen::during(output, killing, kill).await;
     let text = text.map_err(|failure| match failure {
         Failure::Unreachable { what, why, .. } => Failure::Unreachable {
             what,
             why,
             advice: format!(
-                "it may have been killed all the same: `awo get {id}` shows how it stands, and \
-                 killing again does no harm"
+                "it may have been killed nevertheless: `awo get {id}` shows its state, and a \
+                 second kill is safe"
             ),
         },
         other => other,
@@ -68,7 +68,7 @@ fn show(killed: &Killed, output: &Output) -> Result<(), Failure> {
         let why = killed
             .error
             .as_deref()
-            .unwrap_or("the end of its processes is not confirmed");
+            .unwrap_or("it is not confirmed that its processes have ended");
         field(output, "error", output.paint.bad(&clean_line(why)))?;
     }
     Ok(())

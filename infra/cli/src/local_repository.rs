@@ -22,15 +22,15 @@ pub fn hints(dir: &Path, has_own_agent: bool) -> Vec<String> {
             many => format!("{many} files are not committed, and are"),
         };
         hints.push(format!(
-            "{files} not part of this run: commit what it needs"
+            "{files} not part of this run: commit what the run needs"
         ));
     }
     let is_there = dir.join(AGENT).exists();
     let is_committed = git(dir, &["ls-tree", "--name-only", "HEAD", "--", AGENT]);
     if !has_own_agent && is_there && is_committed.is_some_and(|names| names.trim().is_empty()) {
         hints.push(format!(
-            "{AGENT} exists but is not committed, so this run does not have it: git add {AGENT}, \
-             and commit it"
+            "{AGENT} exists but is not committed, so this run does not have it: add it with git \
+             add {AGENT}, and commit it"
         ));
     }
     hints

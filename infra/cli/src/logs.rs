@@ -30,9 +30,7 @@ pub async fn run(
     if logs.is_empty() {
         let which = wanted.iteration.map(|n| format!(" in iteration {n}"));
         let which = which.unwrap_or_default();
-        return output.line(&format!(
-            "the agent of {run} has printed nothing{which} so far"
-        ));
+        return output.line(&format!("the agent of {run} has no output{which} yet"));
     }
     for (number, log) in logs.into_iter().enumerate() {
         let log: Log = answers::read(&log.to_string())?;
@@ -79,14 +77,14 @@ fn header(log: &Log) -> String {
     let shown = log.output.len() as u64;
     let cut = match (log.truncated, log.bytes > shown) {
         (false, _) => String::new(),
-        (true, false) => "; the beginning was cut".to_owned(),
+        (true, false) => "; the beginning is truncated".to_owned(),
         (true, true) => format!(
-            "; the last {} of {}, the beginning was cut",
+            "; the last {} of {}, the beginning is truncated",
             size(shown),
             size(log.bytes)
         ),
     };
-    let empty = if shown == 0 { "; nothing printed" } else { "" };
+    let empty = if shown == 0 { "; no output" } else { "" };
     format!("── iteration {}{empty}{cut} ──", log.iteration)
 }
 
@@ -118,14 +116,14 @@ mod tests {
             })
         };
         assert_eq!(header("abc", 3, false), "── iteration 2 ──");
-        assert_eq!(header("", 0, false), "── iteration 2; nothing printed ──");
+        assert_eq!(header("", 0, false), "── iteration 2; no output ──");
         assert_eq!(
             header(&"x".repeat(2_048), 3_250_000, true),
-            "── iteration 2; the last 2 KiB of 3.0 MiB, the beginning was cut ──"
+            "── iteration 2; the last 2 KiB of 3.0 MiB, the beginning is truncated ──"
         );
         assert_eq!(
             header("abc", 3, true),
-            "── iteration 2; the beginning was cut ──"
+            "── iteration 2; the beginning is truncated ──"
         );
     }
 }

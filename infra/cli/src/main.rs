@@ -12,9 +12,11 @@ mod bars;
 mod cancel;
 mod checks;
 mod client;
+mod console;
 mod contexts;
 mod diff;
 mod document;
+mod environments;
 mod events;
 mod failure;
 mod finance;
@@ -48,7 +50,6 @@ mod standing;
 mod start;
 mod submit;
 mod templates;
-mod tenants;
 mod times;
 mod usage;
 mod verification;
@@ -63,6 +64,7 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::finance::arguments::{Finance, FinanceAction};
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -106,8 +108,8 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let is_missing = error.kind() == clap::error::ErrorKind::MissingRequiredArgument;
     if is_missing && std::env::args().any(|word| word == "--command") {
         eprintln!(
-            "\n--command takes all that follows it: write it last, or write the agent's command \
-             after --"
+            "\n--command takes all words that follow it: write it last, or write the agent's \
+             command after --"
         );
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
@@ -122,6 +124,9 @@ async fn run(arguments: &Arguments, output: &Output) -> Result<(), Failure> {
             contexts::login::run(wanted, connection, &environment, output).await
         }
         Command::Context(wanted) => contexts::run(&wanted.action, connection, &environment, output),
+        Command::Finance(Finance {
+            action: FinanceAction::Close(close),
+        }) => finance::close::run(close, connection, &environment, output).await,
         Command::Listen(wanted) if wanted.print_secret => {
             listen::print_secret(&environment, output)
         }
@@ -161,9 +166,11 @@ async fn on_service(
         Command::Runs(filter) => list::runs(client, filter, output).await,
         Command::Credits(wanted) => list::credits(client, wanted, output).await,
         Command::Usage(wanted) => usage::run(client, wanted, output).await,
+        Command::Console => console::run(client, output).await,
         Command::Finance(wanted) => finance::run(client, &wanted.action, output).await,
         Command::Webhooks(wanted) => webhooks::run(client, &wanted.action, output).await,
         Command::Listen(wanted) => listen::run(client, wanted, environment, output).await,
+        Command::Environments(wanted) => environments::run(client, &wanted.action, output).await,
         Command::Profiles(wanted) => profiles::run(client, &wanted.action, output).await,
         Command::Templates(wanted) => templates::run(client, &wanted.action, output).await,
         Command::Plugins(wanted) => plugins::run(client, &wanted.action, output).await,

@@ -1,7 +1,7 @@
 //! Fields of the API's requests as command-line options, so that errors name the option.
 
 /// A field of a body or a header, and the option that it comes from.
-const OPTIONS: [(&str, &str); 23] = [
+const OPTIONS: [(&str, &str); 24] = [
     ("/taskPrompt", "--prompt"),
     ("/workspaceSource/repository", "--repo"),
     ("/workspaceSource/branch", "--branch"),
@@ -19,6 +19,7 @@ const OPTIONS: [(&str, &str); 23] = [
     ("/tenantContext/tenantUserId", "--tenant-user"),
     ("/metadata", "--metadata"),
     ("/harness", "--harness"),
+    ("/environment", "--environment"),
     ("/gracePeriodMs", "--grace"),
     ("/reason", "--reason"),
     ("/events", "--event"),
@@ -28,7 +29,7 @@ const OPTIONS: [(&str, &str); 23] = [
 ];
 
 /// What messages of the service name, and what a person types instead.
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 6] = [
     ("limits.maxDurationMs", "--max-duration"),
     ("limits.maxCredits", "--max-credits"),
     (
@@ -38,6 +39,10 @@ const WORDS: [(&str, &str); 5] = [
     (
         "GET /api/v1/profiles lists them",
         "`awo profiles list` shows them",
+    ),
+    (
+        "GET /v1/environments lists those there are",
+        "`awo environments list` shows those there are",
     ),
     (
         "GET /v1/templates lists them",

@@ -23,19 +23,33 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
     let (head, rest) = match event.kind.as_str() {
         "run.created" => ("queued".to_owned(), Vec::new()),
         "run.no_capacity" => (
-            "queued       there is no compute now; the run waits".to_owned(),
+            "queued       no compute is available; the run waits".to_owned(),
             Vec::new(),
         ),
         "run.building" => (
-            "building     the workspace is prepared".to_owned(),
+            "building     the workspace is being prepared".to_owned(),
             Vec::new(),
         ),
         "workspace.ready" => {
             let (branch, commit) = (text(data, "branch"), short(data));
             (format!("workspace    {branch} at {commit}"), Vec::new())
         }
+        "environment.ready" => {
+            let restored = match names(data, "restored") {
+                restored if restored.is_empty() => String::new(),
+                restored => format!(", from the cache: {restored}"),
+            };
+            let head = format!("environment  {} is set up{restored}", text(data, "name"));
+            (head, Vec::new())
+        }
         "iteration.started" => (paint.strong(&format!("iteration {iteration}")), Vec::new()),
         "agent.output" => return output(data, paint),
+        "provider.waiting" => {
+            let wait = seconds(data["waitMs"].as_i64().unwrap_or(0));
+            let head = format!("  waiting    {wait}: {}", text(data, "reason"));
+            (paint.warn(&head), Vec::new())
+        }
+        "provider.resumed" => ("  resumed    the agent goes on".to_owned(), Vec::new()),
         "agent.finished" => (agent(data, paint), Vec::new()),
         "iteration.committed" => {
             let files = data["filesChanged"].as_u64().unwrap_or(0);
@@ -71,7 +85,7 @@ pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
         "integration.started" => {
             let count = data["children"].as_array().map_or(0, Vec::len);
             (
-                format!("integrating  what {count} children did"),
+                format!("integrating  the work of {count} children"),
                 Vec::new(),
             )
         }
@@ -206,7 +220,7 @@ fn quoted(message: &str) -> Vec<String> {
     let mut lines: Vec<String> = first.iter().map(shown).collect();
     if left_out > 0 {
         lines.push(format!(
-            "                 … {left_out} lines before (awo checks shows all)"
+            "                 … {left_out} earlier lines (awo checks shows all)"
         ));
     }
     lines.extend(rest.iter().skip(left_out).map(shown));
@@ -285,7 +299,7 @@ mod tests {
         assert_eq!(lines[0], "  1.2 s    failed     1 of 2 failed");
         assert_eq!(lines[1].trim(), "✗ L1 adds�[2J");
         assert_eq!(lines.len(), 2 + MAX_MESSAGE_LINES + 1);
-        assert!(lines[3].contains("1 lines before"), "{lines:?}");
+        assert!(lines[3].contains("1 earlier lines"), "{lines:?}");
         assert_eq!(lines[10].trim(), "i", "the end is shown");
     }
 

@@ -69,7 +69,7 @@ async fn send(
     let doing = if dry_run {
         "counting"
     } else {
-        "deleting; what lives is killed first"
+        "deleting; active work is killed first"
     };
     let sent = client.post_for_long(PATH, &body);
     Screen::during(output, doing.to_owned(), sent)
@@ -78,7 +78,7 @@ async fn send(
             Failure::Unreachable { what, why, .. } if !dry_run => Failure::Unreachable {
                 what,
                 why,
-                advice: "it may be deleting all the same; asking again does no harm".to_owned(),
+                advice: "the purge may continue nevertheless; repeating it is safe".to_owned(),
             },
             other => other,
         })
@@ -94,13 +94,13 @@ async fn confirm(client: &Client, wanted: &Purge, output: &Output) -> Result<(),
     let input = std::io::stdin();
     if !input.is_terminal() || output.is_json() {
         return Err(Failure::Usage(
-            "a purge deletes for good: say --yes, or --dry-run to see how many it would delete"
+            "a purge deletes permanently: confirm with --yes, or use --dry-run to see how many work orders it would delete"
                 .to_owned(),
         ));
     }
     let count = would_delete(&send(client, wanted, true, output).await?)?;
     let mut error = std::io::stderr();
-    let _ = write!(error, "delete {} for good? [y/N] ", orders(count));
+    let _ = write!(error, "permanently delete {}? [y/N] ", orders(count));
     let _ = error.flush();
     let mut answer = String::new();
     let mut limited = std::io::Read::take(input.lock(), MAX_ANSWER);

@@ -33,17 +33,22 @@ pub fn org_id(text: &str) -> Result<OrgId, String> {
     OrgId::parse(text).map_err(|e| e.to_string())
 }
 
-/// Reads an amount of credits.
+/// Reads an amount of credits, more than none.
 pub fn credits(text: &str) -> Result<Credits, String> {
+    match credits_or_none(text)? {
+        MicroCredits::ZERO => Err("must be more than 0".to_owned()),
+        credits => Ok(credits),
+    }
+}
+
+/// Reads an amount of credits, which may be 0.
+pub fn credits_or_none(text: &str) -> Result<Credits, String> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     let number: f64 = match text.parse() {
         Ok(number) if plain => number,
         _ => return Err("must be a number such as 100 or 0.25".to_owned()),
     };
-    match MicroCredits::from_decimal(number)? {
-        MicroCredits::ZERO => Err("must be more than 0".to_owned()),
-        credits => Ok(credits),
-    }
+    MicroCredits::from_decimal(number)
 }
 
 /// Reads a time such as `1h30m` into milliseconds, more than none.

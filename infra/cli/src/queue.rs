@@ -37,9 +37,9 @@ pub async fn run(client: &Client, wanted: &Queue, output: &Output) -> Result<(),
         format!("{} work orders", bar(waiting, most)),
     )?;
     let next = if !stats.accepting {
-        "is refused until one of them starts"
+        "is refused until a waiting work order starts"
     } else if health.indicators.can_start_immediately {
-        "starts at once"
+        "starts immediately"
     } else {
         "waits for its turn"
     };
@@ -64,6 +64,9 @@ async fn position(client: &Client, id: &WorkOrderId, output: &Output) -> Result<
     field(output, "enqueued", output.time(&place.enqueued_at))?;
     if let Some(start) = &place.estimated_start_time {
         field(output, "starts about", output.time(start))?;
+    }
+    if let Some(what) = &place.waits_for {
+        field(output, "waits for", clean_line(what))?;
     }
     Ok(())
 }

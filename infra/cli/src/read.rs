@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::answers::{self, Run, WorkOrder};
+use crate::answers::{self, Run, RunFault, WorkOrder};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::next_step;
@@ -83,7 +83,7 @@ fn paint_verified(said: &str, output: &Output) -> String {
         "verified" => output.paint.good(said),
         _ => output
             .paint
-            .warn("unverified: no check of the plan ran anything that passed"),
+            .warn("unverified: no check of the plan ran a command that passed"),
     }
 }
 
@@ -103,18 +103,36 @@ pub fn show_end(run: &Run, output: &Output) -> Result<(), Failure> {
     show_result(run, output)
 }
 
+/// Why a run failed, where the fault lies, and what to do about it.
+fn show_error(error: &RunFault, output: &Output) -> Result<(), Failure> {
+    let code = output.paint.bad(&clean_line(&error.code));
+    let message = options::instead_of_fields(&clean_line(&error.message));
+    field(output, "error", format!("{code}: {message}"))?;
+    if let Some(category) = &error.category {
+        let again = match error.retryable {
+            true => ", worth another run as it is",
+            false => "",
+        };
+        field(
+            output,
+            "category",
+            format!("{}{again}", clean_line(category)),
+        )?;
+    }
+    match &error.remedy {
+        Some(remedy) => field(
+            output,
+            "remedy",
+            options::instead_of_fields(&clean_line(remedy)),
+        ),
+        None => Ok(()),
+    }
+}
+
 /// What came of a run, and what it cost.
 pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
     if let Some(error) = &run.error {
-        let code = output.paint.bad(&clean_line(&error.code));
-        field(
-            output,
-            "error",
-            format!(
-                "{code}: {}",
-                options::instead_of_fields(&clean_line(&error.message))
-            ),
-        )?;
+        show_error(error, output)?;
     }
     if let Some(said) = run.verification() {
         field(output, "verification", paint_verified(said, output))?;

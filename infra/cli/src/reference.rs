@@ -88,7 +88,7 @@ impl Kind {
 /// Reads a reference.
 pub fn parse(text: &str) -> Result<Reference, String> {
     let refused = || {
-        "must be the id of a work order (wo_…) or of a run (run_…), the beginning of one, or \
+        "must be the id of a work order (wo_…) or a run (run_…), the beginning of an id, or \
          @latest"
             .to_owned()
     };
@@ -139,12 +139,12 @@ pub async fn work_order(client: &Client, wanted: &Reference) -> Result<WorkOrder
     };
     let text = client.get(&format!("/v1/runs/{run}"), &[]).await?;
     let id = answers::read::<Run>(&text)?.work_order_id;
-    WorkOrderId::parse(&id).map_err(|e| Failure::Broken(format!("the answer's workOrderId {e}")))
+    WorkOrderId::parse(&id).map_err(|e| Failure::Broken(format!("the response's workOrderId {e}")))
 }
 
 /// A run's id as an answer holds it.
 pub fn run_id(text: &str) -> Result<RunId, Failure> {
-    RunId::parse(text).map_err(|e| Failure::Broken(format!("the answer's runId {e}")))
+    RunId::parse(text).map_err(|e| Failure::Broken(format!("the response's runId {e}")))
 }
 
 async fn newest(client: &Client, kind: Kind) -> Result<Id, Failure> {
@@ -154,7 +154,7 @@ async fn newest(client: &Client, kind: Kind) -> Result<Id, Failure> {
     let id = page[items][0][name].as_str();
     id.and_then(|id| kind.id(id)).ok_or_else(|| {
         Failure::Refused(format!(
-            "{LATEST} names nothing: there is no {} yet",
+            "{LATEST} cannot be resolved: there is no {} yet",
             kind.name()
         ))
     })
@@ -194,8 +194,8 @@ async fn beginning_with(client: &Client, kind: Kind, prefix: &str) -> Result<Id,
                 ""
             };
             Err(Failure::Refused(format!(
-                "{} {}s have an id that begins with {prefix}: {}{more}\n  what to do: type more \
-                 of it",
+                "{} {}s have an id that begins with {prefix}: {}{more}\n  what to do: use a \
+                 longer prefix",
                 many.len(),
                 kind.name(),
                 shown.join(", ")

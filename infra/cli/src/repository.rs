@@ -37,16 +37,16 @@ pub fn named(given: Option<&str>, is_local_service: bool) -> Result<Named, Failu
         && let Some(url) = https_of(text)
     {
         return Ok(Named {
-            notes: vec![format!("the service clones by https: {url}")],
+            notes: vec![format!("the service clones over https: {url}")],
             url,
             ..Named::default()
         });
     }
     let refused = |why: &str| {
-        let missing = given.is_none().then_some(", and there is no --repo");
+        let missing = given.is_none().then_some(", and --repo is not given");
         let missing = missing.unwrap_or_default();
         Failure::Usage(format!(
-            "--repo {}: {why}{missing}\n  what to do: name an https:// URL, or a folder with a git \
+            "--repo {}: {why}{missing}\n  what to do: use an https:// URL, or a folder with a git \
              repository",
             clean_line(text)
         ))
@@ -63,7 +63,7 @@ pub fn named(given: Option<&str>, is_local_service: bool) -> Result<Named, Failu
         false => of_origin(top).ok_or_else(|| {
             refused(
                 "the service is on another machine, and this repository has no remote `origin` \
-                 that it could clone",
+                 that the service can clone",
             )
         }),
     }

@@ -99,8 +99,8 @@ fn swallowed(wanted: &Submit) -> Option<String> {
     let argv = wanted.command.as_ref()?;
     let taken = argv.iter().find(|word| ours.contains(&word.as_str()))?;
     Some(format!(
-        "{taken} follows --command, so it goes to the agent; to give it to awo, write it before, or \
-         write the agent's command after --"
+        "{taken} follows --command, so it goes to the agent; to pass it to awo, write it before \
+         --command, or write the agent's command after --"
     ))
 }
 
@@ -166,6 +166,9 @@ fn body(wanted: &Submit, prompt: String, source: Value) -> Result<Value, Failure
     put(&mut body, "tenantContext", tenant);
     if let Some(most) = wanted.max_iterations {
         body.insert("maxIterations".to_owned(), json!(most));
+    }
+    if let Some(environment) = &wanted.environment {
+        body.insert("environment".to_owned(), json!(environment));
     }
     if let Some(harness) = &wanted.harness {
         body.insert("harness".to_owned(), json!(harness));
@@ -262,6 +265,8 @@ mod tests {
             "--metadata",
             "a=1",
             "b=2",
+            "--environment",
+            "e",
             "--harness",
             "h",
             "--command",
@@ -279,6 +284,7 @@ mod tests {
                 "limits": {"maxCredits": 0.5, "maxDurationMs": 600_000},
                 "tenantContext": {"tenantId": "t", "tenantUserId": "u"},
                 "maxIterations": 3,
+                "environment": "e",
                 "harness": "h",
                 "metadata": {"a": "1", "b": "2"},
             })

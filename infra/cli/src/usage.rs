@@ -1,4 +1,5 @@
-//! `awo usage`: usage of finished runs, as a table and a bar chart, by model, by day or by tenant.
+//! `awo usage`: usage of finished runs, as a table and a bar chart, by model or by day; and what was charged, by
+//! tenant or by cost label.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +9,14 @@ use crate::answers;
 use crate::arguments::{By, Usage};
 use crate::client::Client;
 use crate::failure::Failure;
+use crate::finance;
+use crate::finance::arguments::Report;
 use crate::grid::{Column, Entry, Grid};
 use crate::list::Query;
 use crate::output::Output;
 use crate::paint::clean_line;
 use crate::read::field;
 use crate::reference;
-use crate::tenants;
 
 const PATH: &str = "/api/v1/usage/summary";
 
@@ -47,8 +49,8 @@ struct Row {
 
 /// Shows usage.
 pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
-    let by_day = match wanted.by {
-        By::Tenant => return tenants::run(client, wanted, output).await,
+    let by_day = match &wanted.by {
+        By::Tenant | By::Label(_) => return charged(client, wanted, output).await,
         By::Day => true,
         By::Model => false,
     };
@@ -66,12 +68,34 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         false => summary.by_model.clone(),
         true => days(&client.get_as(PATH, &query, "text/csv").await?)?,
     };
-    show_rows(wanted.by, &rows, output)?;
+    show_rows(&wanted.by, &rows, output)?;
     if output.is_for_programs() {
         return Ok(());
     }
     output.line("")?;
     show_totals(&summary, output)
+}
+
+/// What tenants or labels were charged, as the report of costs has it.
+async fn charged(client: &Client, wanted: &Usage, output: &Output) -> Result<(), Failure> {
+    if wanted.run.is_some() || wanted.work_order.is_some() {
+        let why = "--by tenant and --by label:NAME report what was booked: --run and --work-order do not \
+                   narrow that";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let model = wanted
+        .model
+        .clone()
+        .map(|model| ("model".to_owned(), model));
+    let report = Report {
+        from: wanted.from.clone(),
+        to: wanted.to.clone(),
+        by: wanted.by.name(),
+        bucket: "none".to_owned(),
+        only: model.into_iter().collect(),
+        csv: wanted.csv,
+    };
+    finance::report(client, &report, output).await
 }
 
 async fn query(client: &Client, wanted: &Usage) -> Result<Query, Failure> {
@@ -93,11 +117,11 @@ async fn query(client: &Client, wanted: &Usage) -> Result<Query, Failure> {
     Ok(query)
 }
 
-fn show_rows(by: By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<(), Failure> {
+fn show_rows(by: &By, rows: &BTreeMap<String, Row>, output: &Output) -> Result<(), Failure> {
     let (of, header) = measure(rows);
     let most = rows.values().map(of).fold(0.0, f64::max);
     let mut grid = Grid::new(&[
-        Column::whole(by.name(), 0),
+        Column::whole(if *by == By::Day { "day" } else { "model" }, 0),
         Column::number("runs", 0),
         Column::number("input", 1),
         Column::number("output", 1),
@@ -160,7 +184,7 @@ fn measure(rows: &BTreeMap<String, Row>) -> (fn(&Row) -> f64, &'static str) {
 
 /// The days of the API's table: executions of their own rows, all else of their models'.
 fn days(csv: &str) -> Result<BTreeMap<String, Row>, Failure> {
-    let broken = || Failure::Broken("the service's CSV does not read".to_owned());
+    let broken = || Failure::Broken("the service's CSV cannot be read".to_owned());
     let mut lines = csv.lines();
     let header = cells(lines.next().unwrap_or_default());
     let mut days: BTreeMap<String, Row> = BTreeMap::new();

@@ -66,7 +66,7 @@ fn show(found: &WorkingCopy, output: &Output) -> Result<(), Failure> {
 fn show_plan(plan: &PlanOutline, output: &Output) -> Result<(), Failure> {
     output.line(&output.paint.strong(&format!("plan: {}", plan.source)))?;
     if plan.steps.is_empty() {
-        return output.line("  nothing to verify: add a verify.yaml, or tests that are found");
+        return output.line("  nothing to verify: add a verify.yaml, or tests that awo detects");
     }
     for step in &plan.steps {
         let level = match step.level {

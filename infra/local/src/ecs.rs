@@ -193,6 +193,15 @@ impl Ecs {
         found.map(Task::arn)
     }
 
+    /// The task that was started by this, as `DescribeTasks` shows it.
+    #[must_use]
+    pub fn described(&self, started_by: &str) -> Option<serde_json::Value> {
+        let state = self.lock();
+        let mut tasks = state.tasks.values();
+        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
+        found.map(|task| task.describe(false))
+    }
+
     pub(crate) fn task_limit(&self) -> usize {
         self.inner.task_limit.load(Ordering::Relaxed)
     }

@@ -18,7 +18,7 @@ use lambda_runtime::{Context, LambdaEvent, MetadataPrelude};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
@@ -26,11 +26,13 @@ use crate::concurrency::Concurrency;
 use crate::shutdown::Shutdown;
 use crate::{arn, clock};
 
+pub use stream::Abandoned;
+use stream::pump;
+
+mod stream;
+
 /// Lambda's default quota of an account in one region.
 pub const CONCURRENT_INVOCATIONS: u32 = 1000;
-
-/// Chunks of a streamed answer between the function and a slow client.
-const STREAM_CHUNKS: usize = 16;
 
 /// A handler behind its JSON: the event in, the answer out.
 pub type Function =
@@ -169,7 +171,7 @@ pub(crate) enum Outcome {
 #[derive(Clone)]
 enum Handler {
     Whole(Function),
-    Stream(StreamingFunction),
+    Stream(StreamingFunction, Abandoned),
 }
 
 #[derive(Clone)]
@@ -224,8 +226,14 @@ impl Registry {
     }
 
     /// As [`Self::register`], for an answer in pieces; `timeout` covers the whole of it.
-    pub fn register_streaming(&self, name: &str, function: StreamingFunction, timeout: Duration) {
-        self.insert(name, Handler::Stream(function), timeout);
+    pub fn register_streaming(
+        &self,
+        name: &str,
+        function: StreamingFunction,
+        abandoned: Abandoned,
+        timeout: Duration,
+    ) {
+        self.insert(name, Handler::Stream(function, abandoned), timeout);
     }
 
     fn insert(&self, name: &str, handler: Handler, timeout: Duration) {
@@ -322,59 +330,22 @@ async fn run(
             drop(place);
             answer.map(Outcome::Whole).map_err(InvocationError::Failed)
         }
-        Handler::Stream(function) => {
+        Handler::Stream(function, abandoned) => {
             let answer = tokio::time::timeout_at(deadline, function(event, context))
                 .await
                 .map_err(timed_out)?
                 .map_err(InvocationError::Failed)?;
-            let chunks = pump(answer.chunks, deadline, place, draining);
+            let until = match abandoned {
+                Abandoned::RunsOn => Some(draining),
+                Abandoned::Ends => None,
+            };
+            let chunks = pump(answer.chunks, deadline, place, until);
             Ok(Outcome::Stream(StreamAnswer {
                 head: answer.head,
                 chunks,
             }))
         }
     }
-}
-
-/// Carries the chunks on a task of its own: a function does not stop because its client went
-/// away, it stops at its end or its deadline.
-fn pump(
-    mut chunks: BoxStream<'static, Result<Bytes, String>>,
-    deadline: Instant,
-    place: Held,
-    draining: Shutdown,
-) -> BoxStream<'static, Result<Bytes, String>> {
-    let (sender, receiver) = mpsc::channel(STREAM_CHUNKS);
-    tokio::spawn(async move {
-        loop {
-            let abandoned = async {
-                draining.begun().await;
-                sender.closed().await;
-            };
-            let next = tokio::select! {
-                next = tokio::time::timeout_at(deadline, chunks.next()) => next,
-                () = abandoned => break,
-            };
-            let chunk = match next {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                Err(_) => Err("the function timed out".to_owned()),
-            };
-            let broken = chunk.is_err();
-            // A send fails when the client is gone, and waits at most until the deadline.
-            let _ = tokio::time::timeout_at(deadline, sender.send(chunk)).await;
-            if broken {
-                break;
-            }
-        }
-        // What a stream holds is given back while it still counts as running.
-        drop(chunks);
-        drop(place);
-    });
-    futures::stream::unfold(receiver, |mut receiver| async move {
-        receiver.recv().await.map(|chunk| (chunk, receiver))
-    })
-    .boxed()
 }
 
 fn context(name: &str, timeout: Duration, config: Arc<lambda_runtime::Config>) -> Context {

@@ -8,7 +8,9 @@ use awo_http::routes::{FALLBACK, ROUTES, Route};
 use awo_http::{HttpFunction, StreamingFunction};
 use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 
-use crate::function::{Function, Registry, event_function, http_function, streaming_http_function};
+use crate::function::{
+    Abandoned, Function, Registry, event_function, http_function, streaming_http_function,
+};
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
 /// Time of a function behind the gateway; the gateway itself gives up after 29 s.
@@ -73,8 +75,36 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
         "list-credit-transactions",
         awo_credits::list_credit_transactions::function,
     ),
+    ("get-prices", awo_credits::get_prices::function),
+    ("list-budgets", awo_budgets::list_budgets::function),
+    ("create-budget", awo_budgets::create_budget::function),
+    ("get-budget", awo_budgets::get_budget::function),
+    ("update-budget", awo_budgets::update_budget::function),
+    ("delete-budget", awo_budgets::delete_budget::function),
+    ("list-statements", awo_credits::list_statements::function),
+    ("get-statement", awo_credits::get_statement::function),
     ("get-usage-report", awo_usage::get_usage_report::function),
     ("get-usage-summary", awo_usage::get_usage_summary::function),
+    (
+        "list-environments",
+        awo_environments::list_environments::function,
+    ),
+    (
+        "create-environment",
+        awo_environments::create_environment::function,
+    ),
+    (
+        "get-environment",
+        awo_environments::get_environment::function,
+    ),
+    (
+        "update-environment",
+        awo_environments::update_environment::function,
+    ),
+    (
+        "delete-environment",
+        awo_environments::delete_environment::function,
+    ),
     ("list-templates", awo_templates::list_templates::function),
     ("create-template", awo_templates::create_template::function),
     ("get-template", awo_templates::get_template::function),
@@ -95,6 +125,9 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ),
     ("redeliver", awo_webhooks_api::redeliver::function),
     ("get-openapi", awo_openapi::get_openapi::function),
+    ("get-docs", awo_openapi::get_docs::function),
+    ("get-console", awo_console::get_console::function),
+    ("get-console-file", awo_console::get_console_file::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
         "register-plugin",
@@ -134,6 +167,7 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
 /// Those whose answers may come in pieces.
 const STREAMING: &[(&str, Make<StreamingFunction>)] = &[
     ("list-run-events", awo_runs::list_run_events::function),
+    ("export-focus", awo_usage::export_focus::function),
     ("test-webhook", awo_webhooks_api::test_webhook::function),
     (
         "kill-work-order",
@@ -175,6 +209,10 @@ enum Kind {
     Worker(Make<Function>),
 }
 
+/// The function whose answer is of use only while somebody reads it. On Lambda it does not learn
+/// that its client is gone; here it does, and its permit comes back at once.
+const READ_LIVE: &str = "list-run-events";
+
 /// A function of the product, not made yet.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
@@ -195,7 +233,11 @@ impl Program {
             }
             Kind::Streaming(make) => {
                 let function = streaming_http_function(make(cloud)?);
-                registry.register_streaming(self.name, function, STREAM_TIMEOUT);
+                let abandoned = match self.name == READ_LIVE {
+                    true => Abandoned::Ends,
+                    false => Abandoned::RunsOn,
+                };
+                registry.register_streaming(self.name, function, abandoned, STREAM_TIMEOUT);
             }
             Kind::Worker(make) => registry.register(self.name, make(cloud)?, WORKER_TIMEOUT),
         }

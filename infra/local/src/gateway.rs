@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use crate::clock;
 use crate::function::{InvocationError, Outcome, Registry};
 use crate::gateway::answer::GatewayResponse;
-pub use crate::gateway::answer::{ANSWER_BYTES, STREAM_IDLE, STREAM_TIMEOUT};
+pub use crate::gateway::answer::{
+    ANSWER_BYTES, FOREIGN_HOST, ResponseBody, STREAM_IDLE, STREAM_TIMEOUT,
+};
 use crate::gateway::compression::Coding;
 pub use crate::gateway::edge::{Edge, EdgeRefusal, Throttle};
 use crate::gateway::event::Call;
@@ -80,6 +82,8 @@ pub struct GatewaySettings {
     pub health: Option<Health>,
     /// What refuses calls before it.
     pub edge: Edge,
+    /// The bodies of its own responses; in its own words where there is none.
+    pub responses: &'static [ResponseBody],
 }
 
 impl GatewaySettings {
@@ -94,6 +98,7 @@ impl GatewaySettings {
             minimum_compression_size: None,
             health: None,
             edge: Edge::default(),
+            responses: &[],
         }
     }
 }
@@ -106,6 +111,7 @@ struct Gateway {
     minimum_compression_size: Option<usize>,
     health: Option<Health>,
     edge: Edge,
+    responses: &'static [ResponseBody],
     registry: Registry,
     address: SocketAddr,
 }
@@ -143,6 +149,7 @@ pub fn start(
         minimum_compression_size: settings.minimum_compression_size,
         health: settings.health,
         edge: settings.edge,
+        responses: settings.responses,
         registry,
         address: listener.local_addr()?,
     });
@@ -189,7 +196,7 @@ impl Gateway {
         let mut answer = self
             .integrate(request, &call)
             .await
-            .unwrap_or_else(GatewayResponse::answer);
+            .unwrap_or_else(|refusal| refusal.answer_with(self.responses, &request_id));
         let headers = answer.headers_mut();
         for (name, value) in [
             ("x-amzn-requestid", &request_id),
@@ -291,7 +298,7 @@ impl Gateway {
         if local {
             Ok(())
         } else {
-            Err(GatewayResponse::Forbidden)
+            Err(GatewayResponse::ForeignHost)
         }
     }
 }

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod queues;
+pub mod refusals;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -181,6 +182,7 @@ impl Service {
         let mut servers = stand_ins.servers;
         let mut gateway_settings = GatewaySettings::new(routes());
         gateway_settings.minimum_compression_size = Some(MINIMUM_COMPRESSION_SIZE);
+        gateway_settings.responses = &refusals::BODIES;
         gateway_settings.health = Some(Health::since(chrono::Utc::now()));
         let edge = gateway_settings.edge.clone();
         let gateway = gateway::start(

@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 26] = [
+const SETTINGS: [Setting; 27] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -135,6 +135,12 @@ const SETTINGS: [Setting; 26] = [
         "0 rejects file:// repositories",
         "1",
         "0",
+    ),
+    setting(
+        "AWO_ALLOW_LOOPBACK_REGISTRIES",
+        "1 lets environments name registries on this machine by http://",
+        "0",
+        "1",
     ),
     setting(
         "AWO_AGENT_UID",

@@ -3,6 +3,7 @@
 
 mod finding;
 
+use awo_domain::environment::Size;
 use awo_domain::{Error, OrgId, RunId, VerificationId};
 use awo_store::lease::{Lease, run_of_client_token};
 use awo_store::verifications::Verification;
@@ -90,6 +91,7 @@ fn started_for(org: &OrgId, id: &VerificationId) -> String {
 /// What sets one task apart.
 struct Wanted<'a> {
     org: &'a OrgId,
+    size: Option<Size>,
     nonce: String,
     client_token: String,
     started_by: String,
@@ -134,6 +136,7 @@ impl Compute {
         let secret = lease.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org: &lease.org_id,
+            size: lease.size,
             nonce: format!("{}.{}.{secret}", lease.org_id, lease.run_id),
             client_token: lease.client_token.clone(),
             started_by: started_by(lease),
@@ -154,6 +157,7 @@ impl Compute {
         let secret = verification.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org,
+            size: None,
             nonce: format!("{org}.{id}.{secret}"),
             client_token: id.to_string(),
             started_by: started_for(org, id),
@@ -186,6 +190,8 @@ impl Compute {
             .overrides(
                 TaskOverride::builder()
                     .container_overrides(container)
+                    .set_cpu(wanted.size.map(|size| size.cpu_units().to_string()))
+                    .set_memory(wanted.size.map(|size| size.memory_mib().to_string()))
                     .build(),
             )
             .send()

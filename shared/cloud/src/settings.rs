@@ -1,6 +1,7 @@
 //! A deployment's settings and their defaults.
 
 use awo_domain::agent::AgentType;
+use awo_domain::environment::Deployment;
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
@@ -47,6 +48,16 @@ pub fn details_kept(environment: &Environment) -> Result<DetailsKept, SetupError
     })
 }
 
+/// What environments may have here.
+#[must_use]
+pub fn environments(environment: &Environment) -> Deployment {
+    Deployment {
+        // Tasks of an organization are made from one definition, which has one image.
+        has_containers: false,
+        allow_loopback: environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES"),
+    }
+}
+
 /// What is reserved for a run whose work order does not say.
 ///
 /// # Errors
@@ -90,6 +101,18 @@ pub fn rates(environment: &Environment) -> Result<Rates, SetupError> {
         credits_per_usd: credits("AWO_CREDITS_PER_USD", 100.0)?,
         credits_per_minute: credits("AWO_CREDITS_PER_MINUTE", 1.0)?,
     })
+}
+
+/// The operator's own prices, a file.
+pub const PRICES_FILE: &str = "AWO_PRICES_FILE";
+
+/// A setting that does not read.
+#[must_use]
+pub fn invalid(name: &str, why: String) -> SetupError {
+    SetupError::Invalid {
+        name: name.to_owned(),
+        why,
+    }
 }
 
 /// Requests a minute of keys that have no limit of their own.

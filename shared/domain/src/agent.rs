@@ -199,7 +199,7 @@ fn check_children(children: &[serde_json::Value]) -> Result<(), String> {
     let most = usize::try_from(MAX_CHILDREN).unwrap_or(usize::MAX);
     if children.len() > most {
         return Err(format!(
-            "the result file asks for more than {most} children"
+            "the result file requests more than {most} children"
         ));
     }
     let mut bytes = 0;

@@ -126,6 +126,10 @@ pub enum Scope {
     RunsWrite,
     /// Read balance and usage.
     CreditsRead,
+    /// Read budgets.
+    BudgetsRead,
+    /// Change budgets.
+    BudgetsWrite,
     /// Read webhooks and deliveries.
     WebhooksRead,
     /// Change webhooks.
@@ -142,18 +146,24 @@ pub enum Scope {
     VerificationRead,
     /// Change plugins and verify manually.
     VerificationWrite,
+    /// Read environments.
+    EnvironmentsRead,
+    /// Change environments.
+    EnvironmentsWrite,
     /// Everything.
     All,
 }
 
 impl Scope {
     /// Every scope.
-    pub const ALL: [Scope; 14] = [
+    pub const ALL: [Scope; 18] = [
         Scope::WorkOrdersWrite,
         Scope::WorkOrdersRead,
         Scope::RunsRead,
         Scope::RunsWrite,
         Scope::CreditsRead,
+        Scope::BudgetsRead,
+        Scope::BudgetsWrite,
         Scope::WebhooksRead,
         Scope::WebhooksWrite,
         Scope::TemplatesRead,
@@ -162,6 +172,8 @@ impl Scope {
         Scope::ProfilesWrite,
         Scope::VerificationRead,
         Scope::VerificationWrite,
+        Scope::EnvironmentsRead,
+        Scope::EnvironmentsWrite,
         Scope::All,
     ];
 
@@ -174,6 +186,10 @@ impl Scope {
             Scope::RunsRead => "runs:read",
             Scope::RunsWrite => "runs:write",
             Scope::CreditsRead => "credits:read",
+            Scope::BudgetsRead => "budgets:read",
+            Scope::BudgetsWrite => "budgets:write",
+            Scope::EnvironmentsRead => "environments:read",
+            Scope::EnvironmentsWrite => "environments:write",
             Scope::WebhooksRead => "webhooks:read",
             Scope::WebhooksWrite => "webhooks:write",
             Scope::TemplatesRead => "templates:read",

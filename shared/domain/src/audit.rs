@@ -30,6 +30,7 @@ pub fn canonical_hash(of: &impl Serialize) -> Result<String, Error> {
 /// What a run was told at one moment; its JSON is the item that is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = ConfigSnapshot)]
 pub struct Snapshot {
     /// Its id.
     pub id: SnapshotId,

@@ -10,27 +10,31 @@
 
 mod children;
 mod diff;
+mod environment;
 mod log;
 mod models;
 mod outcome;
 mod stop_request;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
+pub use environment::{RegistryAccess, RunEnvironment, SecretValue};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};
 pub use stop_request::StopRequest;
 
 use crate::agent::Agent;
+use crate::environment::EnvironmentName;
 use crate::plugin::Plugin;
 use crate::profile::Profile;
 use crate::pull_request::PullRequestUrl;
 use crate::source::GitSource;
 use crate::template::Hooks;
-use crate::usage::PricedUsage;
+use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{Level, PluginResult, Status};
 use crate::{OrgId, RunId, Timestamp, WorkOrderId};
 
@@ -60,6 +64,8 @@ pub fn finish_path(org: &OrgId, run: &RunId) -> String {
 pub const MAX_REPORTED_EVENTS: usize = 20;
 /// How often a runner that has nothing to say reports all the same.
 pub const HEARTBEAT_MS: u64 = 10_000;
+/// How long a run waits for providers in all, without being charged for it.
+pub const PROVIDER_WAIT_MS: u64 = 900_000;
 /// How many files a conflict of merging names.
 pub const MAX_CONFLICT_FILES: usize = 50;
 /// How many files an event names.
@@ -91,6 +97,15 @@ impl std::fmt::Debug for GitCredential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "GitCredential {{ host: {:?}, .. }}", self.host)
     }
+}
+
+/// Most runs have never waited, and the release before this one does not know of it.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde gives a reference to the field"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// All that the runner needs to know.
@@ -146,10 +161,16 @@ pub struct RunSpec {
     /// What the run had come to, if it has waited for its children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
+    /// How long it has waited for providers before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub provider_waited_ms: u64,
+    /// Where its commands happen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<RunEnvironment>,
 }
 
 /// What happened in the run, in the runner's words.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(
     tag = "type",
     rename_all = "camelCase",
@@ -165,6 +186,15 @@ pub enum RunnerEvent {
         /// Absolute path of the workspace.
         work_dir: String,
     },
+    /// The environment's setup is done.
+    EnvironmentReady {
+        /// Its name.
+        name: EnvironmentName,
+        /// The folders that were found in the cache.
+        restored: Vec<String>,
+        /// Wall time.
+        duration_ms: u64,
+    },
     /// The agent starts.
     IterationStarted {
         /// From 1.
@@ -178,6 +208,22 @@ pub enum RunnerEvent {
         text: String,
         /// How many bytes before it were left out.
         left_out_bytes: u64,
+    },
+    /// The provider of the agent's models did not answer, and the run waits for it.
+    ProviderWaiting {
+        /// The iteration that goes on then.
+        iteration: u32,
+        /// Whose models.
+        provider: Provider,
+        /// What it did.
+        reason: String,
+        /// For how long the run waits now.
+        wait_ms: u64,
+    },
+    /// The wait is over, and the agent goes on.
+    ProviderResumed {
+        /// The iteration.
+        iteration: u32,
     },
     /// The agent's processes are gone.
     AgentFinished {
@@ -196,7 +242,8 @@ pub enum RunnerEvent {
         summary: Option<String>,
         /// Wall time.
         duration_ms: u64,
-        /// What this iteration used.
+        /// The tokens that this iteration used, by model.
+        #[schema(value_type = Vec<ModelUsage>)]
         usage: Vec<PricedUsage>,
     },
     /// The iteration's changes are a commit.
@@ -219,7 +266,7 @@ pub enum RunnerEvent {
     ProtectedRestored {
         /// From 1.
         iteration: u32,
-        /// Their names, the first [`MAX_NAMED_FILES`] of them.
+        /// Their names, the first 50 of them.
         files: Vec<String>,
     },
     /// The plan is held against the base, before the agent begins.
@@ -247,7 +294,7 @@ pub enum RunnerEvent {
     MergeConflict {
         /// Which child.
         work_order_id: WorkOrderId,
-        /// Files in conflict, the first [`MAX_CONFLICT_FILES`] of them.
+        /// Files in conflict, the first 50 of them.
         files: Vec<String>,
     },
     /// Verification starts.
@@ -273,7 +320,7 @@ pub enum RunnerEvent {
         #[serde(default)]
         verified: bool,
         /// Test files of the base that the run changed or removed, the first
-        /// [`MAX_NAMED_FILES`] of them.
+        /// 50 of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tests_changed: Vec<String>,
     },
@@ -287,6 +334,7 @@ pub enum RunnerEvent {
         commit: String,
         /// Where its pull request is, if the profile wanted one and there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
         pr_url: Option<PullRequestUrl>,
     },
     /// Something that the profile wants of the delivery was not done, and the run goes on.

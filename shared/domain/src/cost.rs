@@ -1,5 +1,6 @@
 //! Costs and their dimensions.
 
+pub mod focus;
 pub mod labels;
 pub mod measures;
 pub mod record;

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::BudgetId;
+
 /// One thing that is wrong with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -29,8 +31,14 @@ pub enum Resource {
     Plugin,
     /// A profile.
     Profile,
+    /// An environment.
+    Environment,
     /// A webhook.
     Webhook,
+    /// A budget.
+    Budget,
+    /// A statement.
+    Statement,
     /// A delivery of a webhook.
     Delivery,
     /// A route.
@@ -46,7 +54,10 @@ impl fmt::Display for Resource {
             Resource::Template => "template",
             Resource::Plugin => "plugin",
             Resource::Profile => "profile",
+            Resource::Environment => "environment",
             Resource::Webhook => "webhook",
+            Resource::Budget => "budget",
+            Resource::Statement => "statement",
             Resource::Delivery => "delivery",
             Resource::Route => "route",
         })
@@ -63,7 +74,7 @@ pub enum Error {
     #[error("this key lacks the scope {0}")]
     MissingScope(String),
     /// It belongs to the product and can only be read.
-    #[error("this {0} is built in and cannot be changed or deleted: make one of your own")]
+    #[error("this {0} is built in and cannot be changed or deleted: create your own")]
     BuiltIn(Resource),
     /// Credits do not cover the hold.
     #[error(
@@ -74,6 +85,23 @@ pub enum Error {
         needed: f64,
         /// Balance less what is reserved.
         available: f64,
+    },
+    /// A budget does not cover the hold.
+    #[error(
+        "{needed} credits are needed and the budget {name:?} ({budget_id}) has {remaining} of {limit} left: \
+         wait until its period turns, raise its limit, or lower limits.maxCredits"
+    )]
+    OverBudget {
+        /// The budget.
+        budget_id: BudgetId,
+        /// What people call it.
+        name: String,
+        /// The hold.
+        needed: f64,
+        /// The budget's limit.
+        limit: f64,
+        /// What is left of it.
+        remaining: f64,
     },
     /// No such thing, or not the caller's.
     #[error("there is no such {0}")]
@@ -100,17 +128,17 @@ pub enum Error {
         limit_bytes: usize,
     },
     /// The key was used for another body.
-    #[error("this Idempotency-Key was used with another body")]
+    #[error("this Idempotency-Key was used with a different body")]
     IdempotencyMismatch,
     /// The key's requests of this minute are used up.
-    #[error("the rate limit of this key is used up: try again in {retry_after_s} s")]
+    #[error("the rate limit of this key is exceeded: try again in {retry_after_s} s")]
     RateLimited {
         /// Seconds until the window ends.
         retry_after_s: i64,
     },
     /// As many of these are going on already as the organization may have at once.
     #[error(
-        "{limit} {what} are open already, which is the most at once: end one, or try again in {retry_after_s} s"
+        "the limit of {limit} {what} at a time is reached: end one, or try again in {retry_after_s} s"
     )]
     TooManyAtOnce {
         /// The plural of what there is too much of.
@@ -122,7 +150,7 @@ pub enum Error {
     },
     /// Enough calls wait for the death of this work order's processes.
     #[error(
-        "the kill is under way and other calls wait for its end: look at the work order, or ask again in {retry_after_s} s"
+        "a kill is in progress and other requests wait for it: check the work order, or try again in {retry_after_s} s"
     )]
     KillUnderWay {
         /// A guess.
@@ -137,7 +165,7 @@ pub enum Error {
     /// Others change the same things of the organization at this moment, and this did not get its
     /// turn in time. Nothing was written.
     #[error(
-        "too many requests change the same at this moment, and nothing was done: try again in {retry_after_s} s"
+        "too many concurrent requests change the same data, and nothing was changed: try again in {retry_after_s} s"
     )]
     Contended {
         /// A guess.
@@ -146,7 +174,7 @@ pub enum Error {
         cause: String,
     },
     /// Our fault.
-    #[error("something went wrong on our side; try again, and if it stays, tell us the request id")]
+    #[error("internal error: try again; if the error persists, report the request id")]
     Internal {
         /// For the log only.
         cause: String,

@@ -1,13 +1,23 @@
 //! The timeline of a run, as clients see it, in the order of commits.
 
+mod data;
+mod kind;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+pub use data::{
+    CancelledData, CompletedData, FailedData, KillRequestedData, RunCharge, RunTiming, StartedData,
+    StatusData, WaitingData,
+};
+pub use kind::TimelineEventType;
+
 use crate::Timestamp;
 use crate::control::RunnerEvent;
+use crate::money::MicroCredits;
 use crate::pull_request::PullRequestUrl;
-use crate::run::{Phase, RunError, RunStatus};
+use crate::run::{Phase, RunError, RunFailure, RunStatus};
 
 /// One event of a run's timeline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -28,10 +38,77 @@ impl TimelineEvent {
     /// True if it tells the run's end: a run has one such event.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        matches!(
-            self.kind.as_str(),
-            "run.completed" | "run.failed" | "run.cancelled"
-        )
+        TimelineEventType::all()
+            .filter(|kind| kind.is_terminal())
+            .any(|kind| kind.as_str() == self.kind)
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunEnding {
+    /// A terminal status.
+    pub status: RunStatus,
+    /// Iterations begun.
+    pub iterations: u32,
+    /// Where its pull request is, if there is one.
+    pub pr_url: Option<PullRequestUrl>,
+    /// True if its result was verified by a check of the plan; shown of one that succeeded.
+    pub verified: bool,
+    /// Why it failed.
+    pub error: Option<RunError>,
+    /// When it got its slot.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub completed_at: Timestamp,
+    /// What it cost, in credits; of a canceled run that is not known yet.
+    pub credits: MicroCredits,
+    /// Why a client stopped it, if one did and said so.
+    pub reason: Option<String>,
+}
+
+impl RunEnding {
+    /// Type and data of the event, as the timeline shows them.
+    fn to_parts(&self) -> (TimelineEventType, Value) {
+        let (status, iterations) = (self.status, self.iterations);
+        let (pr_url, reason) = (self.pr_url.as_ref(), self.reason.as_deref());
+        let timing = RunTiming::of(self.started_at, self.completed_at);
+        let cost = RunCharge {
+            credits: self.credits,
+        };
+        match status {
+            RunStatus::Succeeded => {
+                let data = CompletedData {
+                    status,
+                    iterations,
+                    verified: self.verified,
+                    timing,
+                    cost,
+                    pr_url,
+                };
+                (TimelineEventType::RunCompleted, json!(data))
+            }
+            RunStatus::Canceled => {
+                let data = CancelledData {
+                    status,
+                    iterations,
+                    reason,
+                };
+                (TimelineEventType::RunCancelled, json!(data))
+            }
+            _ => {
+                let data = FailedData {
+                    status,
+                    iterations,
+                    timing,
+                    cost,
+                    error: self.error.as_ref().map(RunFailure::from),
+                    reason,
+                    pr_url,
+                };
+                (TimelineEventType::RunFailed, json!(data))
+            }
+        }
     }
 }
 
@@ -50,26 +127,7 @@ pub enum Lifecycle {
         started_at: Timestamp,
     },
     /// It ended.
-    Ended {
-        /// A terminal status.
-        status: RunStatus,
-        /// Iterations begun.
-        iterations: u32,
-        /// Where its pull request is, if there is one.
-        pr_url: Option<PullRequestUrl>,
-        /// True if its result was verified by a check of the plan; told of one that succeeded.
-        verified: bool,
-        /// Why it failed.
-        error: Option<RunError>,
-        /// When it got its slot.
-        started_at: Timestamp,
-        /// When it ended.
-        completed_at: Timestamp,
-        /// What it cost, in credits; of a canceled run that is not known yet.
-        credits: crate::money::MicroCredits,
-        /// Why a client stopped it, if one did and said so.
-        reason: Option<String>,
-    },
+    Ended(RunEnding),
     /// It has left its compute until its children have ended.
     Waiting {
         /// Iterations begun.
@@ -92,70 +150,42 @@ impl Lifecycle {
     /// Type and data as the timeline shows them.
     #[must_use]
     pub fn to_parts(&self) -> (&'static str, Value) {
-        match self {
-            Lifecycle::Created => ("run.created", json!({ "status": RunStatus::Queued })),
-            Lifecycle::NoCapacity => ("run.no_capacity", json!({ "status": RunStatus::Queued })),
-            Lifecycle::Building => ("run.building", json!({ "status": RunStatus::Building })),
-            Lifecycle::Started { started_at } => (
-                "run.started",
-                json!({ "status": RunStatus::Running, "startedAt": started_at }),
-            ),
-            Lifecycle::Ended {
-                status,
-                iterations,
-                pr_url,
-                verified,
-                error,
-                started_at,
-                completed_at,
-                credits,
-                reason,
-            } => {
-                let mut data = json!({ "status": status, "iterations": iterations });
-                if *status == RunStatus::Succeeded {
-                    data["verified"] = json!(verified);
-                }
-                if *status != RunStatus::Canceled {
-                    data["timing"] = json!({
-                        "startedAt": started_at,
-                        "completedAt": completed_at,
-                        "durationMs": completed_at.ms_since(*started_at),
-                    });
-                    data["cost"] = json!({ "credits": credits });
-                }
-                if let Some(pr_url) = pr_url {
-                    data["prUrl"] = json!(pr_url);
-                }
-                if let Some(error) = error {
-                    data["error"] = json!(error);
-                }
-                if let Some(reason) = reason {
-                    data["reason"] = json!(reason);
-                }
-                let kind = match status {
-                    RunStatus::Succeeded => "run.completed",
-                    RunStatus::Canceled => "run.cancelled",
-                    _ => "run.failed",
+        use TimelineEventType as T;
+        let status = |status| json!(StatusData { status });
+        let (kind, data) = match self {
+            Lifecycle::Created => (T::RunCreated, status(RunStatus::Queued)),
+            Lifecycle::NoCapacity => (T::RunNoCapacity, status(RunStatus::Queued)),
+            Lifecycle::Building => (T::RunBuilding, status(RunStatus::Building)),
+            Lifecycle::Integrating => (T::RunIntegrating, status(RunStatus::Running)),
+            Lifecycle::Started { started_at } => {
+                let data = StartedData {
+                    status: RunStatus::Running,
+                    started_at: *started_at,
                 };
-                (kind, data)
+                (T::RunStarted, json!(data))
             }
-            Lifecycle::Waiting { iterations } => (
-                "run.waiting",
-                json!({ "status": RunStatus::Running, "iterations": iterations }),
-            ),
-            Lifecycle::Integrating => ("run.integrating", json!({ "status": RunStatus::Running })),
+            Lifecycle::Ended(ending) => ending.to_parts(),
+            Lifecycle::Waiting { iterations } => {
+                let data = WaitingData {
+                    status: RunStatus::Running,
+                    iterations: *iterations,
+                };
+                (T::RunWaiting, json!(data))
+            }
             Lifecycle::KillRequested {
                 grace_period_ms,
                 immediate,
                 reason,
             } => {
-                let mut data = json!({ "gracePeriodMs": grace_period_ms, "immediate": immediate });
-                if let Some(reason) = reason {
-                    data["reason"] = json!(reason);
-                }
-                ("run.kill_requested", data)
+                let data = KillRequestedData {
+                    grace_period_ms: *grace_period_ms,
+                    immediate: *immediate,
+                    reason: reason.as_deref(),
+                };
+                (T::RunKillRequested, json!(data))
             }
-        }
+        };
+        (kind.as_str(), data)
     }
 }
 
@@ -183,28 +213,38 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         // Counts alone: what they cost is the run's to say.
         data["usage"] = usage.iter().map(|one| json!(one.usage)).collect();
     }
+    use TimelineEventType as T;
     let (kind, phase, iteration) = match event {
-        RunnerEvent::WorkspaceReady { .. } => ("workspace.ready", None, None),
+        RunnerEvent::WorkspaceReady { .. } => (T::WorkspaceReady, None, None),
+        RunnerEvent::EnvironmentReady { .. } => (T::EnvironmentReady, None, None),
         RunnerEvent::IterationStarted { iteration } => {
-            ("iteration.started", Some(Phase::Agent), Some(*iteration))
+            (T::IterationStarted, Some(Phase::Agent), Some(*iteration))
         }
-        RunnerEvent::AgentOutput { iteration, .. } => ("agent.output", None, Some(*iteration)),
-        RunnerEvent::AgentFinished { iteration, .. } => ("agent.finished", None, Some(*iteration)),
-        RunnerEvent::Committed { iteration, .. } => ("iteration.committed", None, Some(*iteration)),
+        RunnerEvent::AgentOutput { iteration, .. } => (T::AgentOutput, None, Some(*iteration)),
+        RunnerEvent::ProviderWaiting { iteration, .. } => (
+            T::ProviderWaiting,
+            Some(Phase::WaitingForProvider),
+            Some(*iteration),
+        ),
+        RunnerEvent::ProviderResumed { iteration } => {
+            (T::ProviderResumed, Some(Phase::Agent), Some(*iteration))
+        }
+        RunnerEvent::AgentFinished { iteration, .. } => (T::AgentFinished, None, Some(*iteration)),
+        RunnerEvent::Committed { iteration, .. } => (T::IterationCommitted, None, Some(*iteration)),
         RunnerEvent::ChildrenRefused { iteration, .. } => {
-            ("children.refused", None, Some(*iteration))
+            (T::ChildrenRefused, None, Some(*iteration))
         }
         RunnerEvent::ProtectedRestored { iteration, .. } => {
-            ("protected.restored", None, Some(*iteration))
+            (T::ProtectedRestored, None, Some(*iteration))
         }
-        RunnerEvent::BaselineFinished { .. } => ("verification.baseline", None, None),
+        RunnerEvent::BaselineFinished { .. } => (T::VerificationBaseline, None, None),
         RunnerEvent::IntegrationStarted { .. } => {
-            ("integration.started", Some(Phase::Integrating), None)
+            (T::IntegrationStarted, Some(Phase::Integrating), None)
         }
-        RunnerEvent::ChildMerged { .. } => ("integration.merged", None, None),
-        RunnerEvent::MergeConflict { .. } => ("integration.conflict", None, None),
+        RunnerEvent::ChildMerged { .. } => (T::IntegrationMerged, None, None),
+        RunnerEvent::MergeConflict { .. } => (T::IntegrationConflict, None, None),
         RunnerEvent::VerificationStarted { iteration, .. } => (
-            "verification.started",
+            T::VerificationStarted,
             Some(Phase::Verifying),
             Some(*iteration),
         ),
@@ -214,18 +254,18 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
             ..
         } => {
             let kind = if overall_status.passes() {
-                "verification.passed"
+                T::VerificationPassed
             } else {
-                "verification.failed"
+                T::VerificationFailed
             };
             (kind, None, Some(*iteration))
         }
-        RunnerEvent::DeliveryStarted {} => ("delivery.started", Some(Phase::Delivering), None),
-        RunnerEvent::Delivered { .. } => ("delivery.finished", None, None),
-        RunnerEvent::DeliverySkipped { .. } => ("delivery.skipped", None, None),
+        RunnerEvent::DeliveryStarted {} => (T::DeliveryStarted, Some(Phase::Delivering), None),
+        RunnerEvent::Delivered { .. } => (T::DeliveryFinished, None, None),
+        RunnerEvent::DeliverySkipped { .. } => (T::DeliverySkipped, None, None),
     };
     Meaning {
-        kind,
+        kind: kind.as_str(),
         data,
         phase,
         iteration,
@@ -250,7 +290,7 @@ mod tests {
             event.is_terminal()
         };
         for status in RunStatus::ALL.into_iter().filter(|s| s.is_terminal()) {
-            assert!(is_terminal(Lifecycle::Ended {
+            assert!(is_terminal(Lifecycle::Ended(RunEnding {
                 status,
                 iterations: 1,
                 pr_url: None,
@@ -260,7 +300,7 @@ mod tests {
                 completed_at: at,
                 credits: crate::money::MicroCredits::from_credits(1),
                 reason: None,
-            }));
+            })));
         }
         for other in [
             Lifecycle::Created,

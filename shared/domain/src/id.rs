@@ -161,6 +161,12 @@ id!(
     "att_"
 );
 
+id!(
+    /// A budget.
+    BudgetId,
+    "bud_"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

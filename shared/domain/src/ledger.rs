@@ -4,11 +4,13 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::environment::Size;
 use crate::money::{MicroCredits, NanoUsd};
 
 /// The kind of an entry; it also says the direction, amounts are always positive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = CreditTransactionType)]
 pub enum TransactionType {
     /// Takes credits: the cost of a run.
     Deduction,
@@ -99,6 +101,7 @@ impl CostParts {
 /// What a deduction is made of: model + compute − capped = amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CostBreakdown)]
 pub struct Breakdown {
     /// For models.
     pub model_credits: MicroCredits,
@@ -109,6 +112,20 @@ pub struct Breakdown {
 }
 
 impl Rates {
+    /// The same for a task of this size: compute costs in proportion to vCPU, and the deployment's
+    /// rate is that of a medium one, and of one that does not say.
+    #[must_use]
+    pub fn sized(self, size: Option<Size>) -> Rates {
+        let milli_vcpu = size.unwrap_or(Size::Medium).milli_vcpu();
+        let of_medium = i128::from(Size::Medium.milli_vcpu());
+        let micro = i128::from(self.credits_per_minute.micro()) * i128::from(milli_vcpu);
+        let micro = i64::try_from(ceil_div(micro, of_medium)).unwrap_or(i64::MAX);
+        Rates {
+            credits_per_minute: MicroCredits::from_micro(micro),
+            ..self
+        }
+    }
+
     /// The cost of a run in micro-credits, each part rounded up.
     #[must_use]
     pub fn cost(&self, model_cost: NanoUsd, compute_ms: i64) -> MicroCredits {
@@ -159,6 +176,20 @@ pub fn settle(hold: MicroCredits, cost: MicroCredits) -> Settlement {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn compute_costs_in_proportion_to_vcpu_and_models_cost_the_same() {
+        let per_hour = |size| {
+            let parts = Rates::default()
+                .sized(size)
+                .parts(NanoUsd::from_nano(1_000_000_000), 3_600_000);
+            assert_eq!(parts.model, MicroCredits::from_credits(100));
+            parts.compute
+        };
+        let credits = Size::ALL.map(|size| per_hour(Some(size)).to_decimal());
+        assert_eq!(credits, [30.0, 60.0, 120.0, 240.0]);
+        assert_eq!(per_hour(None), per_hour(Some(Size::Medium)));
+    }
     use proptest::prelude::*;
 
     #[test]

@@ -6,8 +6,10 @@
 pub mod agent;
 pub mod api_key;
 pub mod audit;
+pub mod budget;
 pub mod control;
 pub mod cost;
+pub mod environment;
 pub mod error;
 pub mod event;
 pub mod family;
@@ -22,6 +24,7 @@ pub mod queue;
 pub mod run;
 pub mod source;
 pub mod span;
+pub mod statement;
 pub mod stop;
 pub mod template;
 pub mod time;
@@ -34,7 +37,7 @@ mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{
-    AttemptId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId, VerificationId,
-    WebhookId, WorkOrderId,
+    AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId,
+    VerificationId, WebhookId, WorkOrderId,
 };
 pub use time::Timestamp;

@@ -83,19 +83,16 @@ impl BuiltIn {
         match self {
             BuiltIn::Contracts => (
                 "Contracts",
-                "Files that must and must not be there, schemas, and commands such as linters.",
+                "Required and forbidden files, schemas, and commands such as linters.",
             ),
-            BuiltIn::Tests => (
-                "Tests",
-                "The tests of the plan, or those that were detected.",
-            ),
+            BuiltIn::Tests => ("Tests", "The tests of the plan, or the detected tests."),
             BuiltIn::Blackbox => (
                 "Blackbox",
-                "Commands, and what they must say and exit with.",
+                "Commands with their expected output and exit code.",
             ),
             BuiltIn::Sanity => (
                 "Sanity",
-                "Large files, debug leftovers, a clean tree and the coverage of the tests.",
+                "Large files, debug leftovers, a clean tree and test coverage.",
             ),
         }
     }
@@ -131,8 +128,8 @@ impl PluginId {
         match text.strip_prefix(CUSTOM) {
             Some(name) if is_name(name) => Ok(Self::Custom(text.to_owned())),
             _ => Err(format!(
-                "must be {CUSTOM} and 1 to {MAX_ID_NAME} letters, digits, dots, underscores and \
-                 hyphens, of which the first is a letter or a digit"
+                "must be {CUSTOM} followed by 1 to {MAX_ID_NAME} letters, digits, dots, \
+                 underscores and hyphens, starting with a letter or digit"
             )),
         }
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -26,6 +27,7 @@ mod warnings;
 /// How often the agent may try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = LoopStrategyType)]
 pub enum StrategyType {
     /// Up to `base_iterations`.
     Fixed,
@@ -89,6 +91,7 @@ pub struct LoopStrategy {
 /// What is verified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPolicy)]
 pub struct Verification {
     /// The levels that count.
     pub levels: Vec<Level>,
@@ -116,6 +119,7 @@ pub struct Verification {
 /// When the plan is held against the base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = VerificationBaseline)]
 pub enum Baseline {
     /// Never.
     #[default]
@@ -141,6 +145,7 @@ impl Baseline {
 /// What happens to the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = GitDeliveryMode)]
 pub enum GitMode {
     /// Stays in the run's workspace.
     Local,
@@ -238,6 +243,9 @@ pub struct Profile {
     pub git_ops: GitOps,
     /// Ends of patience.
     pub execution_limits: ExecutionLimits,
+    /// The environment of work orders that name none, where their template names none either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// An iteration that is over, as its strategy looks at it.
@@ -326,8 +334,8 @@ impl Profile {
         (self.loop_strategy.kind == StrategyType::Custom).then(|| {
             let name = self.loop_strategy.name.as_deref().unwrap_or_default();
             format!(
-                "is a profile with the custom loop strategy {name:?}, which is not registered here: \
-                 strategies cannot be registered yet"
+                "is a profile with the custom loop strategy {name:?}, which is not registered: \
+                 custom strategies cannot be registered yet"
             )
         })
     }

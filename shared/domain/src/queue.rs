@@ -23,13 +23,25 @@ pub struct Waiting {
     pub enqueued_at: Timestamp,
     /// Whose it is; empty where the work order has no tenant.
     pub tenant: String,
+    /// True if no credits are reserved for it yet, because a budget does not cover them.
+    pub waits_for_budget: bool,
 }
 
-/// The entries in the order in which they will be taken, if none is added.
+/// The entries in the order in which they will be taken, if none is added: behind those that can be
+/// taken, those that wait for a budget.
 ///
 /// `last_served` is the tenant of the entry that was taken last.
 #[must_use]
 pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<&'a Waiting> {
+    let (later, now): (Vec<&Waiting>, Vec<&Waiting>) =
+        entries.iter().partition(|entry| entry.waits_for_budget);
+    let mut order = in_turns(now, last_served);
+    order.extend(in_turns(later, last_served));
+    order
+}
+
+fn in_turns<'a>(entries: Vec<&'a Waiting>, last_served: Option<&str>) -> Vec<&'a Waiting> {
+    let count = entries.len();
     let mut by_tenant: BTreeMap<&str, Vec<&Waiting>> = BTreeMap::new();
     for entry in entries {
         by_tenant
@@ -49,7 +61,7 @@ pub fn fair_order<'a>(entries: &'a [Waiting], last_served: Option<&str>) -> Vec<
             delivery_permit.into()
         })
         .collect();
-    let mut order = Vec::with_capacity(entries.len());
+    let mut order = Vec::with_capacity(count);
     while let Some(mut delivery_permit) = delivery_permits.pop_front() {
         order.extend(delivery_permit.pop_front());
         if !delivery_permit.is_empty() {
@@ -85,6 +97,7 @@ pub fn estimated_start(
 /// Where a work order stands that the queue still knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = QueueEntryState)]
 pub enum EntryState {
     /// It waits for a slot.
     Waiting,
@@ -97,6 +110,7 @@ pub enum EntryState {
 /// How a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = QueueHealthStatus)]
 pub enum Health {
     /// There is room.
     Healthy,
@@ -169,6 +183,7 @@ mod tests {
             work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(at), 0),
             enqueued_at: Timestamp::from_epoch_ms(at),
             tenant: tenant.to_owned(),
+            waits_for_budget: false,
         }
     }
 

@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use error::{ErrorCategory, MAX_ERROR_MESSAGE, RunError, RunErrorCode, RunFailure};
+
+mod error;
+
 /// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
@@ -122,88 +126,21 @@ impl RunEvent {
 /// What a run is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = RunPhase)]
 pub enum Phase {
     /// Clone and plan.
     Building,
     /// The agent works.
     Agent,
+    /// The provider of its models does not answer; compute costs nothing.
+    #[serde(rename = "waiting_for_provider")]
+    WaitingForProvider,
     /// Its work is judged.
     Verifying,
     /// Children's branches are merged.
     Integrating,
     /// The result is pushed.
     Delivering,
-}
-
-/// Why a run failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RunErrorCode {
-    /// Verification did not pass in any iteration.
-    MaxIterationsReached,
-    /// The run used up its credits or tokens.
-    BudgetExceeded,
-    /// The run or its last iteration took too long.
-    Timeout,
-    /// The repository could not be cloned, or its plan is not valid.
-    WorkspaceFailed,
-    /// The agent failed in the last iteration.
-    AgentFailed,
-    /// There is no agent to run.
-    AgentNotConfigured,
-    /// The result could not be pushed though it was allowed.
-    DeliveryFailed,
-    /// The platform lost the run, by what ECS or the service itself says. It costs nothing.
-    ComputeLost,
-    /// The runner ended by itself without a last report, or stopped reporting while its task was
-    /// running.
-    RunnerFailed,
-    /// A child did not succeed, or what the children did could not be brought together.
-    ChildrenFailed,
-    /// Nothing of its result was verified, and its profile wants that.
-    NotVerified,
-    /// A client killed it by force.
-    Killed,
-}
-
-impl RunErrorCode {
-    /// True when the run's end is the platform's fault: such a run costs nothing.
-    #[must_use]
-    pub fn is_free_of_charge(self) -> bool {
-        matches!(self, RunErrorCode::ComputeLost)
-    }
-
-    /// True if a runner may end its run with it; the others are the service's own.
-    #[must_use]
-    pub fn is_runners_to_say(self) -> bool {
-        !matches!(
-            self,
-            RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed | RunErrorCode::Killed
-        )
-    }
-}
-
-/// Why a run failed, for programs and for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct RunError {
-    /// For programs.
-    pub code: RunErrorCode,
-    /// For people: what happened and what to do next.
-    pub message: String,
-}
-
-/// Longest error message that is kept, in characters.
-pub const MAX_ERROR_MESSAGE: usize = 2_000;
-
-impl RunError {
-    /// An error whose message is cut to [`MAX_ERROR_MESSAGE`].
-    #[must_use]
-    pub fn new(code: RunErrorCode, message: &str) -> RunError {
-        RunError {
-            code,
-            message: message.chars().take(MAX_ERROR_MESSAGE).collect(),
-        }
-    }
 }
 
 /// How a run came to its end.

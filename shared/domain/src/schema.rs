@@ -5,6 +5,7 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::Timestamp;
+use crate::environment::EnvironmentName;
 use crate::money::{MicroCredits, NanoUsd};
 use crate::plugin::PluginId;
 use crate::profile::ProfileName;
@@ -87,3 +88,11 @@ impl PartialSchema for ProfileName {
 }
 
 impl ToSchema for ProfileName {}
+
+impl PartialSchema for EnvironmentName {
+    fn schema() -> RefOr<Schema> {
+        text("^[A-Za-z0-9-]{1,128}$", "The name of an environment.")
+    }
+}
+
+impl ToSchema for EnvironmentName {}

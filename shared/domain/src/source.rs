@@ -33,7 +33,9 @@ impl Repository {
             .chars()
             .any(|c| c.is_control() || c.is_whitespace() || c == '\\')
         {
-            return Err("must not hold white space, control characters or backslashes".to_owned());
+            return Err("must not contain white space, control characters or \
+             backslashes"
+                .to_owned());
         }
         let url = Url::parse(text).map_err(|_| refused())?;
         let named = match url.scheme() {

@@ -20,6 +20,7 @@ pub const CONFIRM_MS: u64 = 60_000;
 /// What a client asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = RunStopKind)]
 pub enum StopKind {
     /// A cancel.
     Cancel,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::environment::EnvironmentName;
 use crate::source::{Branch, GitSource, Repository};
 use crate::{Fault, Timestamp};
 
@@ -87,6 +88,7 @@ impl From<TemplateId> for String {
 /// The kinds of sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = TemplateSourceType)]
 pub enum SourceKind {
     /// A git repository.
     Git,
@@ -109,6 +111,7 @@ pub struct TemplateSource {
 /// What a gap is filled with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateVariable)]
 pub struct Variable {
     /// Its name, as in `{{name}}`.
     pub name: String,
@@ -125,6 +128,7 @@ pub struct Variable {
 /// Commands at certain moments of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = TemplateHooks)]
 pub struct Hooks {
     /// After the clone, each by `sh -c` in the workspace, one after the other.
     #[serde(default)]
@@ -156,6 +160,9 @@ pub struct TemplateContent {
     pub hooks: Hooks,
     /// For finding it.
     pub tags: Vec<String>,
+    /// The environment of work orders that name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// A template.
@@ -180,6 +187,8 @@ pub struct Resolved {
     pub source: GitSource,
     /// What is done then.
     pub hooks: Hooks,
+    /// Where it is done, if the work order names no environment.
+    pub environment: Option<EnvironmentName>,
 }
 
 /// Checks the name of a variable: `^[A-Za-z][A-Za-z0-9_-]{0,63}$`.
@@ -295,6 +304,7 @@ impl TemplateContent {
         Ok(Resolved {
             source: GitSource { repository, branch },
             hooks: Hooks { post_create },
+            environment: self.environment.clone(),
         })
     }
 

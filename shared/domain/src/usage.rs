@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
 
 use crate::money::NanoUsd;
 
@@ -28,8 +29,9 @@ pub const MAX_REPORTED_USD: f64 = 1_000_000.0;
 /// Whatever is read is within bounds: counts saturate at 0 and [`MAX_TOKENS`], what the cache counts
 /// is part of the input, a cost that cannot be true is dropped, and a model whose name cannot be
 /// shown is [`OTHER_MODELS`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", from = "ReportedUsage")]
+#[schema(as = AgentModelUsage, description = "What one model was used for.")]
 pub struct ModelUsage {
     /// The model's name as its provider calls it.
     pub model: String,

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
+#[schema(as = VerificationLevel)]
 pub enum Level {
     /// Contracts: linting, type checking, required files.
     L0,
@@ -22,11 +23,12 @@ pub enum Level {
 }
 
 /// The outcome of a check, a plugin or a whole verification. The order is from best to worst
-/// of those that count; [`Status::Skipped`] never decides anything.
+/// of those that count; `skipped` never decides anything.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[schema(as = CheckStatus)]
 pub enum Status {
     /// Was not run.
     Skipped,
@@ -60,6 +62,7 @@ impl Status {
 /// One named check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationCheck)]
 pub struct Check {
     /// What was checked, such as a test's name.
     pub name: String,
@@ -72,6 +75,7 @@ pub struct Check {
 /// What one plugin found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = VerificationPluginResult)]
 pub struct PluginResult {
     /// `built-in:tests` and the like.
     pub plugin_id: String,

@@ -18,11 +18,12 @@ pub const MAX_DESCRIPTION: usize = 500;
 /// The type of the event that POST …/test sends; nobody subscribes to it.
 pub const TEST_EVENT: &str = "webhook.test";
 
-/// What a webhook can subscribe to. Each is also the type of an event of a run's timeline, of
-/// which it is the delivery; types of the timeline that are not here are not delivered.
+/// What a webhook can subscribe to. Those of runs and verifications are also types of events of a
+/// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
+#[schema(as = WebhookEventType)]
 pub enum EventType {
     /// A run was created from a work order.
     #[serde(rename = "run.created")]
@@ -48,11 +49,17 @@ pub enum EventType {
     /// It failed.
     #[serde(rename = "verification.failed")]
     VerificationFailed,
+    /// A percentage of a budget is reached.
+    #[serde(rename = "budget.threshold")]
+    BudgetThreshold,
+    /// Fewer credits are available than the organization's threshold.
+    #[serde(rename = "credits.low")]
+    CreditsLow,
 }
 
 impl EventType {
     /// Every type.
-    pub const ALL: [EventType; 8] = [
+    pub const ALL: [EventType; 10] = [
         EventType::RunCreated,
         EventType::RunStarted,
         EventType::RunCompleted,
@@ -61,6 +68,8 @@ impl EventType {
         EventType::VerificationStarted,
         EventType::VerificationPassed,
         EventType::VerificationFailed,
+        EventType::BudgetThreshold,
+        EventType::CreditsLow,
     ];
 
     /// The name on the wire.
@@ -75,6 +84,8 @@ impl EventType {
             EventType::VerificationStarted => "verification.started",
             EventType::VerificationPassed => "verification.passed",
             EventType::VerificationFailed => "verification.failed",
+            EventType::BudgetThreshold => "budget.threshold",
+            EventType::CreditsLow => "credits.low",
         }
     }
 
@@ -90,6 +101,7 @@ impl EventType {
 /// The status of a delivery: of one event to one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = WebhookDeliveryStatus)]
 pub enum DeliveryStatus {
     /// It is tried, or waits for its next attempt.
     Pending,
@@ -136,7 +148,7 @@ impl DeliveryStatus {
 mod tests {
     use super::*;
     use crate::Timestamp;
-    use crate::event::Lifecycle;
+    use crate::event::{Lifecycle, RunEnding};
     use crate::money::MicroCredits;
     use crate::run::RunStatus;
     use serde_json::json;
@@ -152,6 +164,8 @@ mod tests {
             "verification.started",
             "verification.passed",
             "verification.failed",
+            "budget.threshold",
+            "credits.low",
         ];
         for (kind, name) in EventType::ALL.into_iter().zip(names) {
             assert_eq!(json!(kind), json!(name));
@@ -170,16 +184,18 @@ mod tests {
     fn every_end_of_a_run_and_its_start_are_events_to_subscribe_to() {
         let at = Timestamp::from_epoch_ms(0);
         let ends = RunStatus::ALL.into_iter().filter(|s| s.is_terminal());
-        let ends = ends.map(|status| Lifecycle::Ended {
-            status,
-            iterations: 1,
-            pr_url: None,
-            verified: true,
-            error: None,
-            started_at: at,
-            completed_at: at,
-            credits: MicroCredits::ZERO,
-            reason: None,
+        let ends = ends.map(|status| {
+            Lifecycle::Ended(RunEnding {
+                status,
+                iterations: 1,
+                pr_url: None,
+                verified: true,
+                error: None,
+                started_at: at,
+                completed_at: at,
+                credits: MicroCredits::ZERO,
+                reason: None,
+            })
         });
         let begins = [Lifecycle::Created, Lifecycle::Started { started_at: at }];
         for told in ends.chain(begins) {

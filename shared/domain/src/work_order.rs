@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::WorkOrderId;
 use crate::agent::Agent;
+use crate::environment::{EnvironmentContent, EnvironmentName};
 
 /// The status of a work order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -183,6 +184,7 @@ pub struct TenantContext {
 /// What a client allows a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = WorkOrderLimits)]
 pub struct Limits {
     /// The most credits that a run may cost; also the hold.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,6 +219,17 @@ pub struct Order {
     pub parent_id: Option<WorkOrderId>,
     /// The commit of the source's branch to begin from; without it the branch's newest.
     pub start_commit: Option<String>,
+    /// Where its commands happen, as it is now.
+    pub environment: Option<ChosenEnvironment>,
+}
+
+/// The environment of a work order, with what it said when it was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChosenEnvironment {
+    /// Its name.
+    pub name: EnvironmentName,
+    /// What it said.
+    pub content: EnvironmentContent,
 }
 
 /// Deepest work order; one without a parent has depth 0.

@@ -78,7 +78,12 @@ impl Dispatcher {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn fill_slots(&self, wake_up: &WakeUp) -> Result<(), Error> {
-        match self.fill(&wake_up.org_id, None).await? {
+        let mut is_watched = false;
+        let filled = self.fill(&wake_up.org_id, None, &mut is_watched).await?;
+        if is_watched {
+            self.alert_or_leave_to_sweep(&wake_up.org_id).await;
+        }
+        match filled {
             Filled::AsFarAsItGoes if wake_up.capacity => {
                 // Boxed: the calls below are deep, and the compiler lays out futures whole.
                 Box::pin(self.let_others_go(&wake_up.org_id)).await
@@ -94,13 +99,19 @@ impl Dispatcher {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn fill_slots_before(&self, org: &OrgId, last: &Waiting) -> Result<(), Error> {
-        self.fill(org, Some(last)).await.map(|_| ())
+        self.fill(org, Some(last), &mut false).await.map(|_| ())
     }
 
-    async fn fill(&self, org: &OrgId, last: Option<&Waiting>) -> Result<Filled, Error> {
+    /// Notes whether the organization may have to be alerted of something.
+    async fn fill(
+        &self,
+        org: &OrgId,
+        last: Option<&Waiting>,
+        is_watched: &mut bool,
+    ) -> Result<Filled, Error> {
         // Those that have a slot get their tasks, whatever becomes of the rest.
         let mut starts = JoinSet::new();
-        let filled = Box::pin(self.give_slots(org, last, &mut starts)).await;
+        let filled = Box::pin(self.give_slots(org, last, &mut starts, is_watched)).await;
         let mut started = Ok(());
         while let Some(start) = starts.join_next().await {
             let start = start.unwrap_or_else(|why| Err(Error::internal(why)));
@@ -115,14 +126,19 @@ impl Dispatcher {
         org: &OrgId,
         last: Option<&Waiting>,
         starts: &mut JoinSet<Result<(), Error>>,
+        is_watched: &mut bool,
     ) -> Result<Filled, Error> {
         let (began, mut entries) = (Instant::now(), Vec::new());
+        let mut has_funded = false;
         for _ in 0..MAX_DISPATCHES {
             if began.elapsed() > FILLING {
                 break;
             }
             let tally = self.store.tally(org).await?;
-            if tally.waiting <= 0 || tally.free_slots(self.limits) <= 0 {
+            *is_watched = tally.watched && !tally.no_webhooks;
+            let has_slot = tally.free_slots(self.limits) > 0;
+            // Budgets may cover what waits for them, whether there is a slot or not.
+            if tally.waiting <= 0 || !(has_slot || tally.watched) {
                 return Ok(Filled::AsFarAsItGoes);
             }
             // What is left of an earlier reading is the queue as long as it has as many entries.
@@ -130,7 +146,13 @@ impl Dispatcher {
             if i64::try_from(entries.len()) != Ok(tally.waiting) {
                 entries = self.store.entries(org).await?;
             }
-            let queue = QueueState { tally, entries };
+            let mut queue = QueueState { tally, entries };
+            if !std::mem::replace(&mut has_funded, true) {
+                self.fund(org, &mut queue).await?;
+            }
+            if !has_slot {
+                return Ok(Filled::AsFarAsItGoes);
+            }
             let Some(nth) = next(&queue, last) else {
                 return Ok(Filled::AsFarAsItGoes);
             };
@@ -157,6 +179,27 @@ impl Dispatcher {
             }
         }
         Ok(Filled::ThereMayBeMore)
+    }
+
+    /// Reserves the credits of entries that waited for a budget and now fit.
+    async fn fund(&self, org: &OrgId, queue: &mut QueueState) -> Result<(), Error> {
+        let now = self.clock.now();
+        for id in self.store.fundable(org, queue, now).await? {
+            let entry = queue.entries.iter_mut().find(|e| e.work_order_id == id);
+            if let Some(entry) = entry
+                && self.store.fund(org, entry, now).await?
+            {
+                tracing::info!(event = "budget_covers_waiting_run", %org, run = %entry.run_id, "a budget covers a run that waited for it");
+                entry.wanted = None;
+            }
+        }
+        Ok(())
+    }
+
+    async fn alert_or_leave_to_sweep(&self, org: &OrgId) {
+        if let Err(error) = self.store.alert(org, self.clock.now()).await {
+            tracing::warn!(event = "alert_failed", %org, ?error, "an organization was not alerted; the sweep does it");
+        }
     }
 
     /// A place for the task of a run, if the deployment has room for it and it is the
@@ -229,6 +272,7 @@ pub fn first_in_turn(queue: &QueueState, with: Option<&Waiting>) -> Option<WorkO
     let others = queue
         .entries
         .iter()
+        .filter(|entry| entry.wanted.is_none())
         .filter(|entry| with.is_none_or(|with| with.work_order_id != entry.work_order_id));
     let mut waiting: Vec<Waiting> = others.map(EntryItem::waiting).collect();
     waiting.extend(with.cloned());

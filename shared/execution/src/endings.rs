@@ -158,6 +158,7 @@ impl Endings {
         Charge {
             cost: self
                 .rates
+                .sized(run.size)
                 .parts(PricedUsage::total(&run.usage), run.compute_ms(now)),
             is_free: false,
             transaction_id: TransactionId::new(now, self.mint.random(now)),
@@ -229,13 +230,13 @@ fn reason(run: &Run) -> Option<&str> {
 /// known of it.
 fn end_of_silent(lease: &Lease) -> RunEnd {
     if !was_claimed(lease) {
-        let message = "the task of this run started, and its runner never reported; the run costs \
-                       nothing: start a new run";
+        let message = "the task of this run started, but its runner never reported; the run is \
+                       not charged: start a new run";
         return RunEnd::Failed(RunError::new(RunErrorCode::ComputeLost, message));
     }
     let message = "the runner stopped reporting while its task was running; the run is charged for \
-                   its compute so far and for the usage that was reported. Read the run's events \
-                   for what it did last, give it less to do at once, and start a new run";
+                   its compute so far and for the usage that was reported. Check the \
+                   last events of the run, give it a smaller task, and start a new run";
     RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, message))
 }
 
@@ -262,15 +263,15 @@ fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
         .unwrap_or_default();
     if gone.ended_by_itself && was_claimed(lease) {
         let message = format!(
-            "the runner ended by itself before it could report the run's end ({}{exit}); the run is \
-             charged for its compute so far and for the usage that was reported. Read the run's \
-             events for what it did last, and start a new run",
+            "the runner exited before it reported the end of the run ({}{exit}); the run is \
+             charged for its compute so far and for the usage that was reported. Check the \
+             last events of the run, and start a new run",
             gone.reason
         );
         return RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, &message));
     }
     let message = format!(
-        "the compute of this run was lost ({}{exit}); it costs nothing: start a new run",
+        "the compute of this run was lost ({}{exit}); the run is not charged: start a new run",
         gone.reason
     );
     RunEnd::Failed(RunError::new(RunErrorCode::ComputeLost, &message))

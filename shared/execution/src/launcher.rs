@@ -103,7 +103,7 @@ impl Launcher {
             .compute
             .register_like(like, &family, file_system, &access_point)
             .await?;
-        tracing::info!(event = "task_definition_made", %org, definition, "made a task definition");
+        tracing::info!(event = "task_definition_made", %org, definition, "created a task definition");
         let made = OwnDefinition {
             base: base.arn.clone(),
             file_system: file_system.to_owned(),

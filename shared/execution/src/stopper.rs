@@ -362,6 +362,6 @@ fn of_all(stop: &Stop) -> Stopping<'_> {
 
 fn is_over(what: &str, status: &str) -> Error {
     Error::Conflict(format!(
-        "this {what} is {status}: only one that is not over can be canceled"
+        "this {what} is {status}: only one that has not ended can be canceled"
     ))
 }

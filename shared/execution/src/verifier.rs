@@ -207,14 +207,14 @@ impl Verifier {
             pause = (pause * 3 / 2).min(LONGEST_LOOK);
         }
         Err(Error::internal(format!(
-            "the task of a verification said nothing within {} ms",
+            "the task of a verification did not report within {} ms",
             limit.as_millis()
         )))
     }
 
     async fn look(&self, of: &Verification) -> Result<Seen, Error> {
         let now_is = self.store.as_it_stands(of).await?;
-        let gone = || Error::internal("a verification was ended by somebody else");
+        let gone = || Error::internal("a verification was ended by another request");
         match now_is.ok_or_else(gone)?.standing {
             VerificationStanding::Asked {} => Ok(Seen::NothingNew),
             VerificationStanding::Begun {} => Ok(Seen::Begun),
@@ -254,4 +254,4 @@ impl Verifier {
 }
 
 /// What ECS is told of a task that is stopped.
-const OVERDUE: &str = "nobody waits for this verification";
+const OVERDUE: &str = "no request waits for this verification";

@@ -7,15 +7,18 @@ use awo_store::keys::Caller;
 use lambda_http::http::response::Builder;
 use lambda_http::request::RequestContext;
 use lambda_http::{Request, RequestExt, Response};
+use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::authentication::Rate;
 use crate::cors::Headers;
 use crate::failure::Failure;
-use crate::routes::{Route, Style};
+use crate::routes::{Created, Route, Style};
 
 /// What errors are.
 const JSON: &str = "application/json";
+/// The status of an answer that names a new resource.
+const CREATED: u16 = 201;
 /// The status of every answer that comes in pieces.
 const STREAMING: u16 = 200;
 
@@ -30,12 +33,17 @@ pub struct AccessLog {
     caller: Option<String>,
     rate: Option<Rate>,
     more: Headers,
+    created: Option<Created>,
 }
 
 impl AccessLog {
     /// A request to a route; `more` are headers that its answer has besides.
     pub(crate) fn of(request: &Request, route: &Route, more: Headers) -> AccessLog {
-        AccessLog::at(request, route.path, route.style).with(more)
+        let line = AccessLog::at(request, route.path, route.style).with(more);
+        AccessLog {
+            created: route.created,
+            ..line
+        }
     }
 
     /// The same with more headers of the answer.
@@ -59,6 +67,7 @@ impl AccessLog {
             caller: None,
             rate: None,
             more: Vec::new(),
+            created: None,
         }
     }
 
@@ -82,6 +91,7 @@ impl AccessLog {
     ) -> Result<Response<String>, lambda_http::Error> {
         let (status, body, headers) = self.dressed(&answer);
         self.write(status, answer.as_ref().err());
+        let location = self.location(status, &body);
         let content_type = answer.as_ref().map_or(JSON, Answer::content_type);
         // An answer to HEAD is that to GET without its body.
         let body = if self.method == "HEAD" {
@@ -90,10 +100,25 @@ impl AccessLog {
             body
         };
         let mut response = self.head(status, content_type);
+        if let Some(location) = location {
+            response = response.header("location", location);
+        }
         for (name, value) in headers {
             response = response.header(name, value);
         }
         Ok(response.body(body)?)
+    }
+
+    /// Where a new resource is. A replayed answer is read like the first one.
+    fn location(&self, status: u16, body: &str) -> Option<String> {
+        let Created { collection, id } = self.created.filter(|_| status == CREATED)?;
+        let body: Value = serde_json::from_str(body).ok()?;
+        let data = match self.style {
+            Style::Plain => &body,
+            Style::Envelope => &body["data"],
+        };
+        let id = data.pointer(id)?.as_str()?;
+        Some(format!("{collection}/{id}"))
     }
 
     /// The body alone, where the head was sent before; the log has the status that there would

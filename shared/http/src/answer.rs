@@ -22,6 +22,10 @@ pub(crate) enum Body {
     Raw(String),
     /// A table, sent as it is.
     Csv(String),
+    /// A file, with its media type.
+    File(&'static str, String),
+    /// A page for print, sent as it is.
+    Html(String),
 }
 
 impl Answer {
@@ -119,11 +123,47 @@ impl Answer {
         }
     }
 
+    /// 200 and a file, in either style.
+    #[must_use]
+    pub fn file(content_type: &'static str, text: impl Into<String>) -> Answer {
+        Answer {
+            status: 200,
+            body: Body::File(content_type, text.into()),
+            headers: Vec::new(),
+        }
+    }
+
+    /// 200 and a page for print, in either style: it loads nothing and runs nothing.
+    #[must_use]
+    pub fn html(text: String) -> Answer {
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+        Answer {
+            status: 200,
+            body: Body::Html(text),
+            headers: vec![
+                ("vary", "accept".to_owned()),
+                ("content-security-policy", policy.to_owned()),
+            ],
+        }
+    }
+
+    /// 308, without a body: what was asked for is there.
+    #[must_use]
+    pub fn moved(location: &str) -> Answer {
+        Answer {
+            status: 308,
+            ..Answer::no_content()
+        }
+        .header("location", location.to_owned())
+    }
+
     /// What the body is.
     pub(crate) fn content_type(&self) -> &'static str {
         match self.body {
             Body::Data(_) | Body::Raw(_) => "application/json",
             Body::Csv(_) => "text/csv; charset=utf-8; header=present",
+            Body::File(content_type, _) => content_type,
+            Body::Html(_) => "text/html; charset=utf-8",
         }
     }
 
@@ -131,7 +171,9 @@ impl Answer {
     #[must_use]
     pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
         let body = match (&self.body, style) {
-            (Body::Raw(body) | Body::Csv(body), _) => body.clone(),
+            (Body::Raw(body) | Body::Csv(body) | Body::Html(body) | Body::File(_, body), _) => {
+                body.clone()
+            }
             (Body::Data(data), Style::Plain) => data.to_string(),
             (Body::Data(data), Style::Envelope) => {
                 json!({ "success": true, "data": data, "requestId": request_id }).to_string()

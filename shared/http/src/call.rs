@@ -1,9 +1,13 @@
 //! A request whose caller is authenticated and authorized.
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
+use awo_domain::statement::Month;
 use awo_domain::template::TemplateId;
-use awo_domain::{DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId};
+use awo_domain::{
+    BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
+};
 use awo_store::idempotency::IdempotentRequest;
 use awo_store::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
@@ -91,6 +95,15 @@ impl Call {
             .map_err(|_| Error::NotFound(Resource::Profile))
     }
 
+    /// The environment that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no name: nothing can have it.
+    pub fn environment_name(&self) -> Result<EnvironmentName, Error> {
+        EnvironmentName::parse(self.path_parameter(["name", "environmentName"]))
+            .map_err(|_| Error::NotFound(Resource::Environment))
+    }
+
     /// The webhook that the path names.
     ///
     /// # Errors
@@ -98,6 +111,24 @@ impl Call {
     pub fn webhook_id(&self) -> Result<WebhookId, Error> {
         WebhookId::parse(self.path_parameter(["id", "webhookId"]))
             .map_err(|_| Error::NotFound(Resource::Webhook))
+    }
+
+    /// The month that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no month: there is no statement of it.
+    pub fn month(&self) -> Result<Month, Error> {
+        Month::parse(self.path_parameter(["month", "month"]))
+            .map_err(|_| Error::NotFound(Resource::Statement))
+    }
+
+    /// The budget that the path names.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for what is no id: nothing can have it.
+    pub fn budget_id(&self) -> Result<BudgetId, Error> {
+        BudgetId::parse(self.path_parameter(["id", "budgetId"]))
+            .map_err(|_| Error::NotFound(Resource::Budget))
     }
 
     /// The delivery that the path names, beside its webhook.
@@ -161,10 +192,17 @@ impl Call {
         Query::of(&self.request)
     }
 
-    /// True if there is a body, whatever it is.
+    /// True if there is a body. `null` declared as JSON is none: generated clients send it where an
+    /// optional body is left out.
     #[must_use]
     pub fn has_body(&self) -> bool {
-        !body_bytes(&self.request).is_empty()
+        !body_bytes(&self.request).is_empty() && !self.has_null_body()
+    }
+
+    /// True if the body is `null`, declared as JSON.
+    #[must_use]
+    pub fn has_null_body(&self) -> bool {
+        is_json(&self.request) && body_bytes(&self.request).trim_ascii() == b"null"
     }
 
     /// The body, which must be a JSON object.
@@ -184,7 +222,7 @@ impl Call {
         Object::parse(bytes)
     }
 
-    /// The body of a route that can do without one: an empty body is an empty object.
+    /// The body of a route that can do without one: no body is an empty object.
     ///
     /// # Errors
     /// What is wrong with it as a whole.

@@ -14,10 +14,12 @@ use crate::routes::{Access, ROUTES};
 /// For how long a browser may remember what a preflight said, in seconds.
 const MAX_AGE_S: u32 = 600;
 /// What pages may send.
-const REQUEST_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID";
+const REQUEST_HEADERS: &str = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, \
+                               traceparent, tracestate";
 /// What pages may see of an answer besides its body.
 const RESPONSE_HEADERS: &str = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, \
-                                X-RateLimit-Reset, Retry-After, Allow, Idempotent-Replayed";
+                                X-RateLimit-Reset, Retry-After, Allow, Location, \
+                                Idempotent-Replayed";
 
 /// Headers of an answer.
 pub(crate) type Headers = Vec<(&'static str, String)>;

@@ -110,7 +110,7 @@ where
                         ?error,
                         "a live stream ends early"
                     );
-                    return (comment("interrupted: connect again"), Step::End);
+                    return (comment("interrupted: reconnect"), Step::End);
                 }
             };
             let now = Instant::now();
@@ -126,20 +126,20 @@ where
                 return (rendered(&batch.events), step);
             }
             if batch.is_last {
-                return (comment("this was all"), Step::End);
+                return (comment("end of events"), Step::End);
             }
             if batch.gives_way {
                 return (
-                    comment("another stream has begun: connect again to go on"),
+                    comment("another stream was opened: reconnect to continue"),
                     Step::End,
                 );
             }
             if now.duration_since(self.began) >= LONGEST {
-                return (comment("connect again to go on"), Step::End);
+                return (comment("reconnect to continue"), Step::End);
             }
             if now.duration_since(self.spoke) >= KEEP_ALIVE {
                 self.spoke = now;
-                return (comment("still here"), Step::Go(self));
+                return (comment("keep-alive"), Step::Go(self));
             }
             let quiet = now.duration_since(self.eventful) >= QUIET_AFTER;
             tokio::time::sleep(if quiet { CALM } else { BRISK }).await;
@@ -222,7 +222,7 @@ mod tests {
         let (ask, _) = source(&[0, 0], true);
         assert_eq!(
             text(live(2, ask)).await,
-            "retry: 1000\n\n: this was all\n\n"
+            "retry: 1000\n\n: end of events\n\n"
         );
     }
 
@@ -231,9 +231,9 @@ mod tests {
         let began = Instant::now();
         let (ask, asked) = source(&[0], false);
         let told = text(live(0, ask)).await;
-        assert!(told.ends_with(": connect again to go on\n\n"));
+        assert!(told.ends_with(": reconnect to continue\n\n"));
         assert!(began.elapsed() >= LONGEST && began.elapsed() < LONGEST + CALM * 2);
-        assert_eq!(told.matches(": still here\n\n").count(), 14 * 4 - 1);
+        assert_eq!(told.matches(": keep-alive\n\n").count(), 14 * 4 - 1);
         let asked = asked.lock().unwrap();
         let pauses: Vec<(Duration, Duration)> = asked
             .windows(2)
@@ -273,6 +273,6 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_source_that_fails_ends_the_stream_so_that_the_client_comes_again() {
         let told = text(live(0, |_| async { Err(Error::internal("test")) })).await;
-        assert_eq!(told, "retry: 1000\n\n: interrupted: connect again\n\n");
+        assert_eq!(told, "retry: 1000\n\n: interrupted: reconnect\n\n");
     }
 }

@@ -20,7 +20,7 @@ impl Failure {
         let (status, code) = match error {
             Error::Unauthorized => (401, "UNAUTHORIZED"),
             Error::MissingScope(_) | Error::BuiltIn(_) => (403, "FORBIDDEN"),
-            Error::InsufficientCredits { .. } => (402, "FORBIDDEN"),
+            Error::InsufficientCredits { .. } | Error::OverBudget { .. } => (402, "FORBIDDEN"),
             Error::NotFound(resource) => (404, not_found(*resource, style)),
             Error::MethodNotAllowed { .. } => (405, "METHOD_NOT_ALLOWED"),
             Error::Conflict(_) => (409, "CONFLICT"),
@@ -50,6 +50,14 @@ impl Failure {
         let details = match error {
             Error::Invalid(faults) => json!({
                 "errors": faults.iter().map(|f| json!({ "path": f.path, "message": f.message })).collect::<Vec<_>>()
+            }),
+            Error::OverBudget {
+                budget_id,
+                limit,
+                remaining,
+                ..
+            } => json!({
+                "budgetId": budget_id, "limitCredits": limit, "remainingCredits": remaining,
             }),
             _ => json!({}),
         };
@@ -81,7 +89,10 @@ fn not_found(resource: Resource, style: Style) -> &'static str {
         (Resource::WorkOrder, Style::Plain) => "WORK_ORDER_NOT_FOUND",
         (Resource::Run, Style::Plain) => "RUN_NOT_FOUND",
         (Resource::Template, Style::Plain) => "TEMPLATE_NOT_FOUND",
+        (Resource::Environment, Style::Plain) => "ENVIRONMENT_NOT_FOUND",
         (Resource::Webhook, Style::Plain) => "WEBHOOK_NOT_FOUND",
+        (Resource::Budget, Style::Plain) => "BUDGET_NOT_FOUND",
+        (Resource::Statement, Style::Plain) => "STATEMENT_NOT_FOUND",
         (
             Resource::QueueEntry
             | Resource::Plugin

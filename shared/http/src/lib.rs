@@ -17,6 +17,7 @@ pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod shapes;
+pub mod site;
 
 mod access_log;
 mod cors;

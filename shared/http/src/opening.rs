@@ -53,6 +53,9 @@ impl Opening {
             Some(_) => None,
             None => Some(json(profile)?),
         };
+        let kept_environment = (order.environment.as_ref())
+            .map(|chosen| json(&chosen.content))
+            .transpose()?;
         let of_profile = profile.execution_limits.max_credits;
         Ok(NewWorkOrder {
             org: org.clone(),
@@ -63,6 +66,7 @@ impl Opening {
             asked_by: None,
             max_iterations: profile.max_iterations(order.max_iterations),
             kept_profile,
+            kept_environment,
             hold: (order.limits.max_credits)
                 .or(of_profile)
                 .unwrap_or(self.hold),

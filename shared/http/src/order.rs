@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::agent::{Agent, AgentType};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::money::MicroCredits;
 use awo_domain::profile::{Profile, ProfileName};
 use awo_domain::source::{Branch, GitSource, Repository};
@@ -12,8 +13,9 @@ use awo_domain::template::{
 };
 use awo_domain::usage::MAX_MODEL_NAME;
 use awo_domain::work_order::{
-    DURATION_MS, Limits, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS, MAX_METADATA, MAX_METADATA_KEY,
-    MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, Order, TenantContext,
+    ChosenEnvironment, DURATION_MS, Limits, MAX_ARGUMENT, MAX_COMMAND, MAX_ITERATIONS,
+    MAX_METADATA, MAX_METADATA_KEY, MAX_METADATA_VALUE, MAX_TASK_PROMPT, MAX_TENANT, Order,
+    TenantContext,
 };
 use awo_domain::{Error, WorkOrderId};
 use awo_store::parents::why_no_parent;
@@ -50,6 +52,12 @@ pub fn named_profile(mut body: Object) -> Option<ProfileName> {
     body.optional("harness", |v| v.parsed(ProfileName::parse))
 }
 
+/// The environment that a body names, before anything else of it is read.
+#[must_use]
+pub fn named_environment(mut body: Object) -> Option<EnvironmentName> {
+    body.optional("environment", |v| v.parsed(EnvironmentName::parse))
+}
+
 /// What there is of what a body names.
 pub struct Named<'a> {
     /// The template.
@@ -58,6 +66,8 @@ pub struct Named<'a> {
     pub profile: Option<Profile>,
     /// The parent.
     pub parent: Option<&'a WorkOrder>,
+    /// What the environment says that the body names, or its template, or its profile.
+    pub environment: Option<EnvironmentContent>,
 }
 
 /// What a child has of its parent.
@@ -70,6 +80,8 @@ pub struct Inherited<'a> {
     pub branch: Branch,
     /// The commit of it that the child begins from.
     pub commit: String,
+    /// The parent's environment.
+    pub environment: Option<ChosenEnvironment>,
 }
 
 /// What a body says of the work itself.
@@ -107,9 +119,14 @@ pub fn read_child(
     named: Option<Profile>,
 ) -> Result<(Order, Profile), Error> {
     let work = Work::read(&mut body, named);
-    for name in ["workspaceSource", "tenantContext", "parentId"] {
+    for name in [
+        "workspaceSource",
+        "tenantContext",
+        "parentId",
+        "environment",
+    ] {
         if body.optional(name, |_| Some(())).is_some() {
-            body.fault(name, "is the parent's: leave it out");
+            body.fault(name, "is inherited from the parent: omit it");
         }
     }
     let parent = inherited.parent;
@@ -129,6 +146,7 @@ pub fn read_child(
         metadata: work.metadata,
         parent_id: Some(parent.id.clone()),
         start_commit: Some(inherited.commit),
+        environment: inherited.environment,
     });
     body.finish(order).map(|order| (order, profile))
 }
@@ -152,6 +170,15 @@ pub fn read_order(
     if let Some(why) = parent_id.as_ref().and_then(|_| why_no_parent(named.parent)) {
         body.fault("parentId", why);
     }
+    let own = body.optional("environment", |v| v.parsed(EnvironmentName::parse));
+    let of_source = source
+        .as_ref()
+        .and_then(|source| source.environment.clone());
+    let environment = chosen(
+        &body,
+        own.or(of_source).or(profile.environment.clone()),
+        named.environment,
+    );
     let asked = work.task_prompt.zip(source);
     let order = asked.map(|(task_prompt, source)| Order {
         task_prompt,
@@ -169,8 +196,27 @@ pub fn read_order(
         metadata: work.metadata,
         parent_id,
         start_commit: None,
+        environment,
     });
     body.finish(order).map(|order| (order, profile))
+}
+
+/// The environment of that name, which must be there.
+fn chosen(
+    body: &Object,
+    name: Option<EnvironmentName>,
+    content: Option<EnvironmentContent>,
+) -> Option<ChosenEnvironment> {
+    let name = name?;
+    let Some(content) = content else {
+        let message = format!(
+            "is not the name of an environment: there is no {name}; GET /v1/environments lists those \
+             there are"
+        );
+        body.fault("environment", message);
+        return None;
+    };
+    Some(ChosenEnvironment { name, content })
 }
 
 fn source(value: Value, template: Option<&TemplateContent>, allow_file: bool) -> Option<Resolved> {
@@ -198,6 +244,7 @@ fn git(o: &mut Object, allow_file: bool) -> Option<Resolved> {
     repository.map(|repository| Resolved {
         source: GitSource { repository, branch },
         hooks: Hooks::default(),
+        environment: None,
     })
 }
 
@@ -271,7 +318,7 @@ fn agent(value: Value) -> Option<Agent> {
             v.list(1..=MAX_COMMAND, |v| v.text(0..=MAX_ARGUMENT))
         });
         if command.is_some() && kind.is_some_and(|kind| kind != AgentType::Command) {
-            o.fault("command", "is only for agents of the type command");
+            o.fault("command", "is allowed only for agents of type command");
         }
         if command.as_ref().is_some_and(|argv| argv[0].is_empty()) {
             o.fault("command", "must begin with the name of a program");

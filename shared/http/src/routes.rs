@@ -4,8 +4,11 @@
 use awo_domain::api_key::Scope;
 
 pub use audit::*;
+pub use budgets::*;
+pub use console::*;
 pub use control::*;
 pub use credits::*;
+pub use environments::*;
 pub use openapi::*;
 pub use profiles::*;
 pub use queue::*;
@@ -16,8 +19,11 @@ pub use webhooks::*;
 pub use work_orders::*;
 
 mod audit;
+mod budgets;
+mod console;
 mod control;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -57,6 +63,8 @@ pub enum Access {
     Key(Scope),
     /// The runner of a run, by its nonce or its token.
     Runner,
+    /// Everybody: it is a file of a page, and no operation of the API.
+    Page,
 }
 
 /// One operation.
@@ -74,6 +82,17 @@ pub struct Route {
     pub function: &'static str,
     /// True if its answers may come in pieces, and late.
     pub streams: bool,
+    /// Where what it creates is found, if it creates something.
+    pub created: Option<Created>,
+}
+
+/// Where a created resource is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Created {
+    /// The path before its id.
+    pub collection: &'static str,
+    /// A JSON pointer to its id in the answer's data.
+    pub id: &'static str,
 }
 
 const fn keyed(
@@ -90,12 +109,21 @@ const fn keyed(
         style,
         function,
         streams: false,
+        created: None,
     }
 }
 
 const fn streaming(route: Route) -> Route {
     Route {
         streams: true,
+        ..route
+    }
+}
+
+/// A route whose 201 says in `Location` where the new resource is.
+const fn creating(route: Route, collection: &'static str, id: &'static str) -> Route {
+    Route {
+        created: Some(Created { collection, id }),
         ..route
     }
 }
@@ -108,6 +136,15 @@ const fn open(path: &'static str, function: &'static str) -> Route {
         style: Style::Plain,
         function,
         streams: false,
+        created: None,
+    }
+}
+
+/// A page, or what it loads.
+const fn page(path: &'static str, function: &'static str) -> Route {
+    Route {
+        access: Access::Page,
+        ..open(path, function)
     }
 }
 
@@ -119,6 +156,7 @@ const fn control(path: &'static str) -> Route {
         style: Style::Plain,
         function: "control",
         streams: false,
+        created: None,
     }
 }
 
@@ -141,13 +179,27 @@ pub const ROUTES: &[Route] = &[
     GET_QUEUE_HEALTH,
     GET_CREDITS,
     LIST_CREDIT_TRANSACTIONS,
+    GET_PRICES,
+    LIST_STATEMENTS,
+    GET_STATEMENT,
+    LIST_BUDGETS,
+    CREATE_BUDGET,
+    GET_BUDGET,
+    UPDATE_BUDGET,
+    DELETE_BUDGET,
     GET_USAGE_REPORT,
+    EXPORT_FOCUS,
     GET_USAGE_SUMMARY,
     LIST_TEMPLATES,
     CREATE_TEMPLATE,
     GET_TEMPLATE,
     UPDATE_TEMPLATE,
     DELETE_TEMPLATE,
+    LIST_ENVIRONMENTS,
+    CREATE_ENVIRONMENT,
+    GET_ENVIRONMENT,
+    UPDATE_ENVIRONMENT,
+    DELETE_ENVIRONMENT,
     LIST_WEBHOOKS,
     CREATE_WEBHOOK,
     GET_WEBHOOK,
@@ -158,6 +210,10 @@ pub const ROUTES: &[Route] = &[
     TEST_WEBHOOK,
     REDELIVER,
     GET_OPENAPI,
+    GET_DOCS,
+    GET_DOCS_FILE,
+    GET_CONSOLE,
+    GET_CONSOLE_FILE,
     LIST_PLUGINS,
     REGISTER_PLUGIN,
     GET_PLUGIN,
@@ -200,6 +256,12 @@ impl Route {
             "PATCH" => &["PATCH"],
             _ => &["DELETE"],
         }
+    }
+
+    /// True if it is an operation of the public API.
+    #[must_use]
+    pub fn is_operation(&self) -> bool {
+        matches!(self.access, Access::Key(_) | Access::Anybody)
     }
 
     /// True if a concrete path is this route's.

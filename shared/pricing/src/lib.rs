@@ -1,7 +1,11 @@
 //! Prices of models. An unknown price is never guessed.
 
+mod list;
+
+pub use list::{ListedPrice, Rate, Source, Tier};
+
 use std::collections::BTreeMap;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
 use awo_domain::agent::answer::{Counts, ServiceTier};
@@ -58,6 +62,17 @@ impl Prices {
             return Err("prices must be numbers of 0 or more".to_owned());
         }
         Ok(Prices { own })
+    }
+
+    /// The bundled prices, and those of the operator's price file, if there is one.
+    ///
+    /// # Errors
+    /// A sentence that says why the file does not read.
+    pub fn of_file(path: Option<&str>) -> Result<Prices, String> {
+        match path {
+            Some(path) => Prices::parse(&std::fs::read(path).map_err(|e| e.to_string())?),
+            None => Ok(Prices::default()),
+        }
     }
 
     /// The operator's own prices, as [`Prices::parse`] reads them.
@@ -178,12 +193,15 @@ fn public_price(
     service_tier: Option<&str>,
     at: Timestamp,
 ) -> Option<f64> {
-    let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0));
-    let mut request = PriceRequest::new(model, units).with_timestamp(at);
+    let mut request = PriceRequest::new(model, units).with_timestamp(to_time(at));
     if let Some(tier) = service_tier {
         request = request.with_price_context("service_tier", tier);
     }
     Some(genai_prices::calculate(&request).ok()?.total_price)
+}
+
+fn to_time(at: Timestamp) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0))
 }
 
 /// Costs end at the largest amount: one that is too large to be true is not free.

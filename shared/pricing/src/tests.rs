@@ -166,3 +166,60 @@ fn a_version_names_the_table_that_is_linked_and_the_operators_own_prices() {
     assert_eq!(own(1), own(1));
     assert_ne!(own(1), own(2));
 }
+
+#[test]
+fn the_list_has_what_is_asked_for_a_call_of_each_model_by_its_size() {
+    let own = br#"{"gpt-4o":{"inputUsdPerMillion":1,"outputUsdPerMillion":10},"ours":{"inputUsdPerMillion":2,"outputUsdPerMillion":2}}"#;
+    let prices = Prices::parse(own).unwrap();
+    let list = prices.list(at());
+    let of = |model: &str| {
+        let mut found = list.iter().filter(|one| one.model == model);
+        let one = found
+            .next()
+            .unwrap_or_else(|| panic!("{model} is in the list"));
+        assert!(found.next().is_none(), "{model} stands once");
+        one
+    };
+    let sonnet = of("claude-sonnet-4-5");
+    assert_eq!(
+        (sonnet.provider.as_str(), sonnet.source),
+        ("anthropic", Source::BuiltIn)
+    );
+    assert_eq!((sonnet.rate.input, sonnet.rate.output), (3.0, 15.0));
+    assert_eq!(
+        (sonnet.rate.cached_input, sonnet.rate.cache_write),
+        (Some(0.3), Some(3.75))
+    );
+    assert_eq!(sonnet.tiers.len(), 1);
+    assert_eq!(sonnet.tiers[0].above_input_tokens, 200_000);
+    assert_eq!(sonnet.tiers[0].rate.input, 6.0);
+    let gpt = of("gpt-4o");
+    assert_eq!(
+        (gpt.provider.as_str(), gpt.source, gpt.rate.input),
+        ("openai", Source::Operator, 1.0)
+    );
+    assert_eq!(of("ours").provider, "custom");
+    for one in &list {
+        let sizes = std::iter::once((1, one.rate));
+        let tiers = one
+            .tiers
+            .iter()
+            .map(|tier| (tier.above_input_tokens + 1, tier.rate));
+        for (tokens, rate) in sizes.chain(tiers) {
+            let asked = prices
+                .call(&one.model, &input(tokens), at())
+                .unwrap()
+                .nano();
+            #[expect(
+                clippy::cast_precision_loss,
+                clippy::cast_possible_truncation,
+                reason = "small"
+            )]
+            let listed = (rate.input * tokens as f64 * 1_000.0).round() as i64;
+            assert!(
+                (asked - listed).abs() <= 1 + asked / 1_000_000,
+                "{one:?}: {asked}, {listed}"
+            );
+        }
+    }
+}

@@ -17,7 +17,7 @@ pub const BEGIN_MS: i64 = 5_000;
 /// How long others leave an attempt alone: until it begins, what a receiver has, and time to note
 /// the end.
 pub const UNDER_WAY_MS: i64 = BEGIN_MS + ANSWER_LIMIT_MS + 10_000;
-const NOBODY_SAW: &str = "the service broke off, and nobody saw how it ended";
+const NOBODY_SAW: &str = "the service stopped during the attempt, and its result is unknown";
 
 /// How a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

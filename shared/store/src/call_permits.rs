@@ -131,7 +131,7 @@ impl LongCall<'_> {
                     retry_after_s: KILL_RETRY_S,
                 };
             }
-            LongCall::Kill { .. } => "kills of your organization that wait for an end",
+            LongCall::Kill { .. } => "waiting kills of your organization",
             LongCall::Send => "senders to your organization's webhooks",
         };
         Error::TooManyAtOnce {

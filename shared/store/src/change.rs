@@ -84,6 +84,14 @@ impl Change {
         }
     }
 
+    /// Sets an attribute if there is a value, and removes it otherwise.
+    pub fn set_or_remove(self, name: impl Into<Name>, to: Option<impl Serialize>) -> Change {
+        match to {
+            Some(to) => self.set(name, to),
+            None => self.remove(name),
+        }
+    }
+
     /// Sets an attribute unless it is there.
     pub fn set_if_missing(mut self, name: impl Into<Name>, to: impl Serialize) -> Change {
         self.sets.push(Set {

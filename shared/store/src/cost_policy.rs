@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use awo_domain::budget::Budget;
 use awo_domain::cost::labels::CostLabels;
+use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,10 @@ use crate::transaction::{Committed, Guard, Transaction};
 
 /// The version's attribute on the balance.
 const POLICY: &str = "policy";
+/// The attribute of the budgets' version there; what settles a run needs to know of no other change.
+const BUDGETS: &str = "budgets";
+/// On the tally: true if the organization may have to be alerted of something.
+pub(crate) const WATCHED: &str = "watched";
 /// Most organizations whose declaration a process remembers.
 const MOST_KNOWN: usize = 10_000;
 /// How often a declaration is tried that meets another one.
@@ -29,6 +35,15 @@ pub struct CostPolicy {
     pub version: u64,
     /// The cost labels.
     pub labels: CostLabels,
+    /// The budgets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<Budget>,
+    /// The version with which the budgets changed last; 0 where there never was one.
+    #[serde(default)]
+    pub budgets_version: u64,
+    /// Of what is available, the threshold below which the organization is alerted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credits_low_micro: Option<i64>,
     v: u32,
 }
 
@@ -37,8 +52,28 @@ impl Default for CostPolicy {
         CostPolicy {
             version: 0,
             labels: CostLabels::default(),
+            budgets: Vec::new(),
+            budgets_version: 0,
+            credits_low_micro: None,
             v: SCHEMA_VERSION,
         }
+    }
+}
+
+impl CostPolicy {
+    /// The next one, with these budgets.
+    pub(crate) fn with_budgets(&self, budgets: Vec<Budget>) -> CostPolicy {
+        CostPolicy {
+            version: self.version + 1,
+            budgets_version: self.version + 1,
+            budgets,
+            ..self.clone()
+        }
+    }
+
+    /// True if an organization may have to be alerted of something, or has what waits for a budget.
+    fn is_watched(&self) -> bool {
+        self.budgets_version > 0 || self.credits_low_micro.is_some()
     }
 }
 
@@ -74,6 +109,24 @@ pub(crate) fn policy_of(balance: Option<&Item>) -> u64 {
     version.unwrap_or(0)
 }
 
+/// The version of budgets that stands on a balance.
+pub(crate) mod when_budgets {
+    use super::BUDGETS;
+    use crate::change::Change;
+    use crate::item::Item;
+
+    /// A balance on which this version stands.
+    pub(crate) fn is(change: Change, version: u64) -> Change {
+        change.when_option(BUDGETS, (version > 0).then_some(version))
+    }
+
+    /// The version that stands on a refused balance.
+    pub(crate) fn of(balance: Option<&Item>) -> u64 {
+        let version = balance.and_then(|item| item.get(BUDGETS)?.as_n().ok()?.parse().ok());
+        version.unwrap_or(0)
+    }
+}
+
 impl Store {
     /// What an organization has declared, as it was read last: a guess, which costs nothing.
     #[must_use]
@@ -98,28 +151,37 @@ impl Store {
     /// # Errors
     /// [`Error::Conflict`] if there is no such organization, or internal.
     pub async fn declare_cost_labels(&self, org: &OrgId, labels: &CostLabels) -> Result<(), Error> {
+        let with_labels = |known: &CostPolicy| CostPolicy {
+            version: known.version + 1,
+            labels: labels.clone(),
+            ..known.clone()
+        };
+        self.declare(org, with_labels).await
+    }
+
+    /// Sets the threshold below which the organization is alerted of what is available.
+    ///
+    /// # Errors
+    /// As [`Store::declare_cost_labels`].
+    pub async fn set_credits_low(&self, org: &OrgId, threshold: MicroCredits) -> Result<(), Error> {
+        let with_threshold = |known: &CostPolicy| CostPolicy {
+            version: known.version + 1,
+            credits_low_micro: (threshold > MicroCredits::ZERO).then_some(threshold.micro()),
+            ..known.clone()
+        };
+        self.declare(org, with_threshold).await
+    }
+
+    async fn declare(
+        &self,
+        org: &OrgId,
+        change: impl Fn(&CostPolicy) -> CostPolicy,
+    ) -> Result<(), Error> {
         for attempt in 0..DECLARE_TRIES {
             let known = self.cost_policy(org).await?;
-            let next = CostPolicy {
-                version: known.version + 1,
-                labels: labels.clone(),
-                ..known
-            };
-            let (settings, key) = (&self.tables.settings, Key::cost_policy(org));
-            let same = (known.version > 0).then_some(known.version);
-            let same = Change::new().when_option("version", same);
-            let balance = Change::new().set(POLICY, next.version).when_present("v");
-            let committed = Transaction::new()
-                .put_when(Guard::CostPolicy, settings, &key, &next, same)?
-                .update(
-                    Guard::Balance,
-                    &self.tables.ledger,
-                    &Key::balance(org),
-                    balance,
-                )?
-                .commit(self)
-                .await?;
-            match committed {
+            let next = change(&known);
+            let transaction = self.declaration(org, (&known, &next), None)?;
+            match transaction.commit(self).await? {
                 Committed::Yes => {
                     self.cost_policies.note(org, &next);
                     return Ok(());
@@ -131,5 +193,42 @@ impl Store {
             }
         }
         Err(Error::contended("other declarations were always faster"))
+    }
+
+    /// A declaration in place of the one that is known, while the balance has had so many changes.
+    pub(crate) fn declaration(
+        &self,
+        org: &OrgId,
+        (known, next): (&CostPolicy, &CostPolicy),
+        changes: Option<u64>,
+    ) -> Result<Transaction, Error> {
+        let (settings, key) = (&self.tables.settings, Key::cost_policy(org));
+        let same = (known.version > 0).then_some(known.version);
+        let same = Change::new().when_option("version", same);
+        let budgets = (next.budgets_version > 0).then_some(next.budgets_version);
+        let balance = Change::new()
+            .set(POLICY, next.version)
+            .set_some(BUDGETS, budgets)
+            .when_present("v");
+        let balance = match changes {
+            None => balance,
+            Some(0) => balance.at_most_or_missing("changes", 0),
+            Some(changes) => balance.when("changes", changes),
+        };
+        let watched = Change::new().set(WATCHED, next.is_watched());
+        Transaction::new()
+            .put_when(Guard::CostPolicy, settings, &key, next, same)?
+            .update(
+                Guard::Balance,
+                &self.tables.ledger,
+                &Key::balance(org),
+                balance,
+            )?
+            .update(
+                Guard::CostPolicy,
+                &self.tables.work,
+                &Key::tally(org),
+                watched,
+            )
     }
 }

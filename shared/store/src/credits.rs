@@ -1,13 +1,18 @@
 //! The ledger: entries that are only added, holds that are resolved once, and a balance that is
 //! always their sum and never below zero.
 
-use awo_domain::ledger::{CostParts, TransactionType};
+mod parts;
+
+pub use parts::EntryParts;
+
+use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::{Move, Reservation};
 use crate::change::Change;
 use crate::item::Item;
 use crate::item::{Key, SCHEMA_VERSION, ledger_entries};
@@ -32,6 +37,9 @@ pub struct BalanceItem {
     /// Number of changes: whoever reads the same number twice knows that nothing came in between.
     #[serde(default)]
     pub changes: u64,
+    /// Since when the organization knows that what is available is below its threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_since: Option<Timestamp>,
     /// Last change.
     pub updated_at: Timestamp,
     /// Shape of this item.
@@ -67,6 +75,9 @@ pub struct LedgerEntry {
     /// Of a deduction, the version of the price list that the run was priced by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_list: Option<String>,
+    /// When the run ended or was charged, if that was in an earlier month.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Timestamp>,
     /// Of a purchase or a refund, how it came about.
     #[serde(flatten)]
     pub booking: Booking,
@@ -74,37 +85,6 @@ pub struct LedgerEntry {
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
-}
-
-/// What a deduction is for; nothing of other entries, and of those that were written without.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct EntryParts {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model_micro: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    compute_micro: Option<i64>,
-}
-
-impl From<CostParts> for EntryParts {
-    fn from(parts: CostParts) -> EntryParts {
-        EntryParts {
-            model_micro: Some(parts.model.micro()),
-            compute_micro: Some(parts.compute.micro()),
-        }
-    }
-}
-
-impl EntryParts {
-    /// The parts, if they were written down.
-    #[must_use]
-    pub fn known(self) -> Option<CostParts> {
-        let (model, compute) = self.model_micro.zip(self.compute_micro)?;
-        Some(CostParts {
-            model: MicroCredits::from_micro(model),
-            compute: MicroCredits::from_micro(compute),
-        })
-    }
 }
 
 /// How a purchase or a refund came about.
@@ -261,11 +241,13 @@ impl Store {
             tenant_user_id: None,
             parts: EntryParts::default(),
             price_list: None,
+            about: None,
             booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
         };
-        let committed = self.add_credits(Transaction::new(), org, &entry).await?;
+        let none = (Transaction::new(), Vec::new());
+        let committed = self.add_credits(none, org, &entry).await?;
         self.credited(org, committed).await
     }
 
@@ -288,6 +270,7 @@ impl Store {
         let cost = settled.as_ref().map_or(0, |s| s.deduction_micro);
         let of = self.run(org, run).await?;
         let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
+        let held_at = of.as_ref().and_then(|run| run.held_at);
         let entry = LedgerEntry {
             id: id.clone(),
             kind: TransactionType::Refund,
@@ -298,6 +281,7 @@ impl Store {
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
             parts: EntryParts::default(),
             price_list: None,
+            about: Store::charged_earlier(settled.as_ref(), id.made_at()),
             booking: booking.clone(),
             created_at: id.made_at(),
             v: SCHEMA_VERSION,
@@ -316,12 +300,22 @@ impl Store {
         }
         let of = (run, amount);
         let record = self.refund_record(org, id, of, settled.as_ref()).await?;
+        let given_back = Move {
+            of: Reservation {
+                tenant: record.tenant_context.clone(),
+                attribution: record.attribution.clone(),
+                at: held_at.unwrap_or(run.made_at()),
+            },
+            spent: -amount.micro(),
+            reserved: 0,
+        };
         let refunds = Key::refunds(org, run);
         for change in [first, within] {
             let transaction = Transaction::new()
                 .update(Guard::Settlement, &self.tables.ledger, &refunds, change)?
                 .add_cost(self, org, &record)?;
-            match self.add_credits(transaction, org, &entry).await? {
+            let changes = (transaction, vec![given_back.clone()]);
+            match self.add_credits(changes, org, &entry).await? {
                 // The entry is there already: this very call went through before.
                 Committed::No(refusals) if refused(&refusals, Guard::LedgerEntry) => break,
                 Committed::No(refusals) if refused(&refusals, Guard::Settlement) => {}
@@ -339,7 +333,7 @@ impl Store {
 
     async fn add_credits(
         &self,
-        transaction: Transaction,
+        (transaction, moves): (Transaction, Vec<Move>),
         org: &OrgId,
         entry: &LedgerEntry,
     ) -> Result<Committed, Error> {
@@ -357,12 +351,7 @@ impl Store {
                 &Key::ledger_entry(org, &entry.id),
                 entry,
             )?
-            .update(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                change,
-            )?
+            .balance(self, org, change, moves)?
             .commit(self)
             .await
     }
@@ -385,6 +374,6 @@ fn refused(refusals: &[Refusal], guard: Guard) -> bool {
 fn beyond(cost_micro: i64) -> Error {
     let cost = MicroCredits::from_micro(cost_micro).to_decimal();
     Error::Conflict(format!(
-        "this run was charged {cost} credits; its refunds together cannot be more"
+        "this run was charged {cost} credits; its refunds cannot exceed that in total"
     ))
 }

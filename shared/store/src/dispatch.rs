@@ -1,6 +1,7 @@
 //! The queue's output: waiting entries in fair order, and the transaction that assigns a slot to
 //! one of them.
 
+use awo_domain::environment::Size;
 use awo_domain::event::Lifecycle;
 use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
 use awo_domain::run::{Phase, RunEvent, RunStatus};
@@ -9,6 +10,7 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::WantedHold;
 use crate::change::Change;
 use crate::item::{Key, queue, runs_with};
 use crate::lease::Lease;
@@ -33,6 +35,9 @@ pub struct EntryItem {
     pub tenant_context: Option<awo_domain::work_order::TenantContext>,
     /// When it came.
     pub enqueued_at: Timestamp,
+    /// The size of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// The sequence of the run's newest event, if it had a slot before and comes back from its
     /// children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +48,9 @@ pub struct EntryItem {
     /// How often it gave a slot back because there was no compute for it.
     #[serde(default)]
     pub came_back: u32,
+    /// What is to be reserved for it, while it waits for a budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<WantedHold>,
     /// Shape of this item.
     pub v: u32,
 }
@@ -59,6 +67,7 @@ impl EntryItem {
                 .as_ref()
                 .map(|t| t.tenant_id.clone())
                 .unwrap_or_default(),
+            waits_for_budget: self.wanted.is_some(),
         }
     }
 }
@@ -193,7 +202,9 @@ impl Store {
                 Guard::Entry,
                 work,
                 &Key::entry(org, &entry.work_order_id),
-                Change::new().when("runId", &entry.run_id),
+                Change::new()
+                    .when("runId", &entry.run_id)
+                    .when_missing("wanted"),
             )?
             .update(Guard::Run, work, &Key::run(org, &entry.run_id), run)?
             .update(

@@ -4,7 +4,7 @@
 //! way, with or without its old lease.
 
 use awo_domain::control::StopRequest;
-use awo_domain::event::Lifecycle;
+use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{RunEnd, RunStatus};
 use awo_domain::stop::Stop;
@@ -266,7 +266,7 @@ impl End<'_> {
     }
 
     fn told(&self, status: RunStatus, credits: awo_domain::money::MicroCredits) -> Lifecycle {
-        Lifecycle::Ended {
+        Lifecycle::Ended(RunEnding {
             status,
             iterations: self.ending.iterations,
             pr_url: self.ending.pr_url.clone(),
@@ -276,7 +276,7 @@ impl End<'_> {
             completed_at: self.now,
             credits,
             reason: self.stop().and_then(|stop| stop.reason.clone()),
-        }
+        })
     }
 
     /// The request that this end fulfils, if it does one.
@@ -301,6 +301,8 @@ impl End<'_> {
             .set("verified", run.verified)
             .set("testsChanged", &run.tests_changed)
             .set("lastSequence", run.last_sequence + 1)
+            .set("waitedMs", run.waited_ms)
+            .set_or_remove("waitsSince", run.waits_since)
             .set_some("stop", self.stop())
             .set_some("workDir", run.work_dir.as_ref())
             .set_some("commit", ending.commit.as_ref().or(run.commit.as_ref()))

@@ -7,8 +7,10 @@ use awo_domain::{Error, OrgId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::{Move, Reservation};
 use crate::change::Change;
 use crate::item::{Key, SCHEMA_VERSION};
+use crate::runs::Run;
 use crate::transaction::{Guard, Transaction};
 
 /// A hold, from the creation of a run until its settlement.
@@ -25,12 +27,14 @@ pub(crate) struct HoldItem {
 }
 
 /// A run out of whose hold another one's comes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ParentsHold {
     /// The run that asks for children.
     pub run_id: RunId,
     /// What it has cost so far: that part of its hold is its own.
     pub used: MicroCredits,
+    /// Where its hold counts.
+    pub of: Reservation,
 }
 
 impl Transaction {
@@ -40,31 +44,33 @@ impl Transaction {
         self,
         store: &Store,
         org: &OrgId,
-        run: &RunId,
-        (amount, policy): (MicroCredits, u64),
+        run: &Run,
+        policy: u64,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        self.update(
-            Guard::Balance,
-            &store.tables.ledger,
-            &Key::balance(org),
-            Change::new()
-                .reserve(amount.micro(), now)
-                .when_policy(policy),
-        )?
-        .keep_hold(store, org, run, amount, now)
+        let amount = MicroCredits::from_micro(run.hold_micro);
+        let balance = Change::new().reserve(amount.micro(), now);
+        let moves = vec![Move::reserves(run.reservation(), amount.micro())];
+        self.balance(store, org, balance.when_policy(policy), moves)?
+            .keep_hold(store, org, &run.run_id, amount, now)
     }
 
-    /// Reserves credits for a run out of what another one holds: the balance does not change.
+    /// Reserves credits for a run out of what another one holds: of the balance nothing changes but the
+    /// number of its changes. Where the two count in other budgets, the credits count there.
     pub(crate) fn hold_out_of(
         self,
         store: &Store,
         org: &OrgId,
-        run: &RunId,
-        amount: MicroCredits,
+        run: &Run,
         parent: &ParentsHold,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
+        let amount = MicroCredits::from_micro(run.hold_micro);
+        let moves = vec![
+            Move::reserves(parent.of.clone(), -amount.micro()),
+            Move::reserves(run.reservation(), amount.micro()),
+        ];
+        let balance = Change::new().add("changes", 1).set("updatedAt", now);
         let least = parent.used.plus(amount);
         let less = Change::new()
             .add("holdMicro", -amount.micro())
@@ -72,7 +78,8 @@ impl Transaction {
             .when_missing("settledAt");
         let of_parent = Key::run(org, &parent.run_id);
         self.update(Guard::ParentsHold, &store.tables.work, &of_parent, less)?
-            .write_hold(store, org, run, (amount, Some(&parent.run_id)), now)
+            .balance(store, org, balance, moves)?
+            .write_hold(store, org, &run.run_id, (amount, Some(&parent.run_id)), now)
     }
 
     /// Writes down what is reserved for a run. The balance must change in the same transaction.
@@ -85,6 +92,21 @@ impl Transaction {
         now: Timestamp,
     ) -> Result<Transaction, Error> {
         self.write_hold(store, org, run, (amount, None), now)
+    }
+
+    /// Writes down that nothing was reserved for a run that ends while it waits for a budget: whatever
+    /// is settled has a hold.
+    pub(crate) fn hold_nothing(
+        self,
+        store: &Store,
+        org: &OrgId,
+        run: &Run,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        match run.waits_for_budget {
+            true => self.keep_hold(store, org, &run.run_id, MicroCredits::ZERO, now),
+            false => Ok(self),
+        }
     }
 
     fn write_hold(

@@ -2,11 +2,12 @@
 
 mod costs;
 
-pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs};
+pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
 
 use std::collections::HashMap;
 
 use awo_domain::api_key::KeyId;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::plugin::PluginId;
 use awo_domain::profile::ProfileName;
 use awo_domain::run::RunStatus;
@@ -69,7 +70,7 @@ impl Key {
 
     /// A work order that waits for its children.
     pub fn waiting(org: &OrgId, id: &WorkOrderId) -> Key {
-        Key::new(format!("{org}#waiting"), id.as_str())
+        Key::new(waiting(org), id.as_str())
     }
 
     /// A work order whose children are to be stopped like it.
@@ -170,6 +171,14 @@ impl Key {
         Key::new(format!("{org}#templates"), "count")
     }
 
+    pub fn environment(org: &OrgId, name: &EnvironmentName) -> Key {
+        Key::new(environments(org), name.as_str())
+    }
+
+    pub fn environment_count(org: &OrgId) -> Key {
+        Key::new(format!("{org}#environments"), "count")
+    }
+
     pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
         Key::new(plugins(org), id.as_str())
     }
@@ -193,8 +202,8 @@ impl Key {
     }
 
     /// An event that webhooks are still to be told of.
-    pub fn outbox(org: &OrgId, run: &RunId, sequence: u64) -> Key {
-        Key::new(outbox(org), format!("{run}#{sequence:010}"))
+    pub fn outbox(org: &OrgId, name: &str) -> Key {
+        Key::new(outbox(org), name)
     }
 
     /// A delivery permit to a webhook's receiver, by its number.
@@ -267,6 +276,10 @@ pub(crate) fn queue(org: &OrgId) -> String {
     format!("{org}#queue")
 }
 
+pub(crate) fn waiting(org: &OrgId) -> String {
+    format!("{org}#waiting")
+}
+
 pub(crate) fn leases(org: &OrgId) -> String {
     format!("{org}#lease")
 }
@@ -311,6 +324,10 @@ pub(crate) fn key_indexes(org: &OrgId) -> String {
 
 pub(crate) fn templates(org: &OrgId) -> String {
     format!("{org}#template")
+}
+
+pub(crate) fn environments(org: &OrgId) -> String {
+    format!("{org}#environment")
 }
 
 pub(crate) fn plugins(org: &OrgId) -> String {

@@ -250,7 +250,7 @@ impl Store {
         if committed.is_yes() {
             Ok(())
         } else {
-            let why = "the organization is suspended or not there, or this key id is taken";
+            let why = "the organization is suspended or does not exist, or this key id is taken";
             Err(Error::Conflict(why.to_owned()))
         }
     }

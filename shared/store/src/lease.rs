@@ -3,9 +3,10 @@
 
 use awo_domain::audit::Snapshot;
 use awo_domain::control::{ReportAnswer, StopRequest};
+use awo_domain::environment::Size;
 use awo_domain::profile::Profile;
 use awo_domain::stop::CONFIRM_MS;
-use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp, WorkOrderId};
+use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -17,6 +18,10 @@ use crate::places::FreePermit;
 use crate::table::{Updated, read};
 use crate::tally::Tally;
 use crate::transaction::{Committed, Guard, Transaction};
+
+pub use claiming::Claiming;
+
+mod claiming;
 
 /// How long a task may take from its request to its first word.
 pub const START_MS: i64 = 600_000;
@@ -72,6 +77,9 @@ pub struct Lease {
     /// When its runner said, in its last report, that nothing of the run is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_at: Option<Timestamp>,
+    /// The size of its task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// When the work order came into the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enqueued_at: Option<Timestamp>,
@@ -95,23 +103,6 @@ pub struct Lease {
     pub due_at: i64,
     /// Shape of this item.
     pub v: u32,
-}
-
-/// A run to be claimed.
-#[derive(Debug)]
-pub struct Claiming<'a> {
-    /// Its lease as it was read.
-    pub lease: &'a Lease,
-    /// What it begins with, if it was not claimed before.
-    pub profile: Profile,
-    /// The iterations that it may have by that.
-    pub max_iterations: u32,
-    /// The id of its first snapshot.
-    pub snapshot_id: SnapshotId,
-    /// The version of the price list that its models are priced by.
-    pub price_list: String,
-    /// True if it comes back from its children: it goes by what it went by.
-    pub resumes: bool,
 }
 
 impl Lease {
@@ -139,6 +130,7 @@ impl Lease {
             suspected_at: None,
             last_report_at: None,
             dead_at: None,
+            size: None,
             enqueued_at: Some(enqueued_at),
             came_back: 0,
             leased_at: now,
@@ -174,6 +166,7 @@ impl Lease {
         Lease {
             client_token: format!("{run}{resumed}{again}"),
             came_back: entry.came_back,
+            size: entry.size,
             ..lease
         }
     }
@@ -305,6 +298,7 @@ impl Store {
                 .set("audit", &first.1)
                 .set("maxIterations", claiming.max_iterations)
                 .set("priceList", &claiming.price_list)
+                .set_some("environment", claiming.environment.as_ref())
                 .when_present("runId");
             transaction = transaction
                 .update(Guard::Run, work, &Key::run(org, run_id), begins)?

@@ -27,6 +27,7 @@
 //! | work | `<org>#verification` | number | permit of a manual verification, with its whole state |
 //! | work | `deployment#tasks` | `shard#` and number | taken capacity permits of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | capacity waiter |
+//! | work | `deployment#prices` | `credits` | dollars for a credit, over time |
 //! | work | `<org>#purge` | work order id | remains of purged work orders, to be deleted |
 //! | work | `<org>#usage` | completion and run id | usage of a run |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
@@ -41,12 +42,16 @@
 //! | ledger | `<org>#entry` | transaction id | ledger entry, never changed |
 //! | ledger | `<org>#hold` | run id | hold, never changed |
 //! | ledger | `<org>#settled` | run id | how the hold was resolved, never changed |
+//! | ledger | `<org>#budget` | budget id, epoch and period | what a budget counts in a period |
+//! | ledger | `<org>#statement` | month | statement of a closed month, never changed |
 //! | ledger | `<org>#refunded` | run id | sum of the refunds of a run |
 //! | settings | `<org>` | `org` | organization |
 //! | settings | `<org>#costs` | `policy` | declaration about costs |
 //! | settings | `<org>#key` | key id | index of keys |
 //! | settings | `<org>#template` | template id | template of the organization |
 //! | settings | `<org>#templates` | `count` | number of templates |
+//! | settings | `<org>#environment` | name | environment of the organization |
+//! | settings | `<org>#environments` | `count` | number of environments |
 //! | settings | `<org>#task` | `definition` | the organization's task definition, and its origin |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | number of its own plugins |
@@ -65,13 +70,16 @@
 pub mod attempts;
 pub mod audit;
 pub mod batch;
+pub mod budgets;
 pub mod call_permits;
 pub mod cascades;
+pub mod charges;
 pub mod checkpoints;
 pub mod cost_backfill;
 pub mod cost_policy;
 pub mod cost_report;
 pub mod costs;
+pub mod credit_prices;
 pub mod credits;
 pub mod deliveries;
 pub mod delivery_permits;
@@ -79,6 +87,7 @@ pub mod details;
 pub mod diffs;
 pub mod dispatch;
 pub mod endings;
+pub mod environments;
 pub mod erasure;
 pub mod family;
 pub mod finishes;
@@ -103,6 +112,7 @@ pub mod runs;
 pub mod schema;
 pub mod settlement;
 pub mod starts;
+pub mod statements;
 pub mod stops;
 pub mod summary;
 pub mod sums;

@@ -68,6 +68,7 @@ impl Store {
             available: 0,
             entries: 0,
             changes: 0,
+            low_since: None,
             updated_at: now,
             v: SCHEMA_VERSION,
         };

@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
+use crate::budgets::Alert;
 use crate::change::Change;
 use crate::deliveries::{Delivery, Notice};
 use crate::item::{DUE_SHARDS, Key, SCHEMA_VERSION, due_shard, outbox};
@@ -29,10 +30,12 @@ pub(crate) const NOTIFICATION_MS: i64 = 60_000;
 pub struct OutboxEvent {
     /// The owner.
     pub org_id: OrgId,
-    /// The run that it is of.
-    pub run_id: RunId,
+    /// The run that it is of, if it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
     /// Its sequence in that run's timeline.
-    pub sequence: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
     /// Its id for receivers.
     pub event_id: EventId,
     /// Its type.
@@ -75,6 +78,37 @@ pub struct ToTell {
     pub attempt: Option<AttemptId>,
 }
 
+impl OutboxEvent {
+    /// What it is called in the outbox: events of a run stand there in their order.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match (&self.run_id, self.sequence) {
+            (Some(run), Some(sequence)) => format!("{run}#{sequence:010}"),
+            _ => self.event_id.to_string(),
+        }
+    }
+
+    /// What an organization is alerted of.
+    pub(crate) fn of_alert(
+        org: &OrgId,
+        event_id: EventId,
+        alert: &Alert,
+        now: Timestamp,
+    ) -> Result<OutboxEvent, Error> {
+        Ok(OutboxEvent {
+            org_id: org.clone(),
+            run_id: None,
+            sequence: None,
+            body: alert.body(&event_id, now)?,
+            due_shard: due_shard(event_id.as_str()),
+            event_id,
+            event_type: alert.kind,
+            due_at: now.plus_ms(NOTIFICATION_MS).epoch_ms(),
+            v: SCHEMA_VERSION,
+        })
+    }
+}
+
 impl Transaction {
     /// Puts an event into the outbox, if it is one that webhooks are told of and there are any.
     pub(crate) fn tell_webhooks(
@@ -89,8 +123,8 @@ impl Transaction {
         let event_id = event_id(run, event.sequence, event.timestamp);
         Ok(self.event(OutboxEvent {
             org_id: org.clone(),
-            run_id: run.clone(),
-            sequence: event.sequence,
+            run_id: Some(run.clone()),
+            sequence: Some(event.sequence),
             body: body(&event_id, event).map_err(Error::internal)?,
             event_id,
             event_type,
@@ -127,7 +161,7 @@ impl Store {
         to: &[ToTell],
         now: Timestamp,
     ) -> Result<Vec<Delivery>, Error> {
-        let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
+        let key = Key::outbox(&event.org_id, &event.name());
         let there = Change::new().when_present("pk");
         let mut transaction =
             Transaction::new().delete(Guard::Outbox, &self.tables.deliveries, &key, there)?;
@@ -136,7 +170,7 @@ impl Store {
             let notice = Notice {
                 event_id: event.event_id.clone(),
                 event_type: event.event_type,
-                run_id: Some(event.run_id.clone()),
+                run_id: event.run_id.clone(),
                 body: event.body.clone(),
             };
             let id = delivery_id(&event.event_id, webhook);

@@ -30,30 +30,29 @@ struct ChildItem {
 pub fn why_no_parent(parent: Option<&WorkOrder>) -> Option<String> {
     let Some(parent) = parent else {
         return Some(
-            "is not the id of a work order of yours: GET /v1/work-orders lists them".to_owned(),
+            "is not the id of one of your work orders: GET /v1/work-orders lists them".to_owned(),
         );
     };
     if parent.status.is_terminal() {
         let status = parent.status.as_str();
         return Some(format!(
-            "names a work order that is {status}: only one that is not over can get children"
+            "names a work order that is {status}: only one that has not ended can get children"
         ));
     }
     if parent.sealed_at.is_some() {
         return Some(
-            "names a work order that gets no more children: it integrates those that it had, or \
+            "names a work order that accepts no more children: it is integrating its children, or \
              is being killed"
                 .to_owned(),
         );
     }
     if parent.depth >= MAX_DEPTH {
         return Some(format!(
-            "names a work order of depth {MAX_DEPTH}, and none can be deeper"
+            "names a work order of depth {MAX_DEPTH}, the maximum"
         ));
     }
-    (parent.children >= MAX_CHILDREN).then(|| {
-        format!("names a work order that has {MAX_CHILDREN} children, and cannot have more")
-    })
+    (parent.children >= MAX_CHILDREN)
+        .then(|| format!("names a work order that has {MAX_CHILDREN} children, the maximum"))
 }
 
 impl Store {

@@ -194,7 +194,7 @@ fn refused(
         Some(first) => first.map(PluginRegistered::Replayed),
         None if taken => Err(taken_plugin_id(id)),
         None => Err(Error::Conflict(format!(
-            "your organization has {MAX_PLUGINS} plugins, which is the most: delete one first"
+            "your organization has {MAX_PLUGINS} plugins, the maximum: delete one first"
         ))),
     }
 }
@@ -203,6 +203,6 @@ fn refused(
 #[must_use]
 pub fn taken_plugin_id(id: &PluginId) -> Error {
     Error::Conflict(format!(
-        "there is a plugin {id} already: choose another id, or delete that one first"
+        "the plugin {id} already exists: choose another id, or delete it first"
     ))
 }

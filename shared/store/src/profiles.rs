@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::partial::{MAX_PROFILES, PartialContent};
 use awo_domain::profile::{Contents, Profile, ProfileName, built_in, resolve, resolve_built_in};
 use awo_domain::{Error, OrgId, Timestamp};
@@ -14,10 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::environments::no_environment;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, profiles};
 use crate::list::Slice;
-use crate::transaction::{Committed, Guard, Transaction};
+use crate::transaction::{Committed, Guard, Refusal, Transaction};
 use crate::work_orders::WorkOrder;
 
 /// A profile as it is stored.
@@ -103,6 +105,18 @@ pub enum ProfileChange<'a> {
     Replace(&'a StoredProfile),
     /// One less.
     Delete(&'a ProfileName),
+}
+
+impl<'a> ProfileChange<'a> {
+    /// The environment that the changed profile names.
+    fn environment(self) -> Option<&'a EnvironmentName> {
+        match self {
+            ProfileChange::Create(new) | ProfileChange::Replace(new) => {
+                new.content.groups.environment.as_ref()
+            }
+            ProfileChange::Delete(_) => None,
+        }
+    }
 }
 
 /// What came of a change.
@@ -209,7 +223,8 @@ impl Store {
     /// same request will be given.
     ///
     /// # Errors
-    /// [`Error::IdempotencyMismatch`], or internal; in both cases nothing was written.
+    /// [`Error::Invalid`] if it names an environment that is not there,
+    /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
     pub async fn change_profiles(
         &self,
         org: &OrgId,
@@ -242,7 +257,10 @@ impl Store {
             revision => counted.when("revision", revision),
         };
         let key = Key::profile_changes(org);
-        let mut transaction = transaction.update(Guard::ProfileChanges, settings, &key, counted)?;
+        let environment = change.environment();
+        let mut transaction = transaction
+            .update(Guard::ProfileChanges, settings, &key, counted)?
+            .name_environment(self, org, environment)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             transaction = transaction.remember(self, org, request, answer, now)?;
@@ -251,6 +269,10 @@ impl Store {
             Committed::Yes => return Ok(ProfilesChanged::Yes),
             Committed::No(refusals) => refusals,
         };
+        let is_unnamed = |of: &Refusal| of.guard == Guard::Environment;
+        if !refusals.is_empty() && refusals.iter().all(is_unnamed) {
+            return Err(no_environment(environment));
+        }
         let mut refusals = refusals.into_iter();
         let replay = refusals.find(|refusal| refusal.guard == Guard::Idempotency);
         match request.zip(replay) {

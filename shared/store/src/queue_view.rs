@@ -29,8 +29,10 @@ pub struct Position {
     pub state: EntryState,
     /// When it came into the queue.
     pub enqueued_at: Timestamp,
-    /// When it may start, while it waits.
+    /// When it may start, while it waits for a slot.
     pub estimated_start: Option<Timestamp>,
+    /// True if it waits for a budget.
+    pub waits_for_budget: bool,
 }
 
 /// What the queue needs to know of a lease.
@@ -144,6 +146,7 @@ impl Look {
                     .or(slot.enqueued_at)
                     .unwrap_or_else(|| slot.run_id.made_at()),
                 estimated_start: None,
+                waits_for_budget: false,
             }),
             (None, Some(entry)) => Some(self.place_of(entry, limits, now)),
             (None, None) => None,
@@ -160,11 +163,14 @@ impl Look {
         let position = u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1);
         let durations: Vec<i64> = self.past.iter().map(|run| run.duration_ms).collect();
         let slots = self.tally.load(limits).max_concurrent;
+        let waits_for_budget = entry.wanted.is_some();
         Position {
             position,
             state: EntryState::Waiting,
             enqueued_at: entry.enqueued_at,
-            estimated_start: Some(estimated_start(now, position, slots, &durations)),
+            estimated_start: (!waits_for_budget)
+                .then(|| estimated_start(now, position, slots, &durations)),
+            waits_for_budget,
         }
     }
 

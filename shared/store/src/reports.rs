@@ -64,6 +64,7 @@ impl Progress {
         for numbered in events {
             if numbered.number == progress.reported + 1 {
                 progress.take(&numbered.event)?;
+                progress.run.waits(&numbered.event, numbered.at);
                 progress.reported += 1;
             }
         }
@@ -273,6 +274,8 @@ fn moved(org: &OrgId, from: &Run, to: &Run) -> Change {
         .set("maxIterations", to.max_iterations)
         .set("verified", to.verified)
         .set("testsChanged", &to.tests_changed)
+        .set("waitedMs", to.waited_ms)
+        .set_or_remove("waitsSince", to.waits_since)
         .set_some("audit", to.audit.as_ref())
         .set_some("phase", to.phase)
         .set_some("workDir", to.work_dir.as_ref())

@@ -1,7 +1,9 @@
 //! Runs: their items and how they are read and listed.
 
 use awo_domain::audit::AuditHead;
+use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};
 use awo_domain::cost::Attribution;
+use awo_domain::environment::{EnvironmentRecord, Size};
 use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::{Phase, RunError, RunStatus};
 use awo_domain::stop::Stop;
@@ -18,6 +20,9 @@ use crate::schema::{BY_PARENT, BY_STATUS};
 use crate::timeline::Subject;
 use crate::usage::Earlier;
 
+/// How much of a run's compute can be free because it waited for providers: what runners wait, and
+/// a minute for reports that came late.
+const MAX_WAIT_MS: i64 = PROVIDER_WAIT_MS.cast_signed() + 60_000;
 /// The sequence of a queued run's only event.
 pub(crate) const CREATED_SEQUENCE: u64 = 1;
 
@@ -101,6 +106,12 @@ pub struct Run {
     pub tenant_context: Option<TenantContext>,
     /// What is reserved for it, in micro-credits.
     pub hold_micro: i64,
+    /// When that was reserved, if not when the run was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_at: Option<Timestamp>,
+    /// True while nothing is reserved for it, because a budget does not cover it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_budget: bool,
     /// The sequence of its newest event.
     pub last_sequence: u64,
     /// What is known of its configuration snapshots, from its claim on.
@@ -124,6 +135,18 @@ pub struct Run {
     /// What its cost is told apart by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
+    /// The size of its task, by which compute is priced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// How long it has waited for providers, in milliseconds.
+    #[serde(default)]
+    pub waited_ms: i64,
+    /// Since when it waits for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_since: Option<Timestamp>,
+    /// Its environment as it was when the run was claimed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentRecord>,
 }
 
 /// A run's leave from its compute. A run takes it once at most.
@@ -134,6 +157,9 @@ pub struct Suspension {
     pub at: Timestamp,
     /// How long it had had compute by then, in milliseconds.
     pub compute_ms: i64,
+    /// How long it had waited for providers by then.
+    #[serde(default)]
+    pub waited_ms: i64,
     /// Its agent's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -141,14 +167,45 @@ pub struct Suspension {
 
 impl Run {
     /// How long it has had compute, in milliseconds: from its slot to its end, or to `now`, without
-    /// the time in which it waited for its children.
+    /// the time in which it waited for its children or for a provider.
     #[must_use]
     pub fn compute_ms(&self, now: Timestamp) -> i64 {
         let end = self.completed_at.unwrap_or(now);
         let since = |began: Option<Timestamp>| began.map_or(0, |at| end.ms_since(at).max(0));
+        let waited = self.waited_until(end);
         match &self.suspension {
-            None => since(self.started_at),
-            Some(left) => left.compute_ms.saturating_add(since(self.resumed_at)),
+            None => since(self.started_at).saturating_sub(waited).max(0),
+            Some(left) => {
+                let waited = waited.saturating_sub(left.waited_ms);
+                let here = since(self.resumed_at).saturating_sub(waited).max(0);
+                left.compute_ms.saturating_add(here)
+            }
+        }
+    }
+
+    /// How long it has waited for providers, in milliseconds, a wait that is not over included.
+    fn waited_until(&self, end: Timestamp) -> i64 {
+        let now = (self.waits_since).map_or(0, |since| end.ms_since(since).max(0));
+        self.waited_ms.saturating_add(now).min(MAX_WAIT_MS)
+    }
+
+    /// How long it has waited for providers so far, in milliseconds.
+    #[must_use]
+    pub fn provider_waited_ms(&self) -> u64 {
+        u64::try_from(self.waited_ms).unwrap_or(0)
+    }
+
+    /// A wait for a provider begins or ends, by the runner's clock.
+    pub(crate) fn waits(&mut self, event: &RunnerEvent, at: Timestamp) {
+        match event {
+            RunnerEvent::ProviderWaiting { .. } => {
+                self.waits_since.get_or_insert(at);
+            }
+            RunnerEvent::ProviderResumed { .. } => {
+                self.waited_ms = self.waited_until(at);
+                self.waits_since = None;
+            }
+            _ => {}
         }
     }
 

@@ -12,11 +12,13 @@ use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 
 use crate::Store;
+use crate::budgets::Move;
 use crate::change::Change;
 use crate::credits::{Booking, LedgerEntry, SettlementItem};
 use crate::item::{Key, SCHEMA_VERSION};
 use crate::lease::Lease;
 use crate::runs::{Cost, Run};
+use crate::statements::earlier_month;
 use crate::transaction::{Guard, Transaction};
 
 /// A run whose hold is resolved.
@@ -136,6 +138,17 @@ impl Charge {
     }
 }
 
+impl Run {
+    /// What budgets count of its settlement.
+    pub(crate) fn settles(&self, settled: Settlement) -> Move {
+        Move {
+            of: self.reservation(),
+            spent: settled.deduction.micro(),
+            reserved: -self.hold_micro,
+        }
+    }
+}
+
 /// A hold of which nothing is taken.
 pub(crate) fn released(run: &Run) -> Settlement {
     settle(MicroCredits::from_micro(run.hold_micro), MicroCredits::ZERO)
@@ -193,7 +206,7 @@ impl Transaction {
             .record_usage(store, org, run, of.usage, of.completed_at)?
             .record_cost(store, org, of)?
             .mark_settled(store, org, run, (settled, id), now)?
-            .update(Guard::Balance, ledger, &Key::balance(org), balance)?;
+            .balance(store, org, balance, vec![run.settles(settled)])?;
         if settled.deduction == MicroCredits::ZERO {
             return Ok(transaction);
         }
@@ -208,6 +221,7 @@ impl Transaction {
             tenant_user_id: tenant.and_then(|t| t.tenant_user_id.clone()),
             parts: charge.cost.into(),
             price_list: run.price_list.clone(),
+            about: earlier_month(of.completed_at, charge.transaction_id.made_at()),
             booking: Booking::default(),
             created_at: charge.transaction_id.made_at(),
             v: SCHEMA_VERSION,

@@ -10,9 +10,10 @@ use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
 use awo_domain::{Error, RunId, Timestamp};
 
 use crate::Store;
+use crate::budgets::{Move, only_waits, over_budget};
 use crate::change::Change;
 use crate::credits::insufficient;
-use crate::dispatch::QueueState;
+use crate::dispatch::{EntryItem, QueueState};
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::Key;
 use crate::lease::Lease;
@@ -38,6 +39,8 @@ pub struct NewRun<'a> {
     pub run_id: RunId,
     /// What is reserved for it.
     pub hold: MicroCredits,
+    /// True if it waits for a budget, and nothing is reserved yet.
+    pub waits: bool,
     /// Now.
     pub now: Timestamp,
 }
@@ -65,6 +68,8 @@ pub enum Started {
     New,
     /// The same request was answered before.
     Replayed(FirstAnswer),
+    /// A budget does not cover it, and its runs wait: start it so.
+    WaitsForBudget,
     /// Work order, queue or slots are not as they were read: look again.
     Changed,
 }
@@ -105,13 +110,7 @@ impl Store {
                 &Key::tally(org),
                 new.tally_change(place, run.status, limits)?,
             )?
-            .update(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                new.balance_change(waits),
-            )?
-            .keep_hold(self, org, &run.run_id, new.hold, now)?
+            .balance(self, org, new.balance_change(waits), new.moves(&run, waits))?
             .tell(
                 self,
                 &run.subject(org),
@@ -119,6 +118,9 @@ impl Store {
                 Lifecycle::Created.to_parts(),
                 now,
             )?;
+        if !new.waits {
+            transaction = transaction.keep_hold(self, org, &run.run_id, new.hold, now)?;
+        }
         if waits {
             transaction =
                 transaction.cancel_queued_run(self, org, new.old, &new.replaced(), now)?;
@@ -148,7 +150,7 @@ impl NewRun<'_> {
     fn run(&self, place: &Place<'_>) -> Result<Run, Error> {
         let queued = Run {
             earlier: Earlier::than_the_run_after(self.old),
-            ..queued_run(self.order, &self.run_id, self.hold, self.now)
+            ..queued_run(self.order, &self.run_id, (self.hold, self.waits), self.now)
         };
         Ok(match place {
             Place::Queue => queued,
@@ -200,7 +202,14 @@ impl NewRun<'_> {
     /// Where the old run waits, its hold is released in the same breath.
     fn balance_change(&self, waits: bool) -> Change {
         let freed = if waits { self.old.hold_micro } else { 0 };
-        Change::new().reserve(self.hold.micro() - freed, self.now)
+        let held = if self.waits { 0 } else { self.hold.micro() };
+        Change::new().reserve(held - freed, self.now)
+    }
+
+    fn moves(&self, run: &Run, waits: bool) -> Vec<Move> {
+        let freed = waits.then(|| self.old.settles(released(self.old)));
+        let held = Move::reserves(run.reservation(), run.hold_micro);
+        freed.into_iter().chain([held]).collect()
     }
 
     /// Why the old run is over that still waited.
@@ -227,10 +236,17 @@ impl NewRun<'_> {
             Place::Queue if waits => {
                 // Whatever the old run has come back from, the new one has not begun.
                 let new = old.set("runId", &self.run_id).remove("lastSequence");
+                let new = match self.waits {
+                    true => new.set("wanted", self.order.wanted(self.hold)),
+                    false => new.remove("wanted"),
+                };
                 transaction.update(Guard::Entry, work, &entry, new.remove("cameBack"))
             }
             Place::Queue => {
-                let item = queue_entry(self.order, &self.run_id, self.now);
+                let item = EntryItem {
+                    wanted: self.waits.then(|| self.order.wanted(self.hold)),
+                    ..queue_entry(self.order, &self.run_id, self.now)
+                };
                 transaction.put(Guard::Entry, work, &entry, &item)
             }
             Place::Slot {
@@ -266,10 +282,15 @@ impl NewRun<'_> {
         request: Option<&IdempotentRequest>,
         mut refusals: Vec<Refusal>,
     ) -> Result<Started, Error> {
+        if !self.waits && only_waits(&refusals) {
+            return Ok(Started::WaitsForBudget);
+        }
+        let over = over_budget(&refusals);
         refusals.sort_by_key(|refusal| match refusal.guard {
             Guard::Idempotency => 0,
             Guard::Tally => 2,
             Guard::Balance => 3,
+            Guard::Budget => 4,
             _ => 1,
         });
         let waits = self.order.status == WorkOrderStatus::Queued;
@@ -291,7 +312,10 @@ impl NewRun<'_> {
                 };
                 Err(insufficient(self.hold.minus(freed), item)?)
             }
-            _ => Ok(Started::Changed),
+            _ => match over.filter(|_| guard == Guard::Budget) {
+                Some(error) => Err(error),
+                None => Ok(Started::Changed),
+            },
         }
     }
 }

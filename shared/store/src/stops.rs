@@ -3,7 +3,7 @@
 //! is on the lease, and its runner reads it in the response to its next report.
 
 use awo_domain::control::StopRequest;
-use awo_domain::event::Lifecycle;
+use awo_domain::event::{Lifecycle, RunEnding};
 use awo_domain::money::MicroCredits;
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::stop::Stop;
@@ -62,12 +62,7 @@ impl Store {
             .update(Guard::Tally, work, &Key::tally(org), tally)?
             .cancel_queued_run(self, org, run, stopping.stop, now)?
             .cascade(self, org, of, stopping, now)?
-            .update(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                balance,
-            )?
+            .balance(self, org, balance, vec![run.settles(released(run))])?
             .commit(self)
             .await?;
         Ok(committed.is_yes())
@@ -224,10 +219,11 @@ impl Transaction {
             .set("computeStoppedAt", now)
             .set("stop", stop)
             .set("lastSequence", sequence)
+            .remove("waitsForBudget")
             .settled(released(run), &run.usage, now)
             .when("status", RunStatus::Queued)
             .when("lastSequence", run.last_sequence);
-        let ended = Lifecycle::Ended {
+        let ended = Lifecycle::Ended(RunEnding {
             status,
             iterations: 0,
             pr_url: None,
@@ -237,7 +233,7 @@ impl Transaction {
             completed_at: now,
             credits: MicroCredits::ZERO,
             reason: stop.reason.clone(),
-        };
+        });
         self.update(
             Guard::Run,
             &store.tables.work,
@@ -245,6 +241,7 @@ impl Transaction {
             over,
         )?
         .tell(store, &run.subject(org), sequence, ended.to_parts(), now)?
+        .hold_nothing(store, org, run, now)?
         .mark_settled(store, org, run, (released(run), None), now)
     }
 }

@@ -112,6 +112,7 @@ impl Suspend<'_> {
         let suspension = Suspension {
             at: self.now,
             compute_ms: run.compute_ms(self.now),
+            waited_ms: run.waited_ms,
             session_id: leave.session_id.clone(),
         };
         Change::new()
@@ -121,6 +122,7 @@ impl Suspend<'_> {
             .set_some("branch", leave.branch.as_ref())
             .set("iteration", leave.iterations)
             .set("usage", &leave.usage)
+            .set("waitedMs", run.waited_ms)
             .set("lastSequence", run.last_sequence + 1)
             .set_some("workDir", run.work_dir.as_ref())
             .remove("phase")

@@ -52,6 +52,9 @@ pub struct Tally {
     /// True if the organization has no webhooks; false if it has, or may have.
     #[serde(default)]
     pub no_webhooks: bool,
+    /// True if the organization may have to be alerted of something.
+    #[serde(default)]
+    pub watched: bool,
     #[serde(flatten)]
     counts: HashMap<String, serde_json::Value>,
 }

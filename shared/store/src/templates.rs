@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::change::Change;
+use crate::environments::no_environment;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, templates};
 use crate::list::Slice;
@@ -94,7 +95,8 @@ impl Store {
     /// Adds a template. `answer` is what a replay of the same request will be given.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if there is one of that id, or if there are too many;
+    /// [`Error::Conflict`] if there is one of that id, or if there are too many; [`Error::Invalid`] if
+    /// it names an environment that is not there;
     /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
     pub async fn create_template(
         &self,
@@ -127,21 +129,22 @@ impl Store {
                 settings,
                 &Key::template_count(org),
                 count,
-            )?;
+            )?
+            .name_environment(self, org, template.content.environment.as_ref())?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             transaction = transaction.remember(self, org, request, answer, now)?;
         }
         match transaction.commit(self).await? {
             Committed::Yes => Ok(TemplateCreated::New),
-            Committed::No(refusals) => refused(&template.id, request, refusals),
+            Committed::No(refusals) => refused(template, request, refusals),
         }
     }
 
     /// Writes `new` over what was read; false if that has changed meanwhile.
     ///
     /// # Errors
-    /// Internal, when DynamoDB fails.
+    /// [`Error::Invalid`] if it names an environment that is not there; internal, when DynamoDB fails.
     pub async fn replace_template(
         &self,
         org: &OrgId,
@@ -155,11 +158,19 @@ impl Store {
             .when("revision", read.revision)
             .when("createdAt", read.template.created_at);
         let key = Key::template(org, &new.id);
+        let environment = new.content.environment.as_ref();
         let replaced = Transaction::new()
             .update(Guard::Template, &self.tables.settings, &key, change)?
+            .name_environment(self, org, environment)?
             .commit(self)
             .await?;
-        Ok(replaced.is_yes())
+        match replaced {
+            Committed::Yes => Ok(true),
+            Committed::No(refusals) if only_environment(&refusals) => {
+                Err(no_environment(environment))
+            }
+            Committed::No(_) => Ok(false),
+        }
     }
 
     /// Removes a template.
@@ -190,13 +201,20 @@ impl Store {
     }
 }
 
+/// True if nothing but the environment that is named is missing.
+fn only_environment(refusals: &[Refusal]) -> bool {
+    let mut guards = refusals.iter().map(|refusal| refusal.guard);
+    !refusals.is_empty() && guards.all(|guard| guard == Guard::Environment)
+}
+
 /// What a refused create tells the caller: a replay before all else.
 fn refused(
-    id: &TemplateId,
+    template: &Template,
     request: Option<&IdempotentRequest>,
     refusals: Vec<Refusal>,
 ) -> Result<TemplateCreated, Error> {
     let (mut taken, mut replay) = (false, None);
+    let is_unnamed = only_environment(&refusals);
     for refusal in refusals {
         taken |= refusal.guard == Guard::Template;
         if refusal.guard == Guard::Idempotency {
@@ -205,9 +223,10 @@ fn refused(
     }
     match replay {
         Some(first) => first.map(TemplateCreated::Replayed),
-        None if taken => Err(taken_id(id)),
+        None if taken => Err(taken_id(&template.id)),
+        None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
         None => Err(Error::Conflict(format!(
-            "your organization has {MAX_TEMPLATES} templates, which is the most: delete one first"
+            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
         ))),
     }
 }
@@ -216,7 +235,7 @@ fn refused(
 #[must_use]
 pub fn taken_id(id: &TemplateId) -> Error {
     Error::Conflict(format!(
-        "there is a template {} already: choose another id, or change that one with PUT",
+        "the template {} already exists: choose another id, or change it with PUT",
         id.as_str()
     ))
 }

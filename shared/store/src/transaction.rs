@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::{
 };
 use serde::Serialize;
 
+use crate::budgets::{Funds, OverBudget};
 use crate::change::Change;
 use crate::item::Item;
 use crate::item::Key;
@@ -40,9 +41,11 @@ pub(crate) enum Guard {
     Lease,
     Tally,
     Balance,
+    Budget,
     Hold,
     ParentsHold,
     Settlement,
+    Statement,
     LedgerEntry,
     Idempotency,
     Log,
@@ -52,6 +55,8 @@ pub(crate) enum Guard {
     ApiKey,
     Template,
     TemplateCount,
+    Environment,
+    EnvironmentCount,
     Plugin,
     PluginCount,
     Webhook,
@@ -77,6 +82,8 @@ pub(crate) struct Refusal {
     pub nth: usize,
     pub guard: Guard,
     pub item: Option<Item>,
+    /// The budget that it is of, if a hold would have passed one.
+    pub over: Option<OverBudget>,
 }
 
 /// What came of a transaction.
@@ -106,6 +113,8 @@ pub(crate) struct Transaction {
     has_webhooks: Option<bool>,
     /// The change of the tally, which can have that condition, and which of the writes it is.
     tally: Option<(usize, Key, Change)>,
+    /// What it changes of budgets, beside the balance.
+    pub(crate) funds: Option<Funds>,
 }
 
 impl Transaction {
@@ -210,11 +219,38 @@ impl Transaction {
         Ok(self)
     }
 
+    /// How many writes there are.
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Makes another change of an item in place of one of the writes.
+    pub fn replace(
+        &mut self,
+        nth: usize,
+        table: &str,
+        key: &Key,
+        change: &Change,
+    ) -> Result<(), Error> {
+        if let Some((_, write)) = self.writes.get_mut(nth) {
+            *write = update(table, key, change)?;
+        }
+        Ok(())
+    }
+
     /// Commits, trying again when other transactions are in the way.
     ///
     /// The SDK gives each try a request token and keeps it over its own retries, so that a try
     /// whose reply was lost is not refused for what it did itself.
-    pub async fn commit(self, store: &Store) -> Result<Committed, Error> {
+    pub async fn commit(mut self, store: &Store) -> Result<Committed, Error> {
+        match self.funds.take() {
+            Some(funds) => self.commit_funds(store, funds).await,
+            None => self.commit_events(store).await,
+        }
+    }
+
+    /// Commits with its events, if the organization has webhooks.
+    pub(crate) async fn commit_events(self, store: &Store) -> Result<Committed, Error> {
         let Some(org) = self.outbox.first().map(|event| event.org_id.clone()) else {
             return self.commit_writes(store).await;
         };
@@ -253,7 +289,7 @@ impl Transaction {
         }
         if has_webhooks {
             for event in events {
-                let key = Key::outbox(&event.org_id, &event.run_id, event.sequence);
+                let key = Key::outbox(&event.org_id, &event.name());
                 self = self
                     .notification(Notification::Outbox(event.org_id.clone()))
                     .put(Guard::Outbox, &store.tables.deliveries, &key, &event)?;
@@ -344,6 +380,7 @@ fn refusals(guards: &[Guard], reasons: &[CancellationReason]) -> Vec<Refusal> {
             nth,
             guard: *guard,
             item: reason.item.clone().filter(|item| !item.is_empty()),
+            over: None,
         })
         .collect()
 }

@@ -242,7 +242,7 @@ impl Store {
             Some(first) => first.map(WebhookCreated::Replayed).map(Some),
             None if !is_full => Ok(None),
             None => Err(Error::Conflict(format!(
-                "your organization has {MAX_WEBHOOKS} webhooks, which is the most: delete one first"
+                "your organization has {MAX_WEBHOOKS} webhooks, the maximum: delete one first"
             ))),
         }
     }

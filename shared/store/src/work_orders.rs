@@ -1,6 +1,7 @@
 //! Work orders: creating one with its first run, and reading one.
 
 use awo_domain::agent::Agent;
+use awo_domain::environment::{EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
@@ -12,12 +13,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod account;
+mod beginning;
 mod listing;
 
 pub use account::Account;
+pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
+use crate::budgets::{WantedHold, only_waits, over_budget};
 use crate::change::Change;
 use crate::cost_policy::policy_of;
 use crate::credits::insufficient;
@@ -26,7 +30,7 @@ use crate::holds::ParentsHold;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
 use crate::parents::parent_refused;
-use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
+use crate::runs::RunItem;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
 
@@ -61,6 +65,15 @@ pub struct WorkOrder {
     /// may be deleted since, and the work order goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_profile: Option<String>,
+    /// The environment of its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
+    /// What that said when the work order was made, as JSON: it may be deleted since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_environment: Option<String>,
+    /// The size of its tasks, by which compute is priced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
     /// Who does the work.
     pub agent: Agent,
     /// What a run may use.
@@ -132,6 +145,8 @@ pub struct NewWorkOrder {
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
     pub kept_profile: Option<String>,
+    /// What its environment says, as JSON.
+    pub kept_environment: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
     /// Now.
@@ -143,6 +158,10 @@ impl NewWorkOrder {
     #[must_use]
     pub fn work_order(&self) -> WorkOrder {
         let order = self.order.clone();
+        let (environment, size) = match order.environment {
+            Some(chosen) => (Some(chosen.name), chosen.content.size),
+            None => (None, None),
+        };
         WorkOrder {
             id: self.id.clone(),
             status: WorkOrderStatus::Queued,
@@ -155,6 +174,9 @@ impl NewWorkOrder {
             tenant_context: order.tenant_context,
             harness: order.harness,
             kept_profile: self.kept_profile.clone(),
+            environment,
+            kept_environment: self.kept_environment.clone(),
+            size,
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,
@@ -210,11 +232,38 @@ impl Store {
         limits: QueueLimits,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<Created, Error> {
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        for waits in [false, true] {
+            let transaction = self.creation(new, limits, waits, idempotent.clone())?;
+            match transaction.commit(self).await? {
+                Committed::Yes => return Ok(Created::New),
+                // What an agent asks for is refused instead: its parent would not end.
+                Committed::No(refusals)
+                    if !waits && new.asked_by.is_none() && only_waits(&refusals) => {}
+                Committed::No(refusals) => return refused(new, request, refusals),
+            }
+        }
+        Err(Error::internal(
+            "a create without a hold was refused by a budget",
+        ))
+    }
+
+    /// All that a create writes: with a hold, unless the run waits for a budget.
+    fn creation(
+        &self,
+        new: &NewWorkOrder,
+        limits: QueueLimits,
+        waits: bool,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<Transaction, Error> {
         let (org, now) = (&new.org, new.now);
         let work_order = new.work_order();
-        let run = queued_run(&work_order, &new.run_id, new.hold, now);
+        let run = queued_run(&work_order, &new.run_id, (new.hold, waits), now);
         let subject = run.subject(org);
-        let entry = queue_entry(&work_order, &new.run_id, now);
+        let entry = EntryItem {
+            wanted: waits.then(|| work_order.wanted(new.hold)),
+            ..queue_entry(&work_order, &new.run_id, now)
+        };
         let tally = Change::new()
             .entry_came(org, limits, now)
             .count_work_order(None, WorkOrderStatus::Queued)
@@ -242,21 +291,17 @@ impl Store {
                 Lifecycle::Created.to_parts(),
                 now,
             )?;
-        let (run_id, hold) = (&new.run_id, new.hold);
         transaction = match &new.asked_by {
-            Some(parent) => transaction.hold_out_of(self, org, run_id, hold, parent, now)?,
-            None => transaction.hold(self, org, run_id, (hold, new.account.policy), now)?,
+            _ if waits => transaction,
+            Some(parent) => transaction.hold_out_of(self, org, &run, parent, now)?,
+            None => transaction.hold(self, org, &run, new.account.policy, now)?,
         };
         if let Some(parent) = &work_order.parent_id {
             transaction = transaction.add_child(self, parent, new)?;
         }
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(self, org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(Created::New),
-            Committed::No(refusals) => refused(new, request, refusals),
+        match idempotent {
+            Some((request, answer)) => transaction.remember(self, org, request, answer, now),
+            None => Ok(transaction),
         }
     }
 
@@ -283,69 +328,20 @@ impl WorkOrder {
         }
     }
 
+    /// What is to be reserved for its run, if that waits for a budget.
+    pub(crate) fn wanted(&self, hold: MicroCredits) -> WantedHold {
+        WantedHold {
+            amount_micro: hold.micro(),
+            attribution: Some(self.attribution()),
+        }
+    }
+
     /// The tenant by which the queue is fair; empty without one.
     #[must_use]
     pub fn tenant(&self) -> &str {
         self.tenant_context
             .as_ref()
             .map_or("", |t| t.tenant_id.as_str())
-    }
-}
-
-/// The first state of a new run.
-pub(crate) fn queued_run(
-    work_order: &WorkOrder,
-    run_id: &RunId,
-    hold: MicroCredits,
-    now: Timestamp,
-) -> Run {
-    Run {
-        run_id: run_id.clone(),
-        work_order_id: work_order.id.clone(),
-        status: RunStatus::Queued,
-        phase: None,
-        iteration: 0,
-        max_iterations: work_order.max_iterations,
-        created_at: now,
-        started_at: None,
-        completed_at: None,
-        compute_stopped_at: None,
-        settled_at: None,
-        finished_by: None,
-        stop: None,
-        branch: None,
-        pr_url: None,
-        commit: None,
-        verified: false,
-        tests_changed: Vec::new(),
-        error: None,
-        usage: Vec::new(),
-        cost: None,
-        work_dir: None,
-        tenant_context: work_order.tenant_context.clone(),
-        hold_micro: hold.micro(),
-        last_sequence: CREATED_SEQUENCE,
-        audit: None,
-        earlier: None,
-        base: None,
-        suspension: None,
-        price_list: None,
-        resumed_at: None,
-        attribution: Some(work_order.attribution()),
-    }
-}
-
-/// The place of a work order in the queue.
-pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp) -> EntryItem {
-    EntryItem {
-        work_order_id: work_order.id.clone(),
-        run_id: run_id.clone(),
-        tenant_context: work_order.tenant_context.clone(),
-        enqueued_at: now,
-        resumes: None,
-        last_sequence: None,
-        came_back: 0,
-        v: SCHEMA_VERSION,
     }
 }
 
@@ -356,13 +352,15 @@ fn refused(
     request: Option<&IdempotentRequest>,
     refusals: Vec<Refusal>,
 ) -> Result<Created, Error> {
+    let over = over_budget(&refusals);
     let mut refusals = refusals;
     refusals.sort_by_key(|refusal| match refusal.guard {
         Guard::Idempotency => 0,
         Guard::Parent => 1,
         Guard::Tally => 2,
         Guard::Balance | Guard::ParentsHold => 3,
-        _ => 4,
+        Guard::Budget => 4,
+        _ => 5,
     });
     let Some(Refusal { guard, item, .. }) = refusals.into_iter().next() else {
         return Err(Error::internal("create was refused by nobody"));
@@ -383,7 +381,12 @@ fn refused(
         (Guard::ParentsHold, _) => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),
         )),
-        (guard, _) => Err(Error::internal(format!("create was refused by {guard:?}"))),
+        (guard, _) => {
+            let unknown = || Error::internal(format!("create was refused by {guard:?}"));
+            Err(over
+                .filter(|_| guard == Guard::Budget)
+                .unwrap_or_else(unknown))
+        }
     }
 }
 

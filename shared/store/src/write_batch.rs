@@ -281,6 +281,7 @@ impl Store {
                 nth: 0,
                 guard: Guard::Delivery,
                 item,
+                over: None,
             }]),
         })
     }

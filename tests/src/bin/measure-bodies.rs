@@ -105,6 +105,7 @@ fn refusal(body: &[u8]) -> String {
         template: None,
         profile: None,
         parent: None,
+        environment: None,
     };
     let read = named
         .and_then(|_| object())

@@ -80,6 +80,7 @@ fn wrong_members(schema: &Value, example: &Value) -> Vec<Bad> {
         let twice = format!("{{\"{name}\":{value},{}", &inner[1..]);
         bad.push(Bad::new("a duplicate key", twice, &format!("/{name}")));
     }
+    let schema = contract::meant(schema);
     for required in schema["required"].as_array().into_iter().flatten() {
         let mut without = members.clone();
         let name = required.as_str().unwrap();
@@ -98,7 +99,7 @@ fn wrong_members(schema: &Value, example: &Value) -> Vec<Bad> {
     // What the example does not show is read all the same.
     for (name, of) in schema["properties"].as_object().into_iter().flatten() {
         if !members.contains_key(name) {
-            let wrong = if of["type"] == "object" {
+            let wrong = if contract::meant(of)["type"] == "object" {
                 json!(1)
             } else {
                 json!({ "x": 1 })
@@ -219,6 +220,10 @@ async fn bad_input_is_refused_with_its_place_and_changes_nothing() {
         }
         with_bodies += 1;
         let bodies = no_objects().into_iter();
+        // Of an optional body `null` is as good as none; a purge of everything is asked for by none.
+        let is_optional = operation["requestBody"]["required"] == false;
+        let takes_null = is_optional && sample.route.function != "purge-work-orders";
+        let bodies = bodies.filter(|bad| !(takes_null && bad.body == b"null"));
         for bad in bodies.chain(wrong_members(&content["schema"], &content["example"])) {
             refused(&service.client, &sample, path, &bad).await;
         }

@@ -103,7 +103,7 @@ fn micro(value: &Value) -> i64 {
 }
 
 /// Credits less refunds of a period, as the ledger has them.
-async fn of_ledger(service: &TestService, from: &str, to: &str) -> i64 {
+pub async fn of_ledger(service: &TestService, from: &str, to: &str) -> i64 {
     let mut sum = 0;
     let period = format!("startDate={from}&endDate={to}&limit=100");
     let answer = service

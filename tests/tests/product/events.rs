@@ -162,6 +162,7 @@ async fn every_event_of_runs_is_delivered_once_with_the_data_of_the_contract() {
     let failed = &of_type(&heard, "run.failed")[0]["data"];
     assert_eq!(failed["status"], "failed");
     assert_eq!(failed["error"]["code"], "AGENT_FAILED");
+    crate::run_errors::is_explained(&failed["error"]);
     assert!(failed["timing"].is_object() && failed["cost"].is_object());
     let cancelled = &of_type(&heard, "run.cancelled")[0]["data"];
     assert_eq!(cancelled["status"], "canceled");

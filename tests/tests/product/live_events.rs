@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use awo_domain::api_key::Scope;
 use awo_store::call_permits::{CallPermit, FUNCTION_MS, LongCall, MAX_STREAMS};
 use awo_tests::agents;
-use awo_tests::client::LiveStream;
+use awo_tests::client::{Client, LiveStream};
 use awo_tests::driven::DrivenRun;
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
@@ -98,9 +98,98 @@ async fn a_stream_goes_on_after_the_event_that_the_client_saw_last() {
         [5],
         "the header is newer"
     );
-    // Whoever has seen the end, or says to have seen more, is not kept waiting.
-    assert_eq!(ids("", &last("5")).await, [0; 0]);
-    assert_eq!(ids("?after=4294967295", &[]).await, [0; 0]);
+    // A client that has seen the end, or more than there is, has nothing to connect again for.
+    let stream = ("accept", "text/event-stream");
+    for (query, header) in [
+        ("", "5"),
+        ("?after=1", "7"),
+        ("?after=5", ""),
+        ("?after=4294967295", ""),
+    ] {
+        let mut headers = vec![stream];
+        if !header.is_empty() {
+            headers.push(("last-event-id", header));
+        }
+        let path = format!("{path}{query}");
+        let none = service
+            .client
+            .send("GET", &path, &headers, Vec::new())
+            .await;
+        assert_eq!(
+            (none.status, none.text.as_str()),
+            (204, ""),
+            "{path} {header}"
+        );
+    }
+    let page = service.client.get(&format!("{path}?after=5")).await;
+    assert_eq!(
+        (page.status, &page.body["events"]),
+        (200, &json!([])),
+        "a page is a page"
+    );
+}
+
+#[tokio::test]
+async fn an_event_source_stops_by_itself_at_the_end_of_a_run() {
+    let service = quiet_service().await;
+    let (made, path) = submit(&service).await;
+    let mut run = DrivenRun::of(&service, &made).await;
+    run.iterate(1).await;
+    let reading = tokio::spawn(event_source(service.client.clone(), path));
+    run.succeed().await;
+    let (seen, connections) = tokio::time::timeout(Duration::from_secs(30), reading)
+        .await
+        .expect("it stops")
+        .unwrap();
+    assert_eq!(seen.last().map(String::as_str), Some("run.completed"));
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert_eq!(connections, 2, "the second is answered 204");
+}
+
+/// What the HTML standard has an EventSource do: it connects again after each end with the id that
+/// it saw last, and stops at any status but 200. Answers what it saw, and how often it connected.
+async fn event_source(client: Client, path: String) -> (Vec<String>, u32) {
+    let (mut seen, mut last) = (Vec::new(), None::<String>);
+    for connections in 1..=10 {
+        let header = last.as_deref().map(|id| ("last-event-id", id));
+        let headers: Vec<(&str, &str)> = header.into_iter().collect();
+        let Ok(mut stream) = client.watch(&path, &headers).await else {
+            return (seen, connections);
+        };
+        for event in stream.rest().await {
+            seen.push(event.kind);
+            last = Some(event.id.to_string());
+        }
+    }
+    panic!("it connects again and again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_one_machine_a_stream_whose_client_is_gone_gives_its_permit_back_at_once() {
+    let service = quiet_service().await;
+    let (_, path) = submit(&service).await;
+    let mut streams = Vec::new();
+    for _ in 0..MAX_STREAMS {
+        streams.push(service.client.watch(&path, &[]).await.expect("a permit"));
+    }
+    assert!(
+        service.client.watch(&path, &[]).await.is_err(),
+        "all are held"
+    );
+    drop(streams);
+    let began = Instant::now();
+    let mut again = Vec::new();
+    while again.len() < MAX_STREAMS as usize {
+        match service.client.watch(&path, &[]).await {
+            Ok(stream) => again.push(stream),
+            Err(refused) => {
+                assert_eq!(refused.status, 429, "{}", refused.text);
+                let limit = Duration::from_secs(15);
+                assert!(began.elapsed() < limit, "{} came back", again.len());
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
 }
 
 #[tokio::test]

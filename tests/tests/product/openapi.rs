@@ -2,12 +2,15 @@
 
 mod errors;
 mod examples;
+mod payloads;
 mod scene;
+mod structure;
 mod timeless;
 
 use std::path::{Path, PathBuf};
 
 use awo_openapi::document::document;
+use awo_openapi::document::reference::reference;
 use awo_tests::contract;
 use serde_json::Value;
 
@@ -48,6 +51,43 @@ fn kept(path: &Path, wanted: &Value) {
 fn the_document_is_what_the_route_table_and_the_types_say() {
     let example = |function: &str, status| read(&example_file(function, status));
     kept(&repository().join("docs/openapi.json"), &document(&example));
+}
+
+#[test]
+fn the_reference_is_what_the_document_says() {
+    let path = repository().join("docs/reference.md");
+    let wanted = reference(&contract::DOCUMENT);
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == wanted,
+        "docs/reference.md is not what it should be: run `make openapi`"
+    );
+}
+
+#[test]
+fn the_licence_is_the_same_wherever_it_stands() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).unwrap();
+    let info = &contract::DOCUMENT["info"]["license"];
+    let package = env!("CARGO_PKG_LICENSE");
+    assert_eq!(
+        (info["name"].as_str(), info["identifier"].as_str()),
+        (Some(package), Some(package))
+    );
+    let manifest = read("Cargo.toml");
+    assert!(
+        manifest.contains(&format!("license = \"{package}\"")),
+        "Cargo.toml"
+    );
+    let text = read("LICENSE");
+    let title: Vec<&str> = text.lines().map(str::trim).take(2).collect();
+    let of_text = match title.as_slice() {
+        ["Apache License", version] if version.starts_with("Version 2.0,") => "Apache-2.0",
+        other => panic!("LICENSE is {other:?}"),
+    };
+    assert_eq!(of_text, package);
 }
 
 #[test]

@@ -257,7 +257,7 @@ async fn a_new_live_stream_takes_over_the_oldest_permit_and_that_stream_ends() {
         began.elapsed()
     );
     let said = oldest.others.join("\n");
-    assert!(said.contains("connect again to go on"), "{said}");
+    assert!(said.contains("reconnect to continue"), "{said}");
 
     // All others go on to the end of the run, the newcomer with them.
     let id = made.body["id"].as_str().unwrap();

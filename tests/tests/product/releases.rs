@@ -86,6 +86,9 @@ fn is_in_the_last_release(event: &RunnerEvent) -> bool {
         | RunnerEvent::DeliveryStarted {}
         | RunnerEvent::Delivered { .. }
         | RunnerEvent::DeliverySkipped { .. } => true,
+        RunnerEvent::EnvironmentReady { .. }
+        | RunnerEvent::ProviderWaiting { .. }
+        | RunnerEvent::ProviderResumed { .. } => false,
     }
 }
 

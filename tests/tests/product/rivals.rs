@@ -61,5 +61,9 @@ async fn who_cannot_change_what_all_others_change_is_told_to_try_again() {
     );
     rival(client, "PATCH", &webhook, |body| body).await;
     rival(client, "PUT", "/v1/templates/ours", |body| body).await;
+    let environment = json!({ "name": "ours" });
+    let made = client.post("/v1/environments", &environment).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    rival(client, "PUT", "/v1/environments/ours", |body| body).await;
     rival(client, "PUT", "/api/v1/profiles/ours", |body| &body["data"]).await;
 }

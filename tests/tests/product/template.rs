@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use awo_http::routes::{FALLBACK, ROUTES, Route};
+use awo_local::gateway::FOREIGN_HOST;
+use awo_local::service::refusals;
 use aws_sdk_dynamodb::types::KeySchemaElement;
 
 pub(crate) fn root() -> &'static Path {
@@ -180,6 +182,7 @@ fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
     let template = template().to_string();
     for variable in [
         "AWO_ALLOW_FILE_REPOSITORIES",
+        "AWO_ALLOW_LOOPBACK_REGISTRIES",
         "AWO_GIT_CA_FILE",
         "AWO_WEBHOOK_ALLOW_LOOPBACK",
         "AWO_WEBHOOK_CA_FILE",
@@ -335,5 +338,25 @@ fn only_tasks_may_call_the_routes_of_runners() {
         .filter(|route| route.access == awo_http::routes::Access::Runner)
     {
         assert!(route.path.starts_with("/control/"), "{}", route.path);
+    }
+}
+
+#[test]
+fn the_gateway_of_one_machine_refuses_in_the_words_of_the_template() {
+    let template = template();
+    let responses = &template["Resources"]["Api"]["Properties"]["GatewayResponses"];
+    for body in refusals::BODIES.iter().filter(|of| of.kind != FOREIGN_HOST) {
+        let of = &responses[body.kind];
+        let text = of["ResponseTemplates"]["application/json"].as_str();
+        let said: serde_json::Value = serde_json::from_str(text.expect(body.kind)).expect("JSON");
+        assert_eq!(said["error"]["code"], body.code, "{}", body.kind);
+        assert_eq!(said["error"]["message"], body.message, "{}", body.kind);
+        let status = of["StatusCode"]
+            .as_str()
+            .map(|status| status.parse().expect("a status"));
+        assert_eq!(status, body.status, "{}", body.kind);
+        let after = of["ResponseParameters"]["Headers"]["Retry-After"].as_str();
+        let after = after.map(|text| text.trim_matches('\'').parse().expect("seconds"));
+        assert_eq!(after, body.retry_after_s, "{}", body.kind);
     }
 }

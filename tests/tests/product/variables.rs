@@ -16,6 +16,7 @@ type Names = BTreeSet<String>;
 /// For one machine only, and for tests: code reads them, and the cloud has none of them.
 const ONE_MACHINE: &[&str] = &[
     "AWO_ALLOW_FILE_REPOSITORIES",
+    "AWO_ALLOW_LOOPBACK_REGISTRIES",
     "AWO_WEBHOOK_ALLOW_LOOPBACK",
     "AWO_WEBHOOK_CA_FILE",
     "AWO_WEBHOOK_NAME_SERVER",

@@ -166,7 +166,7 @@ async fn every_fault_of_a_webhook_is_told_with_its_path() {
     all_nine
         .as_array_mut()
         .unwrap()
-        .extend(vec![json!("run.failed"); 7]);
+        .extend(vec![json!("run.failed"); 9]);
     for events in [json!([]), json!("run.failed"), all_nine] {
         let bad = json!({ "events": events });
         assert_eq!(

@@ -8,6 +8,8 @@ use awo_tests::rules::Dump;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
+use crate::run_errors;
+
 const MAKEFILE: &str =
     "test:\n\t@grep -q right answer.txt || { echo 'the answer is not right'; exit 1; }\n";
 /// Wrong at first; right once the feedback says so.
@@ -164,6 +166,7 @@ async fn what_cannot_work_fails_with_the_right_code_and_gives_its_slot_back() {
         );
         let message = run["error"]["message"].as_str().unwrap();
         assert!(message.len() > 10, "{message}");
+        run_errors::is_explained(&run["error"]);
         println!("{code}: {message}");
     }
     let dump = rules_hold(&service).await;

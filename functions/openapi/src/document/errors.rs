@@ -1,9 +1,11 @@
 //! Errors, in both styles.
 
+pub mod codes;
+
 use awo_http::routes::Style;
 use serde_json::{Map, Value, json};
 
-use super::schema::reference;
+use super::schema::{described, reference};
 
 /// What can go wrong. The status of each stands once, in [`Failure::status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +66,7 @@ impl Failure {
                 "The API key is missing, malformed, unknown or revoked; which one is not told."
             }
             Failure::InsufficientCredits => {
-                "The credits available do not cover the hold of a run. Nothing was written."
+                "The credits available, or a budget, do not cover the hold of a run. Nothing was written."
             }
             Failure::Forbidden => {
                 "The key lacks the scope, or the thing is built in and cannot be changed."
@@ -100,7 +102,7 @@ impl Failure {
 
     fn response(self, style: Style, example: Option<Value>) -> Value {
         let schema = match style {
-            Style::Plain => reference("Error"),
+            Style::Plain => reference("ApiError"),
             Style::Envelope => reference("EnvelopeError"),
         };
         let mut headers = Map::new();
@@ -142,68 +144,84 @@ pub fn responses(paths: &str, example: impl Fn(&str, u16) -> Option<Value>) -> V
     Value::Object(all)
 }
 
-/// The schemas of error bodies: plain, and in the envelope.
-pub fn schemas() -> [(&'static str, Value); 2] {
-    let codes = json!([
-        "UNAUTHORIZED",
-        "FORBIDDEN",
-        "NOT_FOUND",
-        "WORK_ORDER_NOT_FOUND",
-        "RUN_NOT_FOUND",
-        "TEMPLATE_NOT_FOUND",
-        "WEBHOOK_NOT_FOUND",
-        "METHOD_NOT_ALLOWED",
-        "CONFLICT",
-        "BAD_REQUEST",
-        "UNSUPPORTED_MEDIA_TYPE",
-        "PAYLOAD_TOO_LARGE",
-        "IDEMPOTENCY_MISMATCH",
-        "RATE_LIMITED",
-        "QUEUE_FULL",
-        "INTERNAL_ERROR",
-    ]);
-    let code = json!({ "type": "string", "enum": codes, "description": "For programs." });
+/// The schemas of error bodies: plain, and in the envelope. They are open, as those of all answers
+/// are: what a gateway answers by itself has the members of both.
+pub fn schemas() -> Vec<(&'static str, Value)> {
+    let code = described(reference("ErrorCode"), "What went wrong, for programs.");
     let message =
         json!({ "type": "string", "description": "For people: what happened, and what to do." });
-    let fault = json!({
-        "type": "object",
-        "required": ["path", "message"],
-        "properties": {
-            "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
-            "message": { "type": "string" },
-        },
-        "additionalProperties": false,
-    });
-    let details = json!({
-        "type": "object",
-        "properties": { "errors": { "type": "array", "items": fault } },
-        "additionalProperties": false,
-    });
     let plain = json!({
-        "type": "object",
-        "required": ["error"],
-        "properties": { "error": {
-            "type": "object",
-            "required": ["code", "message", "details"],
-            "properties": { "code": code, "message": message, "details": details },
-            "additionalProperties": false,
-        } },
-        "additionalProperties": false,
+        "code": code,
+        "message": message,
+        "details": described(reference("ApiErrorDetails"), "More about it, by code."),
+    });
+    let errors = json!({
+        "type": "array",
+        "items": reference("FieldError"),
+        "description": "Of `BAD_REQUEST`: every fault of the request, the first hundred.",
+    });
+    let fault = json!({
+        "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
+        "message": { "type": "string", "description": "What is wrong there." },
     });
     let envelope = json!({
-        "type": "object",
-        "required": ["success", "error", "requestId"],
-        "properties": {
-            "success": { "const": false },
-            "error": {
-                "type": "object",
-                "required": ["code", "message"],
-                "properties": { "code": code, "message": message },
-                "additionalProperties": false,
-            },
-            "requestId": { "type": "string" },
-        },
-        "additionalProperties": false,
+        "success": { "const": false, "description": "False: it was not done." },
+        "error": described(reference("EnvelopeErrorContent"), "What went wrong."),
+        "requestId": { "type": "string", "description": "As the header `X-Request-Id`." },
     });
-    [("Error", plain), ("EnvelopeError", envelope)]
+    let error = json!({ "error": described(reference("ApiErrorContent"), "What went wrong.") });
+    vec![
+        ("ErrorCode", codes::schema()),
+        (
+            "FieldError",
+            open("One fault of a request.", &["path", "message"], &fault),
+        ),
+        (
+            "ApiErrorDetails",
+            open(
+                "More about an error, by its code.",
+                &[],
+                &json!({
+                    "errors": errors,
+                    "budgetId": { "type": "string", "description": "Of 402: the budget that does not cover the hold." },
+                    "limitCredits": { "type": "number", "description": "Of 402: the limit of that budget, in credits." },
+                    "remainingCredits": { "type": "number", "description": "Of 402: the credits that are left of that budget." },
+                }),
+            ),
+        ),
+        (
+            "ApiErrorContent",
+            open("What went wrong.", &["code", "message", "details"], &plain),
+        ),
+        (
+            "ApiError",
+            open("An error of a path under `/v1`.", &["error"], &error),
+        ),
+        (
+            "EnvelopeErrorContent",
+            open(
+                "What went wrong.",
+                &["code", "message"],
+                &json!({ "code": code, "message": message }),
+            ),
+        ),
+        (
+            "EnvelopeError",
+            open(
+                "An error of a path under `/api/v1`.",
+                &["success", "error", "requestId"],
+                &envelope,
+            ),
+        ),
+    ]
+}
+
+/// An object that may have more members than these.
+fn open(description: &str, required: &[&str], properties: &Value) -> Value {
+    let mut schema =
+        json!({ "type": "object", "description": description, "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
 }

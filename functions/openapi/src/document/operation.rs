@@ -4,10 +4,16 @@
 use awo_http::page::{MAX_LIMIT, MAX_OFFSET};
 use awo_http::routes::{Access, Route, Style};
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 
 use super::errors::Failure;
-use super::schema::{Schemas, default, described, reference, text, whole};
+use super::schema::{default, described, name_of, named, reference, text, whole};
+pub use super::success::{Success, plain_list};
+
+/// Where a response names its other media types.
+pub const OTHER_REPRESENTATIONS: &str = "x-other-representations";
+
+/// Where an operation names its answers to requests for other media types.
+pub const OTHER_RESPONSES: &str = "x-other-responses";
 
 /// One operation.
 #[derive(Debug)]
@@ -18,69 +24,7 @@ pub struct Operation {
     responses: Map<String, Value>,
     failures: Vec<Failure>,
     is_late: bool,
-}
-
-/// What an operation answers when all is well.
-pub struct Success {
-    status: u16,
-    description: &'static str,
-    content: Option<Value>,
-}
-
-impl Success {
-    /// A body of a type.
-    pub fn of<T: ToSchema>(
-        schemas: &mut Schemas,
-        status: u16,
-        description: &'static str,
-    ) -> Success {
-        Success::with(status, description, schemas.of::<T>())
-    }
-
-    /// A body of a schema.
-    pub fn with(status: u16, description: &'static str, schema: Value) -> Success {
-        Success {
-            status,
-            description,
-            content: Some(schema),
-        }
-    }
-
-    /// No body.
-    pub fn nothing(description: &'static str) -> Success {
-        Success {
-            status: 204,
-            description,
-            content: None,
-        }
-    }
-
-    /// No body, since the client has it.
-    pub fn not_modified(description: &'static str) -> Success {
-        Success {
-            status: 304,
-            ..Success::nothing(description)
-        }
-    }
-}
-
-/// The body of a plain list.
-pub fn plain_list(plural: &str, item: &Value) -> Value {
-    let count = json!({ "type": "integer", "minimum": 0 });
-    json!({
-        "type": "object",
-        "required": [plural, "total", "limit", "offset"],
-        "properties": {
-            plural: { "type": "array", "items": item },
-            "total": described(count.clone(), "How many there are in all, exactly."),
-            "limit": described(count.clone(), "How many a page holds at most."),
-            "offset": described(count, "How many were skipped."),
-            "nextCursor": {
-                "type": "string",
-                "description": "The next page's `cursor`; absent on the last page.",
-            },
-        },
-    })
+    is_idempotent: bool,
 }
 
 impl Operation {
@@ -93,16 +37,17 @@ impl Operation {
             responses: Map::new(),
             failures: Vec::new(),
             is_late: false,
+            is_idempotent: false,
         };
-        operation.say("operationId", json!(camel(route.function)));
-        operation.say("summary", json!(summary));
-        operation.say("tags", json!([tag(route.path)]));
+        operation.set("operationId", json!(operation_id(route)));
+        operation.set("summary", json!(summary));
+        operation.set("tags", json!([tag(route.path)]));
         match route.access {
             Access::Key(scope) => {
                 let needs = format!("Needs the scope `{}`.", scope.as_str());
-                operation.say("description", json!(format!("{description}\n\n{needs}")));
-                operation.say("security", json!([{ "organizationKey": [scope.as_str()] }]));
-                operation.say("x-required-scope", json!(scope.as_str()));
+                operation.set("description", json!(format!("{description}\n\n{needs}")));
+                operation.set("security", json!([{ "organizationKey": [scope.as_str()] }]));
+                operation.set("x-required-scope", json!(scope.as_str()));
                 operation.failures.extend([
                     Failure::InternalError,
                     Failure::BadRequest,
@@ -111,22 +56,23 @@ impl Operation {
                     Failure::RateLimited,
                 ]);
             }
-            Access::Anybody | Access::Runner => {
-                operation.say("description", json!(description));
-                operation.say("security", json!([]));
+            Access::Anybody | Access::Runner | Access::Page => {
+                operation.set("description", json!(description));
+                operation.set("security", json!([]));
             }
         }
         for name in names_in(route.path) {
             operation.parameters.push(json!({
-                "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-                "description": path_parameter(route.path, name),
+                "name": name, "in": "path", "required": true,
+                "schema": path_parameter(route.path, name).0,
+                "description": path_parameter(route.path, name).1,
             }));
             operation.failures.push(Failure::NotFound);
         }
         operation
     }
 
-    fn say(&mut self, name: &str, value: Value) {
+    fn set(&mut self, name: &str, value: Value) {
         self.value.insert(name.to_owned(), value);
     }
 
@@ -134,6 +80,15 @@ impl Operation {
     pub fn query(mut self, name: &str, schema: Value, description: &str) -> Operation {
         self.parameters.push(json!({
             "name": name, "in": "query", "required": false, "schema": schema,
+            "description": description,
+        }));
+        self
+    }
+
+    /// A query parameter that must be there.
+    pub fn required_query(mut self, name: &str, schema: Value, description: &str) -> Operation {
+        self.parameters.push(json!({
+            "name": name, "in": "query", "required": true, "schema": schema,
             "description": description,
         }));
         self
@@ -181,8 +136,15 @@ impl Operation {
     }
 
     fn requires_body(&mut self, schema: Value, example: Value, required: bool) {
+        let schema = match name_of(&schema) {
+            Some(_) => schema,
+            None => {
+                let description = format!("The body of `{}`.", operation_id(self.route));
+                named(&self.component("Request"), described(schema, &description))
+            }
+        };
         let content = json!({ "application/json": { "schema": schema, "example": example } });
-        self.say(
+        self.set(
             "requestBody",
             json!({ "required": required, "content": content }),
         );
@@ -199,7 +161,15 @@ impl Operation {
              `Idempotent-Replayed: true`.",
         );
         operation.failures.push(Failure::IdempotencyMismatch);
+        operation.is_idempotent = true;
         operation
+    }
+
+    /// A name for a component of this operation alone.
+    fn component(&self, what: &str) -> String {
+        let id = operation_id(self.route);
+        let (head, rest) = id.split_at(1);
+        format!("{}{rest}{what}", head.to_ascii_uppercase())
     }
 
     /// An answer that may come after the head: see the quirks.
@@ -218,20 +188,35 @@ impl Operation {
     pub fn answers(mut self, success: Success) -> Operation {
         let mut response = json!({
             "description": success.description,
-            "headers": headers(self.route),
+            "headers": self.headers(success.status),
         });
         if let Some(schema) = success.content {
-            let schema = dressed(self.route.style, schema, self.is_late);
+            let schema = self.dressed(schema);
             response["content"] = json!({ "application/json": { "schema": schema } });
         }
         self.responses.insert(success.status.to_string(), response);
         self
     }
 
-    /// The same answer in another media type.
+    /// The same answer in another media type, for clients that ask for it by `Accept`. It is no
+    /// part of `content`: generators would give every caller the union of both types.
     pub fn answers_also(mut self, status: u16, media_type: &str, schema: Value) -> Operation {
         let response = &mut self.responses[&status.to_string()];
-        response["content"][media_type] = json!({ "schema": schema });
+        let has_json = response.pointer("/content/application~1json").is_some();
+        let of = if has_json {
+            OTHER_REPRESENTATIONS
+        } else {
+            "content"
+        };
+        response[of][media_type] = json!({ "schema": schema });
+        self
+    }
+
+    /// An answer without a body to a request for another media type. It stands beside `responses` for
+    /// the same reason: with it, generators would let every caller expect no body.
+    pub fn answers_nothing_also(mut self, status: u16, description: &str) -> Operation {
+        let response = json!({ status.to_string(): { "description": description } });
+        self.set(OTHER_RESPONSES, response);
         self
     }
 
@@ -263,41 +248,68 @@ impl Operation {
             .insert("responses".to_owned(), Value::Object(self.responses));
         Value::Object(self.value)
     }
-}
 
-/// The headers of a good answer.
-fn headers(route: &Route) -> Value {
-    let mut names = vec!["X-Request-Id"];
-    if matches!(route.access, Access::Key(_)) {
-        names.extend([
-            "X-RateLimit-Limit",
-            "X-RateLimit-Remaining",
-            "X-RateLimit-Reset",
-        ]);
+    /// The headers of a good answer.
+    fn headers(&self, status: u16) -> Value {
+        let mut names = vec!["X-Request-Id"];
+        if matches!(self.route.access, Access::Key(_)) {
+            names.extend([
+                "X-RateLimit-Limit",
+                "X-RateLimit-Remaining",
+                "X-RateLimit-Reset",
+            ]);
+        }
+        if self.route.created.is_some() && status == 201 {
+            names.push("Location");
+        }
+        if self.is_idempotent {
+            names.push("Idempotent-Replayed");
+        }
+        if self.route.access == Access::Anybody {
+            names.extend(["ETag", "Cache-Control"]);
+        }
+        let of = |name: &&str| {
+            (
+                name.to_string(),
+                json!({ "$ref": format!("#/components/headers/{name}") }),
+            )
+        };
+        Value::Object(names.iter().map(of).collect())
     }
-    let of = |name: &&str| {
-        (
-            name.to_string(),
-            json!({ "$ref": format!("#/components/headers/{name}") }),
-        )
-    };
-    Value::Object(names.iter().map(of).collect())
-}
 
-fn dressed(style: Style, data: Value, is_late: bool) -> Value {
-    let envelope = json!({
-        "type": "object",
-        "required": ["success", "data", "requestId"],
-        "properties": {
-            "success": { "const": true },
-            "data": data,
-            "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
-        },
-    });
-    match (style, is_late) {
-        (Style::Plain, _) => data,
-        (Style::Envelope, false) => envelope,
-        (Style::Envelope, true) => json!({ "oneOf": [envelope, reference("EnvelopeError")] }),
+    /// The body of a good answer, as the route's style has it.
+    fn dressed(&self, data: Value) -> Value {
+        if self.route.style == Style::Plain {
+            return match name_of(&data) {
+                Some(_) => data,
+                None => named(&self.component("Response"), data),
+            };
+        }
+        let name = match name_of(&data) {
+            Some(name) => format!("{name}Response"),
+            None => self.component("Response"),
+        };
+        let envelope = json!({
+            "type": "object",
+            "description": "The envelope of a good answer.",
+            "required": ["success", "data", "requestId"],
+            "properties": {
+                "success": { "const": true, "description": "True: it was done." },
+                "data": described(data, "What was asked for."),
+                "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
+            },
+        });
+        let envelope = named(&name, envelope);
+        match self.is_late {
+            false => envelope,
+            true => {
+                let either = json!({
+                    "description": "The envelope of an answer that may come after its head: look at `success`.",
+                    "oneOf": [envelope, reference("EnvelopeError")],
+                });
+                named(&self.component("Response"), either)
+            }
+        }
     }
 }
 
@@ -306,26 +318,58 @@ fn names_in(path: &str) -> impl Iterator<Item = &str> {
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
 }
 
-fn path_parameter(path: &str, name: &str) -> &'static str {
-    match path {
-        _ if name == "deliveryId" => "The id of a delivery of this webhook.",
-        path if path.contains("/webhooks/") => "The id of a webhook.",
+fn path_word(name: &str, pattern: &str) -> Value {
+    let what = "A part of a path.";
+    named(
+        name,
+        json!({ "type": "string", "pattern": pattern, "description": what }),
+    )
+}
+
+/// The schema and the description of a parameter of a path.
+fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
+    let (of, description) = match path {
+        _ if name == "deliveryId" => ("DeliveryId", "The id of a delivery of this webhook."),
+        path if path.contains("/webhooks/") => ("WebhookId", "The id of a webhook."),
         path if path.contains("/work-orders/") || path.contains("/position/") => {
-            "The id of a work order."
+            ("WorkOrderId", "The id of a work order.")
         }
-        path if path.contains("/runs/") => "The id of a run.",
-        path if path.contains("/templates/") => "The id of a template.",
-        path if path.contains("/plugins/") => "The id of a verification plugin.",
-        path if path.contains("/profiles/") => "The name of a harness profile.",
-        _ => "An id.",
-    }
+        path if path.contains("/runs/") => ("RunId", "The id of a run."),
+        path if path.contains("/templates/") => ("TemplateId", "The id of a template."),
+        path if path.contains("/plugins/") => ("PluginId", "The id of a verification plugin."),
+        path if path.contains("/environments/") => {
+            ("EnvironmentName", "The name of an environment.")
+        }
+        path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
+        _ if name == "file" => return (path_word("FileName", ".+"), "The name of a file."),
+        _ if name == "month" => {
+            let month = path_word("StatementMonth", "^[0-9]{4}-[0-9]{2}$");
+            return (month, "A month in UTC, such as `2026-11`.");
+        }
+        path if path.contains("/budgets/") => ("BudgetId", "The id of a budget."),
+        _ => return (path_word("ResourceId", ".+"), "An id."),
+    };
+    (reference(of), description)
 }
 
 /// The group of a path: the part after the version.
 fn tag(path: &str) -> &str {
+    if path.starts_with("/console") {
+        return "console";
+    }
     let path = path.strip_prefix("/api").unwrap_or(path);
     let part = path.strip_prefix("/v1/").unwrap_or("openapi");
     part.split('/').next().unwrap_or(part)
+}
+
+/// The operation's name in generated clients: that of its function, with the noun that the function's
+/// name leaves out.
+fn operation_id(route: &Route) -> String {
+    match route.function {
+        "redeliver" => "redeliverWebhookDelivery".to_owned(),
+        "list-deliveries" => "listWebhookDeliveries".to_owned(),
+        function => camel(function),
+    }
 }
 
 fn camel(name: &str) -> String {

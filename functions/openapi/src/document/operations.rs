@@ -1,7 +1,10 @@
 //! Every operation, by group.
 
 mod audit;
+mod budgets;
+mod console;
 mod credits;
+mod environments;
 mod openapi;
 mod profiles;
 mod queue;
@@ -23,9 +26,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         audit::all,
         profiles::all,
         credits::all,
+        budgets::all,
         templates::all,
+        environments::all,
         webhooks::all,
         verification::all,
+        console::all,
         openapi::all,
     ];
     groups.into_iter().flat_map(|of| of(schemas)).collect()

@@ -4,12 +4,20 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use awo_domain::money::MAX_CREDITS;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
+/// Marks a schema that stands where it is used, and becomes a component of this name.
+const COMPONENT: &str = "x-component";
+
 /// The named schemas that the document needs.
 #[derive(Debug, Default)]
-pub struct Schemas(BTreeMap<String, Value>);
+pub struct Schemas {
+    all: BTreeMap<String, Value>,
+    /// What stands in the place of what types say of themselves.
+    instead: BTreeMap<String, Value>,
+}
 
 impl Schemas {
     /// A reference to the schema of a type, which is kept with all that it refers to.
@@ -23,21 +31,107 @@ impl Schemas {
         reference(&T::name())
     }
 
+    /// Keeps the schemas that a type refers to, and not its own.
+    pub fn referred_by<T: ToSchema>(&mut self) {
+        let mut all = Vec::new();
+        T::schemas(&mut all);
+        for (name, schema) in all {
+            self.keep(&name, json!(schema));
+        }
+    }
+
     /// Keeps a schema under a name.
-    pub fn keep(&mut self, name: &str, mut schema: Value) {
-        tidy(&mut schema);
-        let name = public_name(name);
-        let kept = self.0.insert(name.to_owned(), schema.clone());
+    pub fn keep(&mut self, name: &str, schema: Value) {
+        self.insert(public_name(name), tidied(schema));
+    }
+
+    fn insert(&mut self, name: &str, schema: Value) {
+        let kept = self.all.insert(name.to_owned(), schema.clone());
         assert!(
             kept.is_none_or(|kept| kept == schema),
             "two types are called {name}"
         );
     }
 
-    /// All of them.
-    pub fn into_value(self) -> Value {
-        json!(self.0)
+    /// The schema of a type whose every member can be absent, described as those of the type
+    /// without gaps.
+    pub fn with_gaps<P: ToSchema, W: ToSchema>(&mut self) -> Value {
+        let (mut partial, mut whole) = (json!(P::schema()), json!(W::schema()));
+        tidy(&mut partial);
+        tidy(&mut whole);
+        if let Some(properties) = partial["properties"].as_object_mut() {
+            for (name, property) in properties {
+                property["description"] = whole["properties"][name]["description"].clone();
+            }
+        }
+        partial
     }
+
+    /// Puts another schema in the place of that of a type.
+    pub fn replace(&mut self, name: &str, schema: Value) {
+        self.instead.insert(public_name(name).to_owned(), schema);
+    }
+
+    /// Makes components of all schemas in this part of the document that [`named`] has marked.
+    pub fn lift(&mut self, part: &mut Value) {
+        match part {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.lift(item)),
+            Value::Object(members) => {
+                members.values_mut().for_each(|member| self.lift(member));
+                if let Some(Value::String(name)) = members.remove(COMPONENT) {
+                    let schema = Value::Object(std::mem::take(members));
+                    self.insert(&name, schema);
+                    *part = reference(&name);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All of them.
+    pub fn into_value(mut self) -> Value {
+        let instead = std::mem::take(&mut self.instead);
+        self.all.extend(instead);
+        for (name, mut schema) in self.all.clone() {
+            self.lift(&mut schema);
+            self.all.insert(name, schema);
+        }
+        json!(self.all)
+    }
+}
+
+/// What utoipa writes, as this document has it.
+pub fn tidied(mut schema: Value) -> Value {
+    tidy(&mut schema);
+    schema
+}
+
+/// The same schema, as a component of this name.
+pub fn named(name: &str, mut schema: Value) -> Value {
+    schema[COMPONENT] = json!(name);
+    schema
+}
+
+/// A named part of a body, and what it is.
+pub fn input(name: &str, description: &str, schema: Value) -> Value {
+    named(name, described(schema, description))
+}
+
+/// An amount of credits that a body may name.
+pub fn credits(description: &str) -> Value {
+    json!({
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": MAX_CREDITS,
+        "description": format!("{description} In credits, with at most six decimal places."),
+    })
+}
+
+/// The name of the component that a schema refers to, or will be.
+pub fn name_of(schema: &Value) -> Option<&str> {
+    let to = schema["$ref"].as_str();
+    let to = to.and_then(|to| to.strip_prefix("#/components/schemas/"));
+    to.or_else(|| schema[COMPONENT].as_str())
 }
 
 /// A reference to a named schema.
@@ -50,8 +144,8 @@ fn public_name(name: &str) -> &str {
     name.strip_suffix("Shape").unwrap_or(name)
 }
 
-/// Makes what utoipa writes say what this API does: names without `Shape`; and what has no value
-/// is left out, never null.
+/// Makes what utoipa writes say what this API does: names without `Shape`; what has no value is left
+/// out, never null; and a description is one line, as its comment would be if it were not wrapped.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(tidy),
@@ -61,8 +155,20 @@ fn tidy(schema: &mut Value) {
             {
                 *to = short.to_owned();
             }
+            if let Some(Value::String(text)) = members.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
             if members.get("default") == Some(&Value::Null) {
                 members.remove("default");
+            }
+            // Of a choice with null utoipa describes what is not null.
+            let choices = members.get("oneOf").and_then(Value::as_array);
+            let described = choices
+                .into_iter()
+                .flatten()
+                .find_map(|one| one.get("description"));
+            if let Some(description) = described.cloned() {
+                members.entry("description").or_insert(description);
             }
             let required = members.get("required").cloned().unwrap_or(json!([]));
             let is_required = |name: &str| {
@@ -155,6 +261,26 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value 
         object["required"] = json!(required);
     }
     object
+}
+
+/// The same schema with these members of it said more closely.
+pub fn refined<'a>(
+    mut schema: Value,
+    members: impl IntoIterator<Item = (&'a str, Value)>,
+) -> Value {
+    for (name, limits) in members {
+        let property = &mut schema["properties"][name];
+        assert!(property.is_object(), "there is no member {name}");
+        if limits.get("type").is_some() {
+            // What a type says of itself gives way, but for its description.
+            let description = property["description"].take();
+            *property = json!({ "description": description });
+        }
+        for (key, value) in limits.as_object().into_iter().flatten() {
+            property[key] = value.clone();
+        }
+    }
+    schema
 }
 
 /// An object of at most so many members with names of this length.

@@ -15,12 +15,14 @@ use std::time::Duration;
 
 use awo_domain::agent::{Agent, AgentRequest, AgentResult, MAX_RESULT_BYTES};
 use awo_domain::control::MAX_LOG_BYTES;
+use awo_domain::environment::SecretPhase;
 use awo_domain::profile::ExecutionLimits;
 use awo_domain::usage::{ModelUsage, PricedUsage};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::contained_process::{AtTimeout, ContainedProcesses, Job};
+use crate::environment::Environment;
 use crate::layout::{self, Layout};
 use crate::limits;
 use crate::live_output::{Heard, LiveOutput};
@@ -30,8 +32,6 @@ use crate::prompt;
 use crate::proxy::Proxy;
 use crate::safe_files::{self, Unreadable};
 use crate::stop::Stopped;
-
-use driver::Environment;
 
 pub(crate) use driver::is_driver;
 pub(crate) use program::{Program, check_type, program};
@@ -94,6 +94,7 @@ pub(crate) struct Agents<'a> {
     pub(crate) meter: &'a SharedMeter,
     /// The profile's.
     pub(crate) limits: &'a ExecutionLimits,
+    pub(crate) environment: &'a Environment,
 }
 
 /// What is left of what the run may take.
@@ -121,7 +122,7 @@ impl Agents<'_> {
         }
         let mut attempt = match self.command_line(request, program) {
             Some((argv, env)) => self.run(&argv, &env, left.time, request).await,
-            None => not_made("the proxy to its models is shut".to_owned()),
+            None => not_made("the model proxy is closed".to_owned()),
         };
         if let Some(proxy) = self.proxy {
             let limit = match attempt.stopped {
@@ -151,6 +152,13 @@ impl Agents<'_> {
         let heard = Heard::new(self.agent.kind, key);
         let [dir, home, tmp, result] = layout.agents_dirs();
         let said = layout.result();
+        // What the product sets comes last, and counts.
+        let of_environment = self.environment.variables(SecretPhase::Agent);
+        let of_environment = of_environment.iter();
+        let env: Vec<(&str, OsString)> = of_environment
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .chain(env.iter().cloned())
+            .collect();
         let (call_off, called_off) = watch::channel(None);
         let job = Job {
             argv,
@@ -158,7 +166,7 @@ impl Agents<'_> {
             home: &home,
             tmp: &tmp,
             reads: &[&layout.request(), &layout.prompt()],
-            env,
+            env: &env,
             limit,
             at_timeout: AtTimeout::Ask,
             limits: limits::limits(self.limits, &[&dir, &home, &tmp, &result]),
@@ -189,9 +197,9 @@ impl Agents<'_> {
         &self,
         request: &AgentRequest,
         program: &Program,
-    ) -> Option<(Vec<OsString>, Environment)> {
+    ) -> Option<(Vec<OsString>, driver::Environment)> {
         let layout = self.layout;
-        let mut env: Environment = vec![
+        let mut env: driver::Environment = vec![
             ("AWO_REQUEST", layout.request().into()),
             ("AWO_PROMPT", layout.prompt().into()),
             ("AWO_PROMPT_FILE", layout.prompt().into()),
@@ -246,7 +254,7 @@ impl Agents<'_> {
     /// What the agent says of itself; nothing if it wrote no file.
     fn result(&self) -> Result<Option<AgentResult>, String> {
         match safe_files::read(&self.layout.result(), MAX_RESULT_BYTES) {
-            Ok(bytes) => AgentResult::parse(&bytes).map(Some),
+            Ok(bytes) => AgentResult::parse(&self.environment.masks.bytes(&bytes)).map(Some),
             Err(Unreadable::Missing) => Ok(None),
             Err(why) => Err(format!("the result file {why}")),
         }

@@ -1,10 +1,13 @@
 //! The output of a contained command, up to its limit, and its supervisor's report.
 
+use std::borrow::Cow;
+
 use awo_supervisor::Report;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
 use super::Finished;
+use crate::environment::{MaskedStream, Masks};
 use crate::live_output::{Heard, Stream};
 
 /// Bytes read from a pipe at once: as much as a pipe holds.
@@ -20,6 +23,7 @@ pub(super) async fn read_both(
     stderr: &mut Receiver,
     finished: &mut Finished,
     heard: Option<&Heard>,
+    masks: &Masks,
 ) {
     let hear = |from, bytes: &[u8]| {
         if let Some(heard) = heard {
@@ -28,25 +32,36 @@ pub(super) async fn read_both(
     };
     let mut from_stdout = vec![0; CHUNK_BYTES];
     let mut from_stderr = vec![0; CHUNK_BYTES];
+    let (mut of_stdout, mut of_stderr) = (masks.stream(), masks.stream());
     let (mut stdout_open, mut stderr_open) = (true, true);
     while stdout_open || stderr_open {
         tokio::select! {
             count = stdout.read(&mut from_stdout), if stdout_open => {
-                let bytes = &from_stdout[..count.unwrap_or(0)];
-                stdout_open = !bytes.is_empty();
-                finished.output.push(bytes);
-                finished.stdout.push(bytes);
-                hear(Stream::Stdout, bytes);
+                let count = count.unwrap_or(0);
+                stdout_open = count > 0;
+                let bytes = masked(&mut of_stdout, &from_stdout[..count]);
+                finished.output.push(&bytes);
+                finished.stdout.push(&bytes);
+                hear(Stream::Stdout, &bytes);
                 let room = HEAD_BYTES - finished.stdout_head.len();
                 finished.stdout_head.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             count = stderr.read(&mut from_stderr), if stderr_open => {
-                let bytes = &from_stderr[..count.unwrap_or(0)];
-                stderr_open = !bytes.is_empty();
-                finished.output.push(bytes);
-                hear(Stream::Stderr, bytes);
+                let count = count.unwrap_or(0);
+                stderr_open = count > 0;
+                let bytes = masked(&mut of_stderr, &from_stderr[..count]);
+                finished.output.push(&bytes);
+                hear(Stream::Stderr, &bytes);
             }
         }
+    }
+}
+
+/// What of a stream can be shown; nothing has come at its end.
+fn masked<'a>(stream: &mut MaskedStream, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    match bytes.is_empty() {
+        true => Cow::Owned(stream.end()),
+        false => stream.push(bytes),
     }
 }
 

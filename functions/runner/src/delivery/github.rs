@@ -57,9 +57,8 @@ impl Github {
         place: ForgeRepository,
         token: &str,
     ) -> Result<Github, String> {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| {
-            "the organization's token holds characters that no token has".to_owned()
-        })?;
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
+            .map_err(|_| "the organization's token contains invalid characters".to_owned())?;
         bearer.set_sensitive(true);
         let fixed = |text| HeaderValue::from_static(text);
         let version = HeaderName::from_static("x-github-api-version");
@@ -126,7 +125,7 @@ fn http_client(hosts: &Hosts) -> Result<Client, String> {
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(CALL_TIMEOUT);
     if let Some(file) = hosts.ca_file() {
-        let unread = |why: String| format!("{} is no PEM file: {why}", file.display());
+        let unread = |why: String| format!("{} is not a PEM file: {why}", file.display());
         let pem = std::fs::read(file).map_err(|why| unread(why.to_string()))?;
         let authorities = Certificate::from_pem_bundle(&pem);
         builder = builder.tls_certs_only(authorities.map_err(|why| unread(why.to_string()))?);

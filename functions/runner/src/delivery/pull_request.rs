@@ -184,7 +184,7 @@ impl Opening<'_> {
         let path = format!("pulls/{}/requested_reviewers", known.number);
         let body = json!({ "reviewers": names(false), "team_reviewers": names(true) });
         let why = self.add(&path, &body).await?;
-        Some(format!("nobody was asked to review: {why}"))
+        Some(format!("no review was requested: {why}"))
     }
 
     /// Adds something to the pull request, which stands without it; why that failed, if it did.
@@ -223,10 +223,10 @@ impl Opening<'_> {
         let (host, owner, name) = (&place.host, &place.owner, &place.name);
         Unopened::Refused(match fault {
             Fault::NoGithub(why) => {
-                return Unopened::NotPossible(format!("{host} is no GitHub host: {why}"));
+                return Unopened::NotPossible(format!("{host} is not a GitHub host: {why}"));
             }
             Fault::Again(why, Some(wait)) => format!(
-                "a limit of GitHub's calls is reached, and {} s are to be waited for: {why}",
+                "GitHub's rate limit is reached for {} s: {why}",
                 wait.as_secs()
             ),
             Fault::Again(why, None) => format!("GitHub could not be reached for {host}: {why}"),
@@ -264,7 +264,7 @@ fn read(pull_request: &Value) -> Option<Known> {
 }
 
 fn unreadable() -> Fault {
-    let why = "its answer is no pull request with a number and an https URL";
+    let why = "its answer is not a pull request with a number and an https URL";
     Fault::Refused(StatusCode::OK, why.to_owned())
 }
 

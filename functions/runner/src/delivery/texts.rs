@@ -35,7 +35,7 @@ pub(super) fn body(pushed: &Pushed<'_>) -> String {
     };
     let said = match pushed.verified {
         true => "They passed the verification of their run",
-        false => "They are **unverified**: no check of the plan ran anything that passed",
+        false => "They are **unverified**: no check of the plan ran a command that passed",
     };
     let mut text = format!(
         "An agent made these changes. {said}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\
@@ -65,7 +65,7 @@ fn quoted(text: &str) -> String {
     // Writing to a string cannot fail.
     let _ = write!(block, "{fence}text\n{shown}\n{fence}\n");
     if text.chars().count() > MAX_TASK {
-        block.push_str("\nThe rest of it is left out here.\n");
+        block.push_str("\nThe rest is omitted.\n");
     }
     block
 }
@@ -104,6 +104,6 @@ mod tests {
         );
         assert!(hostile.ends_with("\n``````\n"), "{hostile}");
         let long = quoted(&"x".repeat(50_000));
-        assert!(long.len() < MAX_TASK + 100 && long.contains("left out"));
+        assert!(long.len() < MAX_TASK + 100 && long.contains("omitted"));
     }
 }

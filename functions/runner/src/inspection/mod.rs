@@ -57,7 +57,7 @@ pub(crate) enum Fault {
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Fault::TimedOut => f.write_str("timed out: it was not finished in its time"),
+            Fault::TimedOut => f.write_str("timed out: it did not finish within its time limit"),
             Fault::NotBegun => f.write_str("not run: the verification's time is used up"),
             Fault::OverLimit(why) => write!(f, "ended: {why}"),
             Fault::Broken(why) => write!(f, "could not be judged: {why}"),
@@ -192,7 +192,7 @@ impl Inspector<'_> {
         let ran = self.processes.run(job).await;
         let finished = ran.map_err(|interrupted| interrupted.stopped)?;
         if finished.stdout.was_cut() {
-            return broken("there was too much to say".to_owned());
+            return broken("the result is too large".to_owned());
         }
         let answers = answers(finished.stdout.bytes());
         let is_whole = answers.len() >= request.tasks.len();

@@ -43,7 +43,7 @@ impl TryFrom<String> for Text {
     type Error = String;
     fn try_from(text: String) -> Result<Text, String> {
         if text.trim().is_empty() || text.len() > MAX_TEXT || text.contains('\0') {
-            Err(format!("must be a text of 1 to {MAX_TEXT} bytes"))
+            Err(format!("must be a string of 1 to {MAX_TEXT} bytes"))
         } else {
             Ok(Text(text))
         }

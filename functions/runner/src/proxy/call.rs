@@ -1,9 +1,7 @@
 //! One call: authentication, budget, cost, and its streamed response. A separate task talks to the
 //! provider, so an agent that disconnects does not prevent the count.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use awo_domain::agent::answer::{Counter, Dialect};
 use awo_domain::control::Provider;
@@ -11,16 +9,17 @@ use awo_domain::usage::PricedUsage;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
 use http::{Method, Request, Response, StatusCode};
-use http_body::{Body, Frame};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
+use super::outage::Outage;
 use super::refusal::Refusal;
 use super::request::{Route, checked};
 use super::{Shared, now};
+use crate::loopback::Piped;
 
 /// Largest request, in bytes; no provider takes a larger one.
 const MAX_REQUEST_BYTES: usize = 32 * 1_048_576;
@@ -41,7 +40,7 @@ pub(super) type Pieces = UnsyncBoxBody<Bytes, Cut>;
 
 /// The provider broke off; so does its answer.
 #[derive(Debug, thiserror::Error)]
-#[error("the provider's answer broke off")]
+#[error("the provider's answer ended early")]
 pub(super) struct Cut;
 
 /// Answers one request.
@@ -64,7 +63,7 @@ fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Resul
     let key = key.map(|key| key.as_bytes()).unwrap_or_default();
     let key = key.strip_prefix(b"Bearer ").unwrap_or(key);
     if !bool::from(key.ct_eq(shared.key.as_bytes())) {
-        let message = "this key is not the one that the run was given";
+        let message = "this key is not the key of this run";
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, message));
     }
     at_work(shared)?;
@@ -88,7 +87,7 @@ fn at_work(shared: &Shared) -> Result<(), Refusal> {
     if *shared.attempt.borrow() > 0 {
         return Ok(());
     }
-    let message = "models can be called while the agent is at work, and not after it";
+    let message = "models can be called only while the agent runs";
     Err(Refusal::new(StatusCode::FORBIDDEN, message))
 }
 
@@ -97,7 +96,7 @@ async fn pass(
     route: Route,
     request: Request<Incoming>,
 ) -> Result<Response<Pieces>, Refusal> {
-    let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time is over");
+    let over = || Refusal::new(StatusCode::FORBIDDEN, "the agent's time limit is reached");
     let permit = Arc::clone(&shared.calls).acquire_owned().await;
     let permit = permit.map_err(|_| over())?;
     let (head, body) = request.into_parts();
@@ -214,12 +213,17 @@ impl Call {
         let mut answer = match upstream.send(provider, call, &self.headers, body).await {
             Ok(answer) => answer,
             Err(why) => {
+                let what = "could not be reached, or closed the connection";
+                let outage = Outage::of_connection(provider, what);
+                self.shared.last_call.failed(outage);
                 let _ = told.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
                 return;
             }
         };
         let status = answer.status();
+        let outage = Outage::of_answer(provider, status, answer.headers());
         if let Some(refusal) = not_passed_on(status, provider) {
+            self.shared.last_call.answered();
             let _ = told.send(Err(refusal));
             return;
         }
@@ -236,8 +240,16 @@ impl Call {
                     }
                     let _ = sender.send(Ok(piece)).await;
                 }
-                Ok(None) => return,
+                Ok(None) => {
+                    match outage {
+                        Some(outage) => self.shared.last_call.failed(outage),
+                        None => self.shared.last_call.answered(),
+                    }
+                    return;
+                }
                 Err(_) => {
+                    let broken = Outage::of_connection(provider, "broke off its answer");
+                    self.shared.last_call.failed(outage.unwrap_or(broken));
                     let _ = sender.send(Err(Cut)).await;
                     return;
                 }
@@ -265,7 +277,7 @@ fn not_passed_on(status: StatusCode, provider: Provider) -> Option<Refusal> {
 }
 
 fn begun(answer: &reqwest::Response, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
-    let mut begun = Response::new(Piped(pieces).boxed_unsync());
+    let mut begun = Response::new(Piped::new(pieces).boxed_unsync());
     *begun.status_mut() = answer.status();
     for name in HEADERS {
         if let Some(value) = answer.headers().get(name) {
@@ -277,19 +289,3 @@ fn begun(answer: &reqwest::Response, pieces: mpsc::Receiver<Piece>) -> Response<
 }
 
 type Piece = Result<Bytes, Cut>;
-
-/// What comes through a channel, as a body.
-struct Piped(mpsc::Receiver<Piece>);
-
-impl Body for Piped {
-    type Data = Bytes;
-    type Error = Cut;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
-        let piece = self.0.poll_recv(context);
-        piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
-    }
-}

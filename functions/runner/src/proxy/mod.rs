@@ -8,37 +8,30 @@
 
 mod call;
 mod extras;
+mod outage;
 mod refusal;
 mod request;
 mod upstream;
 
-use std::net::Ipv4Addr;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use awo_domain::control::{ModelKey, Provider};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use crate::loopback;
 use crate::meter::{Meter, SharedMeter, now};
 
+use outage::LastCall;
 use upstream::Upstream;
 
+pub(crate) use outage::Outage;
 pub(crate) use upstream::BaseUrls;
 
-/// Most connections at once.
-const MAX_CONNECTIONS: usize = 64;
 /// Most calls at once; others wait.
 const MAX_CALLS: usize = 8;
-/// For the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Largest head of a request.
-const MAX_HEAD_BYTES: usize = 65_536;
 /// How long calls may take that were told to end.
 const CUT_LIMIT: Duration = Duration::from_secs(1);
 
@@ -72,6 +65,8 @@ struct Shared {
     cut: watch::Sender<u64>,
     /// Calls that are not over.
     under_way: watch::Sender<usize>,
+    /// Of the present attempt.
+    last_call: LastCall,
 }
 
 impl Shared {
@@ -91,9 +86,7 @@ impl Proxy {
         meter: SharedMeter,
     ) -> Result<Proxy, String> {
         let upstream = Upstream::new(bases, keys)?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
-        let listener = listener.map_err(|why| format!("no port on loopback: {why}"))?;
-        let address = listener.local_addr().map_err(|why| why.to_string())?;
+        let (listener, address) = loopback::listen().await?;
         let key = new_key()?;
         let all = Provider::ALL.into_iter();
         let proxy_address = ProxyAddress {
@@ -109,8 +102,11 @@ impl Proxy {
             attempt: watch::Sender::new(0),
             cut: watch::Sender::new(0),
             under_way: watch::Sender::new(0),
+            last_call: LastCall::default(),
         });
-        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared))).abort_handle();
+        let of_calls = Arc::clone(&shared);
+        let answer = move |request| call::answer(Arc::clone(&of_calls), request);
+        let accepting = loopback::serve(listener, answer);
         Ok(Proxy {
             shared,
             proxy_address,
@@ -124,7 +120,13 @@ impl Proxy {
 
     /// Lets an attempt through that the meter knows of.
     pub(crate) fn open(&self, attempt: u32) {
+        self.shared.last_call.answered();
         self.shared.attempt.send_replace(u64::from(attempt));
+    }
+
+    /// The outage that the last call of the attempt met, if it met one.
+    pub(crate) fn outage(&self) -> Option<Outage> {
+        self.shared.last_call.outage()
     }
 
     /// US dollars that are left for a model; nothing where its price is not known.
@@ -157,40 +159,6 @@ impl Drop for Proxy {
         self.accepting.abort();
         self.shared.cut.send_modify(|cuts| *cuts += 1);
     }
-}
-
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    /// Between two tries where the system has no connection to give.
-    const PAUSE: Duration = Duration::from_millis(50);
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.len() >= MAX_CONNECTIONS {
-            connections.join_next().await;
-        }
-        while connections.try_join_next().is_some() {}
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                connections.spawn(converse(stream, Arc::clone(&shared)));
-            }
-            Err(_) => tokio::time::sleep(PAUSE).await,
-        }
-    }
-}
-
-async fn converse(stream: TcpStream, shared: Arc<Shared>) {
-    // Small answers must not wait for an acknowledgement; without it they are only slower.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, std::convert::Infallible>(call::answer(shared, request).await) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
-        .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
-    // Whoever hangs up in mid-sentence harms nobody but itself.
-    let _ = connection.await;
 }
 
 fn new_key() -> Result<String, String> {

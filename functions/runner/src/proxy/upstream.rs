@@ -131,7 +131,7 @@ impl Upstream {
             Provider::Openai => ("authorization", format!("Bearer {key}")),
         };
         let mut value = HeaderValue::from_str(&value)
-            .map_err(|_| "the organization's key holds characters that no key has".to_owned())?;
+            .map_err(|_| "the organization's key contains invalid characters".to_owned())?;
         value.set_sensitive(true);
         sent.insert(HeaderName::from_static(name), value);
         let request = self.http.request(method, url).headers(sent).body(body);

@@ -126,7 +126,8 @@ impl Work<'_> {
             Err(why) => Err(why.to_string()),
         };
         filled.map_err(|why| {
-            let message = format!("what was merged could not be put into the workspace: {why}");
+            let message =
+                format!("the merged work could not be checked out into the workspace: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)
         })
     }

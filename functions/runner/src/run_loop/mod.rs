@@ -2,11 +2,15 @@
 //! delivery. A run that asks for children ends for now, and continues in another runner by merging
 //! their results. Each step reports its result; every exit is an ending with a code and a message.
 
+mod beginning;
 mod children;
 mod delivered;
 mod hooks;
 mod integration;
+mod outages;
 mod protection;
+mod setup;
+mod shell;
 mod steps;
 mod tools;
 mod verdicts;
@@ -15,28 +19,30 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use awo_domain::agent::Feedback;
-use awo_domain::control::{Outcome, Provider, RunSpec, RunnerEvent};
-use awo_domain::money::MicroCredits;
+use awo_domain::control::{Outcome, RunSpec, RunnerEvent};
 use awo_domain::run::{RunError, RunErrorCode};
 use awo_domain::usage::{PricedUsage, sum_by_model};
-use awo_pricing::Prices;
 use tokio::time::Instant;
 
 use crate::agent;
 use crate::contained_process::ContainedProcesses;
 use crate::delivery::forge_repository::Hosts;
+use crate::environment::{Cache, Environment};
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
-use crate::meter::{Budget, SharedMeter};
+use crate::meter::SharedMeter;
 use crate::plan::FrozenPlan;
 use crate::proxy::Proxy;
+use crate::registries::Registries;
 use crate::reporter::{Ending, Reporter};
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopSignal, Stopped};
 use crate::workspace::{self, NoWorkspace};
+use beginning::{begin, caches, meter, start_proxy, surroundings};
 use integration::Integration;
+use outages::Patience;
 
 /// How the loop came to its end.
 pub(crate) enum Halted {
@@ -112,8 +118,11 @@ pub(crate) async fn run(
     let Progress { layout, tally } = progress;
     *tally = Tally::of(spec);
     let began = Instant::now();
-    let processes = ContainedProcesses::new(settings, stop.clone());
     let result = async {
+        let (environment, registries) = surroundings(spec).await?;
+        let processes =
+            ContainedProcesses::new(settings, stop.clone()).masking(environment.masks.clone());
+        let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
         let git = Git::new(
             settings.path.clone(),
@@ -139,6 +148,9 @@ pub(crate) async fn run(
             proxy: proxy.as_ref(),
             meter: &meter,
             reporter,
+            environment: &environment,
+            cache: cache.as_ref(),
+            registries: &registries,
             live: LiveOutput::new(reporter.clone()),
             processes: &processes,
             layout: made,
@@ -147,9 +159,12 @@ pub(crate) async fn run(
             base: &base,
             hosts: &settings.hosts,
             began,
+            patience: Patience::after(spec.provider_waited_ms),
+            waited: Duration::ZERO,
         };
         work.check_tools().await?;
         work.post_create(tally).await?;
+        work.set_up(tally).await?;
         work.iterate(tally).await?;
         work.deliver(tally).await
     }
@@ -164,62 +179,6 @@ pub(crate) async fn run(
             commit: tally.commit.clone(),
         }),
     }
-}
-
-/// What can be known before anything is cloned, and the folders.
-fn begin(
-    settings: &Settings,
-    spec: &RunSpec,
-    processes: &ContainedProcesses,
-) -> Result<Layout, Abort> {
-    let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
-    agent::check_type(&spec.agent, processes.path(), &keys)
-        .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
-    let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
-    workspace::check_source(spec).map_err(|why| broken(&why))?;
-    let root = &settings.workspace_root;
-    let made = || {
-        if spec.resumption.is_some() {
-            Layout::set_aside(root, &spec.org_id, &spec.run_id)?;
-        }
-        let layout = Layout::create(root, &spec.org_id, &spec.run_id, processes.user())?;
-        workspace::write_git_config(&layout, spec.allow_file_repositories).map(|()| layout)
-    };
-    made().map_err(|why| broken(&format!("the run's folders could not be made: {why}")))
-}
-
-/// What the run may cost, compute included, and what it has cost.
-fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort> {
-    let budget = || {
-        let own_prices = serde_json::to_vec(&spec.tariff.own_prices).map_err(|e| e.to_string())?;
-        Ok::<_, String>(Budget {
-            prices: Prices::parse(&own_prices)?,
-            rates: spec.tariff.rates()?,
-            max_credits: MicroCredits::from_decimal(spec.max_credits)?,
-            began: began.into_std(),
-        })
-    };
-    budget().map(SharedMeter::new).map_err(|why| {
-        let message = format!("what the run costs cannot be reckoned: {why}");
-        fail(RunErrorCode::WorkspaceFailed, &message)
-    })
-}
-
-/// The proxy to the models that the organization has keys for, if it has any.
-async fn start_proxy(
-    settings: &Settings,
-    spec: &RunSpec,
-    meter: &SharedMeter,
-) -> Result<Option<Proxy>, Abort> {
-    if spec.model_keys.is_empty() {
-        return Ok(None);
-    }
-    let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
-    let opened = Proxy::start(bases, keys, meter.clone());
-    opened.await.map(Some).map_err(|why| {
-        let message = format!("the agent has no way to its models: {why}");
-        fail(RunErrorCode::AgentNotConfigured, &message)
-    })
 }
 
 /// What adds up over the iterations.
@@ -280,12 +239,18 @@ struct Work<'a> {
     processes: &'a ContainedProcesses,
     proxy: Option<&'a Proxy>,
     meter: &'a SharedMeter,
+    environment: &'a Environment,
+    cache: Option<&'a Cache>,
+    registries: &'a Registries,
     layout: &'a Layout,
     repository: &'a Repository,
     frozen: &'a FrozenPlan,
     base: &'a Base,
     hosts: &'a Hosts,
     began: Instant,
+    /// What is left of the time that the run waits for providers, and what was used of it here.
+    patience: Patience,
+    waited: Duration,
 }
 
 impl Work<'_> {
@@ -330,7 +295,7 @@ impl Work<'_> {
         let attempt = match program {
             Ok(program) => {
                 tally.executed = true;
-                self.attempt(tally, &program).await
+                self.tries(tally, &program).await?
             }
             Err(why) => agent::not_made(why.0),
         };
@@ -372,18 +337,23 @@ impl Work<'_> {
     /// For how long the run may go on, by its time and by its credits.
     fn left(&self) -> Duration {
         let paid = self.meter.lock().time_left();
-        left_of(&self.spec, self.began).min(paid)
+        self.time_left().min(paid)
+    }
+
+    /// What is left of the run's time; what it waited for providers is not part of it.
+    fn time_left(&self) -> Duration {
+        left_of(&self.spec, self.began + self.waited)
     }
 
     fn out_of_time(&self) -> Abort {
-        if !left_of(&self.spec, self.began).is_zero()
+        if !self.time_left().is_zero()
             && let Err(over_budget) = self.check_budget()
         {
             return over_budget;
         }
         let message = format!(
-            "the run's time of {} ms is used up: raise limits.maxDurationMs or give it a smaller \
-             task",
+            "the run's time limit of {} ms is reached: raise limits.maxDurationMs or give it a \
+             smaller task",
             self.spec.max_duration_ms
         );
         fail(RunErrorCode::Timeout, &message)

@@ -15,7 +15,7 @@ use crate::stop::Stopped;
 use crate::verify::{Guard, NotPrepared};
 
 /// What the message of a delivered commit says where nothing was verified.
-pub(super) const UNVERIFIED: &str = "Unverified: no check of the plan ran anything that passed.";
+pub(super) const UNVERIFIED: &str = "Unverified: no check of the plan ran a command that passed.";
 
 impl Work<'_> {
     /// The plan, where it is held against what the run changed.
@@ -79,7 +79,7 @@ pub(super) fn restored_feedback(tally: &mut Tally) -> Option<Feedback> {
         level: None,
         check: "protected files".to_owned(),
         message: format!(
-            "these files are protected, and what the iteration did to them was undone: {}",
+            "these files are protected, and the iteration's changes to them were undone: {}",
             files.join(", ")
         ),
     })
@@ -98,7 +98,7 @@ fn not_restored(why: GitError) -> Abort {
     match why {
         GitError::Stopped => Abort::Stopped(Stopped::default()),
         why => {
-            let message = format!("protected files could not be put back: {why}");
+            let message = format!("protected files could not be restored: {why}");
             fail(RunErrorCode::WorkspaceFailed, &message)
         }
     }

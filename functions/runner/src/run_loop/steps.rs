@@ -1,7 +1,7 @@
 //! The steps of an iteration before its verification: the agent's attempt and the commit of its
 //! changes.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use awo_domain::agent::output::said;
 use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
@@ -84,8 +84,8 @@ impl Work<'_> {
             return Abort::Failed(error);
         }
         let message = format!(
-            "after {} of {most} iterations the agent's last {} outputs say the same, so that no \
-             more were tried: {}",
+            "after {} of {most} iterations the agent's last {} outputs are the same, so no \
+             further iteration was started: {}",
             last.done, strategy.window_size, error.message
         );
         fail(error.code, &message)
@@ -97,7 +97,9 @@ impl Work<'_> {
         used_up.map_or(Ok(()), |why| Err(out_of_budget(&why)))
     }
 
-    pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Attempt {
+    /// Lets the agent try once. What it leaves in the workspace holds no secret.
+    pub(super) async fn attempt(&self, tally: &Tally, program: &Program) -> Result<Attempt, Abort> {
+        let since = SystemTime::now();
         let limits = &self.spec.profile.execution_limits;
         let limit = Duration::from_millis(limits.max_iteration_ms).min(self.left());
         let request = AgentRequest {
@@ -124,12 +126,15 @@ impl Work<'_> {
             live: &self.live,
             meter: self.meter,
             limits,
+            environment: self.environment,
         };
         let left = Left {
             time: limit,
             used: &tally.usage,
         };
-        agents.attempt(&request, program, &left).await
+        let attempt = agents.attempt(&request, program, &left).await;
+        self.scrub_workspace(since).await?;
+        Ok(attempt)
     }
 
     /// Reports what the agent wrote, before anything is made of it.

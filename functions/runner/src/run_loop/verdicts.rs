@@ -2,6 +2,7 @@
 
 use awo_domain::agent::Feedback;
 use awo_domain::control::{Outcome, RunnerEvent};
+use awo_domain::environment::SecretPhase;
 use awo_domain::plugin::{Plugin, applicable};
 use awo_domain::profile::{Baseline, GitMode};
 use awo_domain::run::{RunError, RunErrorCode};
@@ -142,6 +143,10 @@ impl Work<'_> {
             }
         };
         let tests_changed = names(subject.tests_changed.iter());
+        if let Err(abort) = self.set_up_checkout(&subject).await {
+            subject::remove(self.layout, number);
+            return Err(abort);
+        }
         let plan = &self.frozen.plan;
         let tree = Tree {
             repository: self.repository,
@@ -149,20 +154,23 @@ impl Work<'_> {
         };
         let verification = Verification::new(self.processes, plan, &subject, limit)
             .of_commit(tree)
+            .with(self.environment.variables(SecretPhase::Verify))
             .within(&profile.execution_limits)
             .retrying(profile.verification.retry_flaky);
         let result = verification.run(plugins).await;
         let layout = self.layout.clone();
         // Nobody waits for it: the next one has a folder of its own.
         tokio::task::spawn_blocking(move || subject::remove(&layout, number));
-        Ok((result?, tests_changed))
+        let mut judgement = result?;
+        judgement.result = self.environment.masks.all_texts(judgement.result);
+        Ok((judgement, tests_changed))
     }
 
     pub(super) async fn deliver(&self, tally: &mut Tally) -> Result<Outcome, Abort> {
         let git_ops = &self.spec.profile.git_ops;
         if self.spec.profile.verification.required && !tally.verified {
-            let message = "nothing was verified, and the profile's verification.required wants \
-                           that: no check of the plan ran anything that passed. Add tests that \
+            let message = "nothing was verified, and the profile's verification.required demands \
+                           it: no check of the plan ran a command that passed. Add tests that \
                            run, or a verify.yaml";
             return Err(fail(RunErrorCode::NotVerified, message));
         }

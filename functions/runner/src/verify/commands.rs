@@ -139,7 +139,7 @@ impl Verification<'_> {
         };
         let path = report.path.as_str();
         let read = match before.still_holds(dir, path) {
-            true => Err("was there before and was not written anew".to_owned()),
+            true => Err("existed before and was not written again".to_owned()),
             false => match self.inspect(Task::Report(report.clone())).await? {
                 Ok(Answer::Findings(read)) => read,
                 Ok(_) => Err(no_answer().to_string()),
@@ -225,7 +225,7 @@ fn worst(checks: &[Check]) -> Status {
 /// A report that is missing is no news of a command that failed, and the end of one that did not.
 fn without_report(own: Check, path: &str, why: &str) -> Check {
     if own.status == Status::Passed {
-        let message = format!("exit code 0, but its report cannot be relied on: {path} {why}");
+        let message = format!("exit code 0, but its report is not reliable: {path} {why}");
         check(&own.name, Status::Error, &message)
     } else {
         let message = format!("{path} {why}; {}", own.message);

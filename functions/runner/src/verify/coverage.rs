@@ -34,7 +34,7 @@ impl Verification<'_> {
         // In a workspace, the tests may have been run before; what a commit holds is what an agent
         // says.
         if self.tree.is_some() && self.coverage_before.is_some_and(is_of_commit) {
-            let why = "is part of the commit and was not written anew by any command";
+            let why = "is part of the commit, and no command wrote it again";
             return Ok(vec![error(NAME, &format!("{path} {why}"))]);
         }
         let task = Task::Coverage(coverage.clone());
@@ -155,7 +155,7 @@ fn cobertura(text: &str) -> Result<Lines, String> {
 fn judge(hit: usize, all: usize, minimum: f64) -> Check {
     let part = hit as f64 / all as f64;
     let message = format!(
-        "{hit} of {all} lines are covered, {:.1} %; at least {:.1} % are wanted",
+        "{hit} of {all} lines are covered, {:.1} %; at least {:.1} % are required",
         part * 100.0,
         minimum * 100.0
     );

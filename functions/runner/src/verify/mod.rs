@@ -39,6 +39,7 @@ use awo_supervisor::Limits;
 use tokio::time::Instant;
 
 use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
+use crate::environment::Variables;
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};
@@ -110,6 +111,8 @@ pub(crate) struct Verification<'a> {
     limit: Duration,
     /// What each command may take of the machine.
     limits: Limits,
+    /// The environment's variables.
+    variables: Variables,
     /// Whether the set-up commands passed, once they ran.
     set_up: Option<bool>,
     /// How often a test command that fails is tried again.
@@ -163,6 +166,7 @@ impl<'a> Verification<'a> {
             deadline: Instant::now() + limit,
             limit,
             limits: Limits::default(),
+            variables: Variables::new(),
             set_up: None,
             retries: 0,
             tree: None,
@@ -177,6 +181,11 @@ impl<'a> Verification<'a> {
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }
+    }
+
+    /// Gives these variables to each command.
+    pub(crate) fn with(self, variables: Variables) -> Verification<'a> {
+        Verification { variables, ..self }
     }
 
     /// Keeps each command to a profile's limits.
@@ -264,6 +273,11 @@ impl<'a> Verification<'a> {
             return Ok(Err(error(words.name, &self.out_of_time("not run: "))));
         }
         let subject = self.subject;
+        let of_environment = self.variables.iter();
+        let env: Vec<(&str, OsString)> = of_environment
+            .map(|(name, value)| (name.as_str(), value.clone()))
+            .chain(words.env.iter().cloned())
+            .collect();
         let reads: Vec<&Path> = subject.prompt.iter().map(PathBuf::as_path).collect();
         let job = Job {
             argv: words.argv,
@@ -271,7 +285,7 @@ impl<'a> Verification<'a> {
             home: &subject.home,
             tmp: &subject.tmp,
             reads: &reads,
-            env: words.env,
+            env: &env,
             limit: words.limit.min(left),
             at_timeout: AtTimeout::Kill,
             limits: self.limits.clone(),

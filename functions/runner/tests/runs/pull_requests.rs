@@ -231,12 +231,12 @@ fn a_pull_request_that_is_refused_fails_the_delivery_and_the_branch_stays() {
         (
             "POST",
             Turn::Answer(403, later, limit),
-            "86400 s are to be waited for",
+            "GitHub's rate limit is reached for 86400 s",
         ),
         (
             "GET",
             Turn::Answer(301, elsewhere, "{}".to_owned()),
-            "present URL",
+            "current URL",
         ),
         (
             "GET",
@@ -246,7 +246,7 @@ fn a_pull_request_that_is_refused_fails_the_delivery_and_the_branch_stays() {
         (
             "POST",
             Turn::Answer(201, None, wrong),
-            "no pull request with a number",
+            "not a pull request with a number",
         ),
     ] {
         let stage = Stage::new();
@@ -313,7 +313,7 @@ fn where_nobody_can_open_one_the_run_succeeds_and_an_event_says_why() {
     let foreign = Stage::new();
     foreign.next("GET", "/pulls", Turn::Foreign(404));
     let ended = foreign.scene.run();
-    assert!(why_none(&ended).contains("is no GitHub host"));
+    assert!(why_none(&ended).contains("is not a GitHub host"));
     foreign.is_pushed();
 
     let mut unknown = Stage::on(Access::Public);

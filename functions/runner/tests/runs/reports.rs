@@ -124,7 +124,7 @@ fn a_report_that_an_agent_commits_is_not_the_report_of_the_tests() {
     let forge = "echo \"<testsuite><testcase name='a'/></testsuite>\" > out.xml";
     let ended = Scene::new(&[("verify.yaml", plan)], forge).once().run();
     ended.failed(Code::MaxIterationsReached);
-    says(&ended, "unit", Status::Error, "was there before");
+    says(&ended, "unit", Status::Error, "existed before");
 
     let plan = "tests: [{run: 'true'}]\nsanity: {coverage: {format: lcov, path: lcov.info, minimum: 0.8}}\n";
     let forge = "printf 'SF:a\\nDA:1,1\\nend_of_record\\n' > lcov.info";

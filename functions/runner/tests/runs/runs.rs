@@ -76,6 +76,9 @@ fn name(event: &E) -> &'static str {
         E::MergeConflict { .. } => "conflict",
         E::ProtectedRestored { .. } => "restored",
         E::BaselineFinished { .. } => "baseline",
+        E::EnvironmentReady { .. } => "environment",
+        E::ProviderWaiting { .. } => "waiting",
+        E::ProviderResumed { .. } => "resumed",
     }
 }
 

@@ -108,6 +108,8 @@ impl Scene {
             start_commit: None,
             depth: 0,
             parent_id: None,
+            provider_waited_ms: 0,
+            environment: None,
             resumption: None,
         };
         Scene {

@@ -42,7 +42,7 @@ fn ralph_stops_when_the_agent_says_nothing_new() {
         "echo I am stuck at the same place; date > x",
     );
     let message = ended.failed(RunErrorCode::MaxIterationsReached);
-    assert!(message.contains("last 3 outputs say the same"), "{message}");
+    assert!(message.contains("last 3 outputs are the same"), "{message}");
     assert_eq!(begun(&ended), 3);
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_domain::Timestamp;
+use awo_domain::{Error, OrgId, Timestamp};
 
 use super::{State, Swept};
 
@@ -11,6 +11,19 @@ use super::{State, Swept};
 /// what lives comes first.
 const MAX_DUE: u32 = 1_000;
 const ADDING: Duration = Duration::from_secs(20);
+
+/// Notes what a credit is worth: exports of the past keep to it.
+pub(super) async fn note_price(state: &State, now: Timestamp, swept: &mut Swept) {
+    let noted = state.store.note_credit_price(state.credits_per_usd, now);
+    if let Err(error) = noted.await {
+        tracing::error!(
+            event = "sweep_credit_price_failed",
+            ?error,
+            "the sweep could not record the value of a credit"
+        );
+        swept.failed += 1;
+    }
+}
 
 /// Adds what is due, and what has come since.
 pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
@@ -40,5 +53,18 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
                 }
             }
         }
+        if let Err(error) = alert(state, org).await {
+            tracing::error!(event = "sweep_alert_failed", %org, ?error, "the sweep could not alert an organization");
+            swept.failed += 1;
+        }
+    }
+}
+
+/// What is settled changes budgets and the balance. The dispatcher looks at once; its loss is made up for here.
+async fn alert(state: &State, org: &OrgId) -> Result<(), Error> {
+    let tally = state.store.tally(org).await?;
+    match tally.watched && !tally.no_webhooks {
+        true => state.store.alert(org, state.clock.now()).await,
+        false => Ok(()),
     }
 }

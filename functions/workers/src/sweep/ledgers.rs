@@ -1,5 +1,6 @@
 //! Checks each organization's ledger once a day: the balance must be the sum of its entries, and
-//! the reserved amount the sum of its open holds. A check changes nothing.
+//! the reserved amount the sum of its open holds. A check changes nothing of them. Then it closes the
+//! organization's months that are due.
 
 use std::time::{Duration, Instant};
 
@@ -56,5 +57,9 @@ async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(
     if let Checked::Drifts { expected, found } = checked {
         tracing::error!(event = "ledger_drifts", org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
-    store.keep_checkpoint(from, &next).await
+    store.keep_checkpoint(from, &next).await?;
+    for closed in Box::pin(store.close_months(&from.org_id, None, now)).await? {
+        tracing::info!(event = "month_closed", org = %from.org_id, month = %closed.month, hash = closed.hash);
+    }
+    Ok(())
 }

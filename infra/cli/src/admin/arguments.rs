@@ -11,10 +11,10 @@ use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
 const AFTER_HELP: &str = "\
-These commands work on the stores themselves. They find them through the process's environment
-(AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE, AWO_DELIVERIES_TABLE, for set-secret
-AWO_STACK, the stack's name, and the SDK's own variables), or, with --local, --data-dir or AWO_DATA_DIR, through the data directory of the local
-service that runs.
+These commands use the stores directly, not the API. For a deployment, set AWO_WORK_TABLE,
+AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and AWO_DELIVERIES_TABLE to the tables, AWO_STACK to the
+stack's name (for set-secret), and the AWS SDK's variables. For the running local service, use
+--local, --data-dir or AWO_DATA_DIR.
 
 Examples:
   awo admin --local create-org --name 'Team A'
@@ -34,49 +34,48 @@ pub struct Admin {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Make an organization, without credits and keys
+    /// Create an organization, without credits or keys
     CreateOrg {
-        /// What you call it
+        /// Name of the organization
         #[arg(long, value_parser = org_name)]
         name: String,
     },
-    /// List the organizations, with what runs and what waits
+    /// List organizations with their running and waiting work
     ListOrgs,
     /// Show an organization
     ShowOrg {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Call an organization something else
+    /// Rename an organization
     RenameOrg {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// What you call it
+        /// Name of the organization
         #[arg(long, value_parser = org_name)]
         name: String,
     },
-    /// Suspend an organization: its keys are refused and none of its runs begins; those under way
-    /// go on
+    /// Suspend an organization: its keys are refused and no run starts; active runs continue
     SuspendOrg {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
     /// End a suspension
     ReinstateOrg {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Delete a suspended organization for good: work orders, runs, keys, settings and secrets. Its
-    /// ledger and usage stay, under its id alone
+    /// Permanently delete a suspended organization with its work orders, runs, keys, settings and
+    /// secrets. The ledger and usage remain, identified only by the organization's id
     DeleteOrg {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Do it; without this nothing is deleted
+        /// Confirm the deletion; without this option nothing is deleted
         #[arg(long)]
         yes: bool,
     },
@@ -84,165 +83,170 @@ pub enum Action {
     Queue,
     /// List the newest runs of all organizations
     Runs {
-        /// Only those in this status
+        /// Only runs in this status
         #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
         status: Option<String>,
-        /// How many of each organization
+        /// Maximum number of runs per organization
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
         limit: u32,
     },
-    /// Let no run begin; what is under way goes on, and what is submitted waits
+    /// Pause the queue: no run starts, active runs continue, new work orders wait
     Pause {
-        /// Only this organization [default: all that there are]
+        /// Only this organization [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Let runs begin again
+    /// Resume the queue: runs start again
     Resume {
-        /// Only this organization [default: all that there are]
+        /// Only this organization [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Pause, and wait until nothing runs any more; it fails if that takes too long
+    /// Pause the queue and wait until all active runs have ended; fails after --timeout
     Drain {
-        /// Only this organization [default: all that there are]
+        /// Only this organization [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
-        /// Longest wait, such as 30m
+        /// Maximum time to wait, such as 30m
         #[arg(long, value_name = "TIME", default_value = "1h", value_parser = quantity::duration_ms)]
         timeout: u64,
     },
-    /// Make an API key; it is shown this once
+    /// Create an API key; it is shown only once
     CreateKey {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// What the key may do: names separated by commas, * for everything
+        /// Scopes of the key, separated by commas; * for all
         #[arg(long, value_name = "NAMES", value_parser = scopes)]
         scopes: Scopes,
-        /// Requests a minute [default: the deployment's]
+        /// Maximum requests per minute [default: set by the deployment]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         requests_per_minute: Option<u32>,
-        /// What you call the key: the person or the program that has it
+        /// Name of the key, such as the person or program that uses it
         #[arg(long, value_parser = org_name)]
         name: Option<String>,
-        /// When it ends, from now, such as 90d or 12h [default: never]
+        /// Lifetime of the key, such as 90d or 12h [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
         expires_in: Option<u64>,
     },
-    /// Make a new key with the scopes, limit and name of another, which ends after an overlap
+    /// Replace a key by a new one with the same scopes, limit and name; both work for a while
     RotateKey {
-        /// The id of the key that ends: the 12 characters after org_live_
+        /// Id of the key to replace: the 12 characters after org_live_
         #[arg(long, value_name = "ID", value_parser = key_id)]
         key_id: KeyId,
-        /// For how long both are good, such as 24h
+        /// How long the old key remains valid, such as 24h
         #[arg(long, value_name = "TIME", default_value = "24h", value_parser = quantity::lifetime_ms)]
         overlap: u64,
-        /// When the new one ends, from now, such as 90d or 12h [default: never]
+        /// Lifetime of the new key, such as 90d or 12h [default: unlimited]
         #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
         expires_in: Option<u64>,
     },
-    /// List an organization's keys with their last use; the keys themselves are not kept and cannot be shown
+    /// List an organization's keys with their last use; the keys themselves are not stored
     ListKeys {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Revoke a key for ever
+    /// Permanently revoke a key
     RevokeKey {
-        /// The id of the key: the 12 characters after org_live_
+        /// Id of the key: the 12 characters after org_live_
         #[arg(long, value_name = "ID", value_parser = key_id)]
         key_id: KeyId,
     },
-    /// Make the keys of an earlier release work with this one; once, before the functions are deployed
+    /// Convert the API keys of an earlier release; run once, before the functions are deployed
     UpgradeKeys {
-        /// The organization: org_… [default: each of them]
+        /// Organization: org_… [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
     /// Add credits to an organization
     Grant {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// How many; up to six decimal places
+        /// Amount in credits, with up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
         #[command(flatten)]
         booking: BookingArguments,
     },
-    /// Give credits back for a run, in all at most what it cost
+    /// Refund credits for a run, in total at most its cost
     Refund {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// The run: run_…
+        /// Run: run_…
         #[arg(long, value_name = "ID", value_parser = quantity::run_id)]
         run: RunId,
-        /// How many; up to six decimal places
+        /// Amount in credits, with up to six decimal places
         #[arg(long, value_name = "N", value_parser = quantity::credits)]
         credits: Credits,
         #[command(flatten)]
         booking: BookingArguments,
     },
-    /// Check that balances are what all entries and open holds come to; exit code 1 if one is not
+    /// Check that each balance is the total of its entries and open holds; exits with 1 if not
     CheckLedger {
-        /// The organization: org_… [default: each of them]
+        /// Organization: org_… [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Set an organization's own limits; what is not named stays as it is
+    /// Set an organization's own limits; a limit that is not given is not changed
     #[command(group = clap::ArgGroup::new("limit").required(true).multiple(true))]
     SetLimits {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Runs at the same time
+        /// Maximum number of concurrent runs
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_concurrent: Option<u32>,
-        /// Work orders that may wait
+        /// Maximum number of waiting work orders
         #[arg(long, value_name = "N", group = "limit", value_parser = clap::value_parser!(u32).range(1..=1_000))]
         max_queue_size: Option<u32>,
+        /// Available credits below which webhooks get credits.low; 0 for never
+        #[arg(long, value_name = "N", group = "limit", value_parser = quantity::credits_or_none)]
+        credits_low: Option<Credits>,
     },
-    /// Declare by which keys of `metadata` costs are told apart; instead of those declared before
+    /// Replace the cost labels: the `metadata` keys by which costs are reported
     SetCostLabels {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// The keys, up to five; an empty list declares none
+        /// Keys, at most five; an empty list removes all
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         labels: Vec<String>,
-        /// Of these, the ones without which no work order is created
+        /// Labels that every new work order must have
         #[arg(long, value_name = "KEYS", value_delimiter = ',')]
         required: Vec<String>,
     },
-    /// Let reports count what an earlier release settled; once, after the functions are deployed
+    /// Include costs settled by an earlier release in reports; run once, after the functions
+    /// are deployed
     BackfillCosts {
-        /// The organization: org_… [default: each of them]
+        /// Organization: org_… [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
     },
-    /// Set a secret; its value is read from standard input, or asked for without echo
+    /// Set a secret; the value is read from standard input, or prompted for without echo
     SetSecret {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// A model provider (anthropic or openai), or git:HOST for the token of a git host
+        /// Model provider (anthropic or openai), git:HOST for a git host's token, or
+        /// env:ENVIRONMENT:NAME for a secret of an environment
         #[arg(long, value_parser = secret_name)]
         name: String,
     },
-    /// List the names of an organization's secrets; their values are not shown
+    /// List the names of an organization's secrets, without their values
     ListSecrets {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
     },
-    /// Delete a secret: runs find none at once, and Secrets Manager forgets it after 30 days
+    /// Delete a secret: runs lose it at once, Secrets Manager deletes it after 30 days
     DeleteSecret {
-        /// The organization: org_…
+        /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// As it was set: anthropic, openai, git:HOST
+        /// Name of the secret: anthropic, openai or git:HOST
         #[arg(long, value_parser = secret_name)]
         name: String,
     },

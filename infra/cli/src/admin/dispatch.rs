@@ -145,12 +145,12 @@ pub async fn drain(
         }
         if began.elapsed() >= limit {
             break Err(Failure::Refused(format!(
-                "{running} runs are still under way\n  what to do: wait on with `awo admin drain`, \
-                 or see them with `awo admin runs --status running`; no run begins until `awo admin \
-                 resume`"
+                "{running} runs are still active\n  what to do: continue to wait with `awo admin \
+                 drain`, or list them with `awo admin runs --status running`; no run starts until \
+                 `awo admin resume`"
             )));
         }
-        screen.now(format!("{running} runs are under way"));
+        screen.now(format!("{running} runs are active"));
         tokio::time::sleep(PAUSE).await;
     };
     screen.end();

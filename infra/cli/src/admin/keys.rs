@@ -53,7 +53,7 @@ pub async fn rotate(
     let overlap = end(stores, Some(overlap_ms)).unwrap_or_else(|| stores.cloud.clock.now());
     let ends = old.expires_at.map_or(overlap, |at| at.min(overlap));
     if !stores.store.expire_key(id, ends).await.map_err(refused)? {
-        let why = format!("the new key is made, but {id} was revoked meanwhile");
+        let why = format!("the new key was created, but {id} was revoked at the same time");
         return Err(Failure::Refused(why));
     }
     answer["previousKeyId"] = json!(id);

@@ -69,12 +69,12 @@ fn line(org: &OrgId, checked: &Checked) -> String {
     match checked {
         Checked::Sound(found) => format!("{org}  sound    {}", sums(found)),
         Checked::Drifts { expected, found } => format!(
-            "{org}  DRIFTS   by its entries and holds {}, by its balance {}",
+            "{org}  DRIFTS   entries and holds give {}, the balance is {}",
             sums(expected),
             sums(found)
         ),
         Checked::Unknown => {
-            format!("{org}  unknown  it kept changing while it was read: try again")
+            format!("{org}  unknown  the ledger changed during the check: try again")
         }
     }
 }

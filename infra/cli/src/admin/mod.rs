@@ -10,7 +10,7 @@ mod keys;
 mod ledger;
 mod organizations;
 mod secret;
-mod stores;
+pub mod stores;
 mod values;
 
 use awo_cloud::Environment;
@@ -34,7 +34,7 @@ pub async fn run(
     environment: &Environment,
     output: &Output,
 ) -> Result<(), Failure> {
-    let stores = Stores::open(admin, connection, environment).await?;
+    let stores = Stores::open(admin.local, connection, environment).await?;
     let answer = match &admin.action {
         Action::CreateOrg { name } => create_org(&stores, name).await?,
         Action::ListOrgs => return organizations::list(&stores, output).await,
@@ -93,7 +93,11 @@ pub async fn run(
             org,
             max_concurrent,
             max_queue_size,
-        } => set_limits(&stores, org, *max_concurrent, *max_queue_size).await?,
+            credits_low,
+        } => {
+            let queue = (*max_concurrent, *max_queue_size);
+            set_limits(&stores, org, queue, *credits_low).await?
+        }
         Action::SetCostLabels {
             org,
             labels,
@@ -159,7 +163,7 @@ async fn add_credits(
             what: "the stores".to_owned(),
             why: cause,
             advice: format!(
-                "look for {id} in the organization's transactions before adding again: it may \
+                "look for {id} in the organization's transactions before you try again: it may \
                  have been written"
             ),
         },
@@ -171,10 +175,14 @@ async fn add_credits(
 async fn set_limits(
     stores: &Stores,
     org: &OrgId,
-    max_concurrent: Option<u32>,
-    max_queue_size: Option<u32>,
+    (max_concurrent, max_queue_size): (Option<u32>, Option<u32>),
+    credits_low: Option<MicroCredits>,
 ) -> Result<Value, Failure> {
     stores.organization(org).await?;
+    if let Some(threshold) = credits_low {
+        let set = stores.store.set_credits_low(org, threshold).await;
+        set.map_err(refused)?;
+    }
     let set = stores
         .store
         .set_limits(org, max_concurrent, max_queue_size)
@@ -186,6 +194,9 @@ async fn set_limits(
     }
     if let Some(most) = max_queue_size {
         answer["maxQueueSize"] = json!(most);
+    }
+    if let Some(threshold) = credits_low {
+        answer["creditsLow"] = json!(threshold);
     }
     Ok(answer)
 }
@@ -206,7 +217,7 @@ fn show(action: &Action, answer: &Value, output: &Output) -> Result<(), Failure>
         output.line(&format!("{name:<14} {value}"))?;
     }
     if matches!(action, Action::CreateKey { .. } | Action::RotateKey { .. }) {
-        output.line("Keep the key now: it is not stored and cannot be shown again.")?;
+        output.line("Save the key now: it is not stored and cannot be shown again.")?;
     }
     Ok(())
 }

@@ -150,7 +150,7 @@ pub async fn delete(stores: &Stores, org: &OrgId, yes: bool) -> Result<Value, Fa
     let organization = stores.organization(org).await?;
     if !yes {
         return Err(Failure::Usage(format!(
-            "this deletes {} ({org}) for good; to do it, add --yes",
+            "this permanently deletes {} ({org}); to confirm, add --yes",
             clean_line(&organization.name)
         )));
     }
@@ -158,8 +158,8 @@ pub async fn delete(stores: &Stores, org: &OrgId, yes: bool) -> Result<Value, Fa
     let deleted = stores.store.delete_organization(org, now).await;
     deleted.map_err(|error| match refused(error) {
         Failure::Refused(why) => Failure::Refused(format!(
-            "{why}\n  what to do: end its work (`awo purge` with a key of its own that has the \
-             scope *), then `awo admin suspend-org`, then delete it"
+            "{why}\n  what to do: end its work (`awo purge` with one of its keys that has the scope \
+             *), then `awo admin suspend-org`, then delete it"
         )),
         other => other,
     })?;

@@ -2,6 +2,7 @@
 //! is typed without echo.
 
 use awo_domain::OrgId;
+use awo_domain::environment::SECRET_BYTES;
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused, unset};
@@ -12,6 +13,14 @@ use crate::hidden_input;
 pub async fn set(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, Failure> {
     stores.organization(org).await?;
     let value = hidden_input::read(&format!("Value of {name}")).await?;
+    let is_of_environment = name.starts_with("env:");
+    if is_of_environment && !SECRET_BYTES.contains(&value.len()) {
+        let (least, most) = (SECRET_BYTES.start(), SECRET_BYTES.end());
+        return Err(Failure::Usage(format!(
+            "the value must have {least} to {most} bytes: a shorter one could not be masked in what \
+             processes print"
+        )));
+    }
     let secrets = stores.cloud.secrets().map_err(unset)?;
     secrets.set(org, name, &value).await.map_err(refused)?;
     Ok(json!({ "orgId": org, "name": name }))
@@ -30,7 +39,7 @@ pub async fn delete(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, F
     stores.organization(org).await?;
     let secrets = stores.cloud.secrets().map_err(unset)?;
     if !secrets.delete(org, name).await.map_err(refused)? {
-        let why = format!("there is no secret {name:?} of this organization");
+        let why = format!("this organization has no secret {name:?}");
         return Err(Failure::Refused(why));
     }
     Ok(json!({ "orgId": org, "name": name, "deleted": true }))

@@ -13,7 +13,6 @@ use aws_config::BehaviorVersion;
 use reqwest::Url;
 
 use crate::address::{data_dir, start_advice};
-use crate::admin::arguments::Admin;
 use crate::arguments::Connection;
 use crate::failure::Failure;
 
@@ -32,13 +31,12 @@ pub struct Stores {
 impl Stores {
     /// Finds the stores.
     pub async fn open(
-        admin: &Admin,
+        local: bool,
         connection: &Connection,
         environment: &Environment,
     ) -> Result<Stores, Failure> {
-        let local = admin.local
-            || connection.data_dir.is_some()
-            || environment.get("AWO_DATA_DIR").is_some();
+        let local =
+            local || connection.data_dir.is_some() || environment.get("AWO_DATA_DIR").is_some();
         let environment = if local {
             local_environment(&data_dir(connection, environment))?
         } else {
@@ -73,17 +71,22 @@ fn local_environment(data_dir: &Path) -> Result<Environment, Failure> {
     };
     let text = std::fs::read(&path).map_err(|e| gone(format!("{}: {e}", path.display())))?;
     let settings: BTreeMap<String, String> = serde_json::from_slice(&text)
-        .map_err(|e| Failure::Broken(format!("{} does not read: {e}", path.display())))?;
+        .map_err(|e| Failure::Broken(format!("{} cannot be read: {e}", path.display())))?;
     // The file outlives the service, so it is asked whether anybody is there.
     let database = settings.get(DATABASE).and_then(|url| Url::parse(url).ok());
     let address = database.and_then(|url| {
         let address = (url.host_str()?.to_owned(), url.port_or_known_default()?);
         address.to_socket_addrs().ok()?.next()
     });
-    let address = address.ok_or_else(|| gone(format!("{} names no database", path.display())))?;
+    let address = address.ok_or_else(|| {
+        gone(format!(
+            "{} does not contain the address of a database",
+            path.display()
+        ))
+    })?;
     std::net::TcpStream::connect_timeout(&address, KNOCK).map_err(|_| {
         gone(format!(
-            "nothing answers on {address}: the service does not run"
+            "nothing answers on {address}: the service is not running"
         ))
     })?;
     Ok(Environment::new(move |name| settings.get(name).cloned()))
@@ -91,7 +94,7 @@ fn local_environment(data_dir: &Path) -> Result<Environment, Failure> {
 
 pub(super) fn unset(error: SetupError) -> Failure {
     Failure::Usage(format!(
-        "{error}\n  what to do: for the local service say --local; for a deployment set \
+        "{error}\n  what to do: for the local service, use --local; for a deployment, set \
          AWO_WORK_TABLE, AWO_LEDGER_TABLE, AWO_SETTINGS_TABLE and AWO_DELIVERIES_TABLE to the names \
          of its tables"
     ))
@@ -103,7 +106,7 @@ pub fn refused(error: Error) -> Failure {
         Error::Internal { cause } => Failure::Unreachable {
             what: "the stores".to_owned(),
             why: cause,
-            advice: "check credentials, region and table names, then try again".to_owned(),
+            advice: "check the credentials, region and table names, then try again".to_owned(),
         },
         other => Failure::Refused(other.to_string()),
     }

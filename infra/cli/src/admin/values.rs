@@ -2,6 +2,7 @@
 
 use awo_domain::api_key::{KeyId, Scope};
 use awo_domain::control::Provider;
+use awo_domain::environment::{self, parse_secret_name};
 
 /// Longest name of an organization or a key.
 const MAX_NAME: usize = 128;
@@ -18,7 +19,7 @@ pub fn scopes(text: &str) -> Result<Scopes, String> {
     let mut scopes = Vec::new();
     for name in text.split(',').map(str::trim) {
         let scope = Scope::parse(name)
-            .ok_or_else(|| format!("{name:?} is no scope; the scopes are {}", valid()))?;
+            .ok_or_else(|| format!("{name:?} is not a scope; the scopes are {}", valid()))?;
         if !scopes.contains(&scope) {
             scopes.push(scope);
         }
@@ -56,6 +57,9 @@ pub fn secret_name(text: &str) -> Result<String, String> {
             .is_some_and(u8::is_ascii_alphanumeric)
             && part.bytes().all(fits)
     };
+    if let Some((environment, name)) = parse_secret_name(text)? {
+        return Ok(environment::secret_name(&environment, &name));
+    }
     let good = match text.strip_prefix("git:") {
         Some(host) => match host.split_once(':') {
             Some((host, port)) => plain(host, ".-") && port.parse::<u16>().is_ok(),
@@ -68,20 +72,20 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     }
     let known = Provider::ALL.map(Provider::as_str).join(", ");
     Err(format!(
-        "is no secret that anything reads: it must be {known} or git:HOST[:PORT]"
+        "is not a known secret name: it must be {known}, git:HOST[:PORT] or env:ENVIRONMENT:NAME"
     ))
 }
 
 /// How a purchase or a refund came about; the ledger shows it.
 #[derive(Debug, Clone, clap::Args)]
 pub struct BookingArguments {
-    /// The person or program that adds it
+    /// Person or program that adds the entry
     #[arg(long, value_name = "NAME", env = "USER", hide_env = true, value_parser = booking_text)]
     pub actor: Option<String>,
-    /// Why, for people
+    /// Note for people, such as the reason
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub note: Option<String>,
-    /// An invoice, an order, a ticket
+    /// Reference, such as an invoice, order or ticket number
     #[arg(long, value_name = "TEXT", value_parser = booking_text)]
     pub reference: Option<String>,
 }
@@ -124,6 +128,7 @@ mod tests {
             "openai",
             "git:github.com",
             "git:git.example.com:8443",
+            "env:node-20:NPM_TOKEN",
         ] {
             assert!(secret_name(good).is_ok(), "{good}");
         }
@@ -133,6 +138,9 @@ mod tests {
             "githubcom",
             "git:",
             "git:a/b",
+            "env:node",
+            "env:a b:TOKEN",
+            "env:node:LD_PRELOAD",
             "../x",
             "a b",
             "git:h:99999",

@@ -7,7 +7,7 @@ use crate::reference::{self, Reference};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Audit {
-    /// A run, or a work order for all its runs
+    /// Id of a run, or of a work order for all its runs
     #[arg(value_parser = reference::parse)]
     pub id: Option<Reference>,
     #[command(subcommand)]
@@ -16,38 +16,38 @@ pub struct Audit {
 
 #[derive(Debug, Subcommand)]
 pub enum AuditAction {
-    /// Show the configuration that a run had, or the runs of a work order
+    /// Show the audit record of a run, or of each run of a work order
     Show(OfAny),
-    /// List what was changed in the configuration while the run went on
+    /// List the configuration changes made during the run
     Changes(OfRun),
-    /// Show how many iterations and changes a run had
+    /// Show the number of iterations and configuration changes of a run
     Summary(OfRun),
-    /// List the snapshots of the configuration, one an iteration
+    /// List the configuration snapshots, one per iteration
     Snapshots(OfRun),
-    /// Verify the chain of configuration snapshots, and name its first broken link
+    /// Verify the chain of configuration snapshots, and show its first broken link
     Verify(VerifyAudit),
 }
 
 #[derive(Debug, Args)]
 pub struct OfAny {
-    /// A run, or a work order for all its runs
+    /// Id of a run, or of a work order for all its runs
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct OfRun {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct VerifyAudit {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// A chain head that was noted before: the chain must lead to it or beyond
+    /// Previously recorded chain head, which the chain must still contain
     #[arg(long, value_name = "HASH")]
     pub head: Option<String>,
 }

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 
 const LOGIN_HELP: &str = "\
-The key is read from standard input, or asked for without echo. It is stored in ~/.config/awo, in a file
-that only you can read.
+awo reads the key from standard input, or prompts for it without echo. It stores the key in
+~/.config/awo, in a file that only you can read.
 
 Examples:
   awo login https://awo.example.com
@@ -22,10 +22,11 @@ pub struct Login {
 }
 
 const CONTEXT_HELP: &str = "\
-A context is a service and the key to it. `awo login` makes one and uses it from then on. The context
-`local` is always there: it is the service of `make run` on this machine.
+A context is a service's address and API key. `awo login` creates a context and makes it the
+current one. The context `local` always exists: it is the service that `make run` starts on this
+machine.
 
-For one command: awo --context NAME …, or AWO_CONTEXT.";
+To use a context for one command: awo --context NAME …, or AWO_CONTEXT.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CONTEXT_HELP)]
@@ -36,19 +37,19 @@ pub struct Context {
 
 #[derive(Debug, Subcommand)]
 pub enum ContextAction {
-    /// List the contexts; the one in use has a star
+    /// List the contexts; * marks the current one
     List,
-    /// Use a context from now on
+    /// Make a context the current one
     Use {
-        /// The context
+        /// Name of the context
         #[arg(value_parser = context_name)]
         name: String,
     },
-    /// Show which service a command would go to, and why
+    /// Show which service commands use, and why
     Show,
-    /// Delete a context, and its key from this machine
+    /// Delete a context and its key from this machine
     Delete {
-        /// The context
+        /// Name of the context
         #[arg(value_parser = context_name)]
         name: String,
     },

@@ -9,44 +9,44 @@ use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Events {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// Go on showing them as they come, until the run ends
+    /// Show new events as they occur, until the run ends
     #[arg(long)]
     pub follow: bool,
-    /// Only those after this sequence
+    /// Only events after this sequence number
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32))]
     pub after: u32,
 }
 
 #[derive(Debug, Args)]
 pub struct Logs {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
-    /// Only this iteration
+    /// Only the output of this iteration
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub iteration: Option<u32>,
 }
 
 #[derive(Debug, Args)]
 pub struct Diff {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
 
 #[derive(Debug, Args)]
 pub struct Queue {
-    /// A work order, or a run of it, to see its position
+    /// Id of a work order, or of one of its runs, to show its position in the queue
     #[arg(value_parser = reference::parse)]
     pub id: Option<Reference>,
 }
 
 #[derive(Debug, Args)]
 pub struct Get {
-    /// A work order or a run
+    /// Id of a work order or a run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
 }
@@ -54,26 +54,26 @@ pub struct Get {
 /// Which part of a list.
 #[derive(Debug, Args)]
 pub struct Part {
-    /// How many to show
+    /// Maximum number of entries to show
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
-    /// Show all of them, however many
+    /// Show all, regardless of --limit
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct List {
-    /// Only those in this status
+    /// Only work orders in this status
     #[arg(long, value_parser = names(WorkOrderStatus::ALL.map(WorkOrderStatus::as_str)))]
     pub status: Option<String>,
-    /// Only those of this tenant
+    /// Only work orders of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
-    /// Only those of this user of a tenant
+    /// Only work orders of this tenant user
     #[arg(long, value_name = "ID")]
     pub tenant_user: Option<String>,
-    /// Only the children of this work order
+    /// Only children of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub parent: Option<Reference>,
     #[command(flatten)]
@@ -82,13 +82,13 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct Runs {
-    /// Only those of this work order
+    /// Only runs of this work order
     #[arg(long, value_name = "ID", value_parser = reference::parse)]
     pub work_order: Option<Reference>,
-    /// Only those in this status
+    /// Only runs in this status
     #[arg(long, value_parser = names(RunStatus::ALL.map(RunStatus::as_str)))]
     pub status: Option<String>,
-    /// Only those of this tenant
+    /// Only runs of this tenant
     #[arg(long, value_name = "ID")]
     pub tenant: Option<String>,
     #[command(flatten)]
@@ -97,10 +97,10 @@ pub struct Runs {
 
 #[derive(Debug, Args)]
 pub struct Credits {
-    /// Show the transactions only; with --json, the API's page of them instead of the balance
+    /// Show only the transactions; with --json, print the API's page of transactions
     #[arg(long)]
     pub transactions: bool,
-    /// Transactions from this time on: a day in UTC, or a time such as 2026-11-20T08:00:00Z
+    /// Transactions from this time on: a UTC date, or a time such as 2026-11-20T08:00:00Z
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
     /// Transactions before this time
@@ -112,13 +112,13 @@ pub struct Credits {
     /// Transactions of this tenant
     #[arg(long, value_name = "ID")]
     tenant: Option<String>,
-    /// Transactions of this user of a tenant
+    /// Transactions of this tenant user
     #[arg(long, value_name = "ID")]
     tenant_user: Option<String>,
-    /// How many transactions to show
+    /// Maximum number of transactions to show
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub limit: u32,
-    /// Show all of them, however many
+    /// Show all, regardless of --limit
     #[arg(long, conflicts_with = "limit")]
     pub all: bool,
 }

@@ -8,7 +8,7 @@ use crate::reference::{self, Reference};
 
 #[derive(Debug, Args)]
 pub struct Checks {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse)]
     pub id: Reference,
     /// Only the verification of this iteration
@@ -17,11 +17,12 @@ pub struct Checks {
 }
 
 const VERIFY_HELP: &str = "\
-It finds the plan (verify.yaml, or what the manifests suggest) and follows it with the runner's own
-engine: in the folder itself, with an empty HOME, your PATH and nothing else of your environment. A run
-verifies a clean checkout of what is committed, so what is not committed or ignored by git may differ.
+The verification plan comes from verify.yaml, or is derived from the project's manifests. The
+runner's engine runs it in the folder itself, with an empty HOME and your PATH; no other
+environment variable is passed. A run verifies a clean checkout of the commit, so uncommitted and
+ignored files may change the result.
 
-Exit codes: 0 if it passes, 1 if not.
+Exit codes: 0 if the verification passes, 1 if it does not.
 
 Examples:
   awo verify
@@ -30,10 +31,10 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_HELP)]
 pub struct Verify {
-    /// The folder
+    /// Folder to verify
     #[arg(value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// Show the plan, and run nothing of it
+    /// Show the plan without running it
     #[arg(long)]
     pub plan: bool,
 }

@@ -24,7 +24,7 @@ pub async fn run(client: &Client, wanted: &Audit, output: &Output) -> Result<(),
         (Some(AuditAction::Show(wanted)), _) => show(client, &wanted.id, output).await,
         (None, Some(id)) => show(client, id, output).await,
         (None, None) => Err(Failure::Usage(
-            "name a run or a work order, such as `awo audit @latest`".to_owned(),
+            "specify a run or a work order, such as `awo audit @latest`".to_owned(),
         )),
     }
 }
@@ -72,7 +72,7 @@ fn show_run(text: &str, output: &Output) -> Result<(), Failure> {
     if output.is_for_programs() {
         return Ok(());
     }
-    output.line("\nThe configuration at its end:")?;
+    output.line("\nThe configuration at the end of the run:")?;
     let config = serde_json::to_string_pretty(&audit["finalConfig"]).unwrap_or_default();
     config
         .lines()

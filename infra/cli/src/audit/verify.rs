@@ -123,14 +123,14 @@ fn show_broken(link: &BrokenLink, output: &Output) -> Result<(), Failure> {
     field(output, "expected", shown(&link.expected))?;
     field(output, "found", shown(&link.found))?;
     output.remark(match link.field {
-        "previousHash" => "this field or something in the snapshot before it was altered",
+        "previousHash" => "this field or the previous snapshot was altered",
         "configHash" if link.snapshot.is_some() => {
-            "this field or the configuration beside it was altered"
+            "this field or the configuration in the same snapshot was altered"
         }
         "chainHead" => {
-            "this field or something in the last snapshot was altered, or one was added or removed"
+            "this field or the last snapshot was altered, or a snapshot was added or removed"
         }
-        _ => "this field does not tell what the snapshots say",
+        _ => "this field contradicts the snapshots",
     });
     Ok(())
 }

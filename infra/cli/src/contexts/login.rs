@@ -23,7 +23,7 @@ pub async fn run(
     let name = wanted.name.clone().unwrap_or_else(|| default_name(&url));
     let name = context_name(&name).map_err(|why| Failure::Usage(format!("--name {why}")))?;
     if name == LOCAL {
-        let why = "--name: `local` is the service of `make run`; choose another name";
+        let why = "--name: `local` is reserved for the service that `make run` starts; choose another name";
         return Err(Failure::Usage(why.to_owned()));
     }
     let api_key = match &connection.api_key_file {
@@ -51,7 +51,7 @@ pub async fn run(
         return output.line(&json!({ "context": name, "address": url.as_str() }).to_string());
     }
     output.line(&format!(
-        "the key is good; commands go to {name} from now on"
+        "the key is valid; {name} is now the current context"
     ))
 }
 

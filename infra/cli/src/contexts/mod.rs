@@ -35,7 +35,7 @@ pub fn run(
                 contexts.current = Some(name.clone());
                 Ok(())
             })?;
-            said(output, name, &format!("commands go to {name} from now on"))
+            said(output, name, &format!("{name} is now the current context"))
         }
         ContextAction::Show => show(connection, environment, output),
         ContextAction::Delete { name } => {
@@ -46,7 +46,7 @@ pub fn run(
                 contexts.current = contexts.current.take().filter(|_| !was_current);
                 Ok(())
             })?;
-            let why = format!("deleted {name}; its key works until it is revoked");
+            let why = format!("deleted {name}; its key remains valid until it is revoked");
             said(output, name, &why)
         }
     }

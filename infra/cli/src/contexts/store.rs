@@ -47,8 +47,8 @@ impl Contexts {
     pub fn named(&self, name: &str) -> Result<&Stored, Failure> {
         self.contexts.get(name).ok_or_else(|| {
             Failure::Usage(format!(
-                "there is no context {name}\n  what to do: `awo context list` shows those that \
-                 there are; `awo login URL --name {name}` makes it"
+                "there is no context {name}\n  what to do: `awo context list` lists the \
+                 contexts; `awo login URL --name {name}` creates it"
             ))
         })
     }
@@ -64,14 +64,14 @@ fn read(path: &PathBuf) -> Result<Contexts, Failure> {
     };
     if meta.permissions().mode() & 0o077 != 0 {
         return Err(broken(format!(
-            "others may read this file, which holds keys\n  what to do: chmod 600 {}",
+            "other users can read this file, which contains keys\n  what to do: chmod 600 {}",
             path.display()
         )));
     }
     let text = std::fs::read(path).map_err(|e| broken(e.to_string()))?;
     serde_json::from_slice(&text).map_err(|e| {
         broken(format!(
-            "does not read ({e})\n  what to do: mend it, or delete it and `awo login` again"
+            "cannot be read ({e})\n  what to do: correct it, or delete it and run `awo login` again"
         ))
     })
 }
@@ -85,7 +85,7 @@ pub fn change<T>(
         Failure::Usage("there is no folder for settings: set HOME or AWO_CONFIG_DIR".to_owned())
     })?;
     let failed = |error: std::io::Error| {
-        Failure::Broken(format!("cannot write in {}: {error}", dir.display()))
+        Failure::Broken(format!("cannot write to {}: {error}", dir.display()))
     };
     personal::make_dir(&dir).map_err(failed)?;
     let lock = std::fs::OpenOptions::new()

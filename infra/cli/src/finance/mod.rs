@@ -1,6 +1,13 @@
 //! `awo finance`: bookings, for reviewers.
 
 pub mod arguments;
+pub mod budgets;
+pub mod close;
+mod export;
+mod prices;
+mod provider_report;
+mod reconcile;
+pub mod statements;
 
 use std::collections::BTreeMap;
 
@@ -44,10 +51,19 @@ struct Row {
 pub async fn run(client: &Client, action: &FinanceAction, output: &Output) -> Result<(), Failure> {
     match action {
         FinanceAction::Report(wanted) => report(client, wanted, output).await,
+        FinanceAction::Budgets(wanted) => budgets::run(client, wanted, output).await,
+        FinanceAction::Statements(wanted) => statements::show(client, wanted, output).await,
+        FinanceAction::Verify => statements::verify(client, output).await,
+        // It asks no service, and was done before.
+        FinanceAction::Close(_) => Ok(()),
+        FinanceAction::Prices(wanted) => prices::show(client, wanted, output).await,
+        FinanceAction::Reconcile(wanted) => reconcile::run(client, wanted, output).await,
+        FinanceAction::Export(wanted) => export::run(client, wanted, output).await,
     }
 }
 
-async fn report(client: &Client, wanted: &Report, output: &Output) -> Result<(), Failure> {
+/// Shows what was booked.
+pub async fn report(client: &Client, wanted: &Report, output: &Output) -> Result<(), Failure> {
     let dates = [("from", &wanted.from), ("to", &wanted.to)].into_iter();
     let dates = dates.filter_map(|(name, value)| Some((name, value.clone()?)));
     let mut query: Vec<(&str, String)> = dates.collect();

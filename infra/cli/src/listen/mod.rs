@@ -53,7 +53,7 @@ fn receiver(
     output: &Output,
 ) -> Result<Option<Receiver>, Failure> {
     let Some(url) = url else {
-        output.remark("events are shown as they come; --forward-to URL posts them as well");
+        output.remark("events are shown as they occur; --forward-to URL also posts them");
         return Ok(None);
     };
     let mut memory = receiver::recall(environment)?;
@@ -78,11 +78,11 @@ async fn forward(
         let (run, event) = match feed.next().await? {
             Heard::Event(run, event) => (run, event),
             Heard::Away => {
-                output.remark("the service does not answer; trying again");
+                output.remark("the service does not respond; trying again");
                 continue;
             }
             Heard::Back => {
-                output.remark("the service answers again; what came meanwhile follows");
+                output.remark("the service responds again; the missed events follow");
                 continue;
             }
         };
@@ -135,12 +135,12 @@ pub async fn trigger(
     let url = wanted.forward_to.clone().or(memory.forward_to);
     let url = url.ok_or_else(|| {
         Failure::Usage(
-            "no receiver is known: name one with --forward-to, or run `awo listen --forward-to URL`"
+            "no receiver is known: specify one with --forward-to, or run `awo listen --forward-to URL` first"
                 .to_owned(),
         )
     })?;
     let kind = EventType::parse(&wanted.event)
-        .ok_or_else(|| Failure::Usage(format!("there is no event {}", wanted.event)))?;
+        .ok_or_else(|| Failure::Usage(format!("there is no event type {}", wanted.event)))?;
     let receiver = Receiver::new(&url, memory.secret)?;
     let (now, mint) = (Clock::default().now(), Mint::default());
     let run = RunId::new(now, mint.random(now));

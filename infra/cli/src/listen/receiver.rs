@@ -67,7 +67,7 @@ pub fn store(environment: &Environment, memory: &Memory) -> Result<(), Failure> 
         personal::make_dir(&dir)?;
         personal::write(&dir.join(FILE), &text)
     });
-    written.map_err(|e| Failure::Broken(format!("cannot write in {}: {e}", dir.display())))
+    written.map_err(|e| Failure::Broken(format!("cannot write to {}: {e}", dir.display())))
 }
 
 /// Posts signed events to one URL.
@@ -116,7 +116,7 @@ impl Receiver {
             .redirect(reqwest::redirect::Policy::none());
         let http = builder
             .build()
-            .map_err(|e| Failure::Broken(format!("cannot make an HTTP client: {e}")))?;
+            .map_err(|e| Failure::Broken(format!("cannot create an HTTP client: {e}")))?;
         let secrets = Secrets {
             current: secret,
             previous: None,

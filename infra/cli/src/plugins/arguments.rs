@@ -6,7 +6,7 @@ use crate::arguments::names;
 use crate::quantity;
 
 const AFTER_HELP: &str = "\
-A plugin of your own is a command that runs in the workspace; exit code 0 is passed.
+A custom plugin is a command that runs in the workspace; it passes with exit code 0.
 
 Examples:
   awo plugins register custom:licences --level L0 -- ./check-licences --strict
@@ -21,40 +21,40 @@ pub struct Plugins {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// List verification plugins, the built-in ones too
+    /// List verification plugins, including built-in ones
     List,
     /// Show a plugin
     Show(One),
-    /// Register a plugin of your own
+    /// Register a custom plugin
     Register(Register),
-    /// Have a plugin run again
+    /// Enable a plugin
     Enable(One),
-    /// Have a plugin not run
+    /// Disable a plugin
     Disable(One),
-    /// Delete a plugin of your own
+    /// Delete a custom plugin
     Delete(One),
 }
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// The plugin: built-in:… or custom:…
+    /// Plugin: built-in:… or custom:…
     pub id: String,
 }
 
 #[derive(Debug, Args)]
 pub struct Register {
-    /// Its id: custom:NAME
+    /// Id of the plugin: custom:NAME
     pub id: String,
-    /// The level at which it runs
+    /// Verification level of the plugin
     #[arg(long, value_parser = names(["L0", "L1", "L2", "L3", "custom"]), default_value = "custom")]
     pub level: String,
-    /// What people call it [default: its id]
+    /// Display name [default: the id]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// For people
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Longest time it may take, such as 90s or 10m
+    /// Timeout, such as 90s or 10m
     #[arg(long, value_name = "TIME", value_parser = quantity::duration_ms)]
     pub timeout: Option<u64>,
     /// Program and arguments

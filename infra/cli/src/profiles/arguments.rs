@@ -3,8 +3,9 @@
 use clap::{Args, Subcommand};
 
 const AFTER_HELP: &str = "\
-FILE holds the profile as JSON: description, extends, loopStrategy, verification, gitOps, executionLimits
-(docs/openapi.json). A field that it leaves out comes from the profile that it extends, else from `default`.
+FILE contains the profile as JSON: description, extends, loopStrategy, verification, gitOps,
+executionLimits (docs/openapi.json). A missing field is inherited from the extended profile, or
+from `default`.
 
 Examples:
   awo profiles show ci-focused --resolve > careful.json
@@ -20,45 +21,45 @@ pub struct Profiles {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// List harness profiles, the built-in ones too
+    /// List harness profiles, including built-in ones
     List,
     /// Show a profile as JSON
     Show(Show),
     /// Create a profile
     Create(Write),
-    /// Replace a profile; what FILE leaves out is gone
+    /// Replace a profile; fields that FILE does not contain are removed
     Update(Write),
-    /// Check what FILE would make of a profile, and change nothing; exit code 1 if it is not valid
+    /// Validate a profile without saving it; exits with 1 if it is invalid
     Validate(Write),
-    /// Delete a profile that no other extends
+    /// Delete a profile that no other profile extends
     Delete(One),
 }
 
 #[derive(Debug, Args)]
 pub struct Show {
-    /// The profile
+    /// Name of the profile
     pub name: String,
-    /// With what it inherits
+    /// Include inherited fields
     #[arg(long)]
     pub resolve: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Write {
-    /// The profile
+    /// Name of the profile
     pub name: String,
-    /// A file with its JSON, or - for standard input
+    /// File with the profile as JSON, or - for standard input
     pub file: String,
-    /// For people
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// The profile that it inherits from
+    /// Profile to inherit from
     #[arg(long, value_name = "PROFILE")]
     pub extends: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// The profile
+    /// Name of the profile
     pub name: String,
 }

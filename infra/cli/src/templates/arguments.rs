@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 use crate::arguments::Part;
 
 const AFTER_HELP: &str = "\
-FILE holds the template as JSON: name, description, source, variables, hooks, tags (docs/openapi.json).
+FILE contains the template as JSON: name, description, source, variables, hooks, tags
+(docs/openapi.json).
 
 Examples:
   awo templates create services services.json
@@ -26,7 +27,7 @@ pub enum Action {
     Show(One),
     /// Create a template
     Create(Write),
-    /// Change a template; what FILE leaves out stays as it is
+    /// Update a template; fields that FILE does not contain are not changed
     Update(Write),
     /// Delete a template
     Delete(One),
@@ -40,20 +41,20 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// The template
+    /// Id of the template
     pub id: String,
 }
 
 #[derive(Debug, Args)]
 pub struct Write {
-    /// The template
+    /// Id of the template
     pub id: String,
-    /// A file with its JSON, or - for standard input
+    /// File with the template as JSON, or - for standard input
     pub file: String,
-    /// What people call it
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
-    /// For people
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
 }

@@ -7,8 +7,8 @@ use crate::quantity;
 use crate::reference::{self, Reference};
 
 const AFTER_HELP: &str = "\
-This verifies a workspace that the service still has, with the service's plugins, for no credits. A working
-copy of your own is verified by `awo verify`.";
+The service verifies a run's workspace, as long as it still has it, with its plugins and without
+charging credits. To verify a local working copy, use `awo verify`.";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
@@ -19,16 +19,16 @@ pub struct Verification {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Verify the workspace of a run that is over; exit code 1 unless it passes
+    /// Verify the workspace of an ended run; exits with 1 unless the verification passes
     Run(Run),
 }
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// A run, or a work order for its newest run
+    /// Id of a run, or of a work order for its newest run
     #[arg(value_parser = reference::parse, required_unless_present = "work_dir")]
     pub id: Option<Reference>,
-    /// The workspace by its path, as a run has it in `workDir`
+    /// Path of the workspace, as in a run's `workDir`
     #[arg(long, value_name = "PATH", conflicts_with = "id")]
     pub work_dir: Option<String>,
     /// Harness profile
@@ -40,10 +40,10 @@ pub struct Run {
     /// Only this plugin; may be repeated
     #[arg(long = "plugin", value_name = "ID")]
     pub plugins: Vec<String>,
-    /// Look at this file alone, where checks look at files; may be repeated
+    /// Limit checks that examine files to this file; may be repeated
     #[arg(long = "modified-file", value_name = "PATH")]
     pub modified_files: Vec<String>,
-    /// Longest time for all of it, from 1s to 10m [default: 1m]
+    /// Maximum total duration, from 1s to 10m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration_ms)]
     pub timeout: Option<u64>,
 }

@@ -63,7 +63,7 @@ async fn work_dir(client: &Client, wanted: &Run) -> Result<String, Failure> {
         return Ok(path.clone());
     }
     let Some(id) = &wanted.id else {
-        return Err(Failure::Usage("name a run, or --work-dir".to_owned()));
+        return Err(Failure::Usage("specify a run, or --work-dir".to_owned()));
     };
     let run = reference::run(client, id).await?;
     let text = client.get(&format!("/v1/runs/{run}"), &[]).await?;
@@ -71,7 +71,7 @@ async fn work_dir(client: &Client, wanted: &Run) -> Result<String, Failure> {
         .work_dir
         .ok_or_else(|| {
             Failure::Refused(format!(
-                "{run} has no workspace any more\n  what to do: `awo checks {run}` shows what was \
+                "the workspace of {run} no longer exists\n  what to do: `awo checks {run}` shows what was \
              verified while it ran"
             ))
         })

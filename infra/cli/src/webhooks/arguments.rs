@@ -22,39 +22,39 @@ pub struct Webhooks {
 
 #[derive(Debug, Subcommand)]
 pub enum Action {
-    /// Make a webhook; its secret is shown this once
+    /// Create a webhook; the secret is shown only once
     Create(Create),
     /// List webhooks, newest first
     List(List),
     /// Show a webhook
     Show(One),
-    /// Change a webhook; what is not named stays as it is
+    /// Update a webhook; fields that are not given are not changed
     Update(Update),
-    /// Delete a webhook; what is pending for it is not sent any more
+    /// Delete a webhook; its pending deliveries are not sent
     Delete(One),
-    /// Send a test event to a webhook, and show what came of it; fails unless it answered 2xx
+    /// Send a test event to a webhook and show the result; fails unless the response is 2xx
     Test(One),
-    /// Make a new secret, shown this once; the one before signs for 24 hours more
+    /// Create a new secret, shown only once; the old secret also signs for 24 hours
     Rotate(Rotate),
-    /// Show what was sent to a webhook, newest first: every attempt, and when the next one is due
+    /// Show a webhook's deliveries, newest first, with every attempt and the next one due
     Deliveries(Deliveries),
-    /// Send a delivery once more, from the first attempt on
+    /// Redeliver a delivery, starting again with its first attempt
     Redeliver(Redeliver),
 }
 
 #[derive(Debug, Args)]
 pub struct Create {
-    /// Where deliveries go: an https URL that can be reached from everywhere
+    /// URL to deliver to: https, reachable from the internet
     #[arg(value_name = "ENDPOINT")]
     pub endpoint: String,
-    /// What it is told of; may be repeated
+    /// Event type to deliver; may be repeated
     #[arg(long = "event", value_name = "TYPE", required = true, value_parser = names(EventType::ALL.map(EventType::as_str)))]
     pub events: Vec<String>,
-    /// For people
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Names this webhook's making, so that it is made once however often it is sent [default: a
-    /// fresh random key]
+    /// Idempotency key: repeating the request with it creates no second webhook [default: a
+    /// random key]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
 }
@@ -67,7 +67,7 @@ pub struct List {
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// The webhook: wh_…
+    /// Webhook: wh_…
     #[arg(value_parser = quantity::webhook_id)]
     pub webhook: WebhookId,
 }
@@ -75,32 +75,32 @@ pub struct One {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
 pub struct Update {
-    /// The webhook: wh_…
+    /// Webhook: wh_…
     #[arg(value_parser = quantity::webhook_id)]
     pub webhook: WebhookId,
-    /// Where deliveries go from now on
+    /// New URL to deliver to
     #[arg(long, value_name = "URL", group = "change")]
     pub endpoint: Option<String>,
-    /// What it is told of from now on, and nothing else; may be repeated
+    /// Event type to deliver, replacing all previous ones; may be repeated
     #[arg(long = "event", value_name = "TYPE", group = "change", value_parser = names(EventType::ALL.map(EventType::as_str)))]
     pub events: Vec<String>,
-    /// For people; an empty one takes it away
+    /// Description; an empty text removes it
     #[arg(long, value_name = "TEXT", group = "change")]
     pub description: Option<String>,
-    /// Tell it of events again
+    /// Enable the webhook
     #[arg(long, group = "change", conflicts_with = "disable")]
     pub enable: bool,
-    /// Tell it of nothing
+    /// Disable the webhook: no event is delivered
     #[arg(long, group = "change")]
     pub disable: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Rotate {
-    /// The webhook: wh_…
+    /// Webhook: wh_…
     #[arg(value_parser = quantity::webhook_id)]
     pub webhook: WebhookId,
-    /// Names this rotation, so that it is made once however often it is sent [default: a fresh
+    /// Idempotency key: repeating the request with it creates no second secret [default: a
     /// random key]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
@@ -108,10 +108,10 @@ pub struct Rotate {
 
 #[derive(Debug, Args)]
 pub struct Deliveries {
-    /// The webhook: wh_…
+    /// Webhook: wh_…
     #[arg(value_parser = quantity::webhook_id)]
     pub webhook: WebhookId,
-    /// Only those in this status
+    /// Only deliveries in this status
     #[arg(long, value_parser = names(DeliveryStatus::ALL.map(DeliveryStatus::as_str)))]
     pub status: Option<String>,
     #[command(flatten)]
@@ -120,13 +120,13 @@ pub struct Deliveries {
 
 #[derive(Debug, Args)]
 pub struct Redeliver {
-    /// The webhook: wh_…
+    /// Webhook: wh_…
     #[arg(value_parser = quantity::webhook_id)]
     pub webhook: WebhookId,
-    /// The delivery: dlv_…
+    /// Delivery: dlv_…
     #[arg(value_parser = quantity::delivery_id)]
     pub delivery: DeliveryId,
-    /// Names this redelivery, so that it is made once however often it is sent [default: a fresh
+    /// Idempotency key: repeating the request with it sends no second redelivery [default: a
     /// random key]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,

@@ -58,7 +58,7 @@ impl Attempt {
         let error = error.map(|error| shortened(error, ERROR_IN_TABLE));
         let answered = self.status_code.map(|code| code.to_string());
         let told = error.or(answered);
-        let told = told.unwrap_or_else(|| "no end is known".to_owned());
+        let told = told.unwrap_or_else(|| "no result is known".to_owned());
         let took = self.duration_ms.map(seconds);
         took.map_or(told.clone(), |took| format!("{told} after {took}"))
     }
@@ -77,7 +77,7 @@ impl Delivery {
     /// What is to be said of it beside its attempts.
     fn remark(&self) -> String {
         let next = self.next_attempt_at.as_deref();
-        let next = next.map(|at| format!("next try at {}", short_time(at)));
+        let next = next.map(|at| format!("next attempt at {}", short_time(at)));
         let again = self.redelivery_of.as_deref();
         let again = again.map(|of| format!("again: {}", clean_line(of)));
         let told: Vec<String> = again.into_iter().chain(next).collect();

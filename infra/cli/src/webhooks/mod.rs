@@ -103,7 +103,7 @@ async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(),
     }
     let key = idempotency_key(wanted.idempotency_key.as_deref());
     let post = client.post(PATH, Some(&body), &key);
-    let text = Screen::during(output, "making a webhook".to_owned(), post).await?;
+    let text = Screen::during(output, "creating a webhook".to_owned(), post).await?;
     if output.is_json() {
         return output.line(&text);
     }
@@ -115,7 +115,7 @@ async fn create(client: &Client, wanted: &Create, output: &Output) -> Result<(),
 }
 
 fn keep_it(output: &Output) {
-    output.remark("The secret is not shown again: keep it where the receiver reads it.");
+    output.remark("Save the secret for the receiver now: it is not shown again.");
 }
 
 async fn list(client: &Client, wanted: &arguments::List, output: &Output) -> Result<(), Failure> {
@@ -216,11 +216,7 @@ async fn rotate(client: &Client, wanted: &Rotate, output: &Output) -> Result<(),
     let rotated: Rotated = answers::read(&text)?;
     field(output, "secret", clean_line(&rotated.secret))?;
     let until = short_time(&rotated.previous_secret_expires_at);
-    field(
-        output,
-        "the old one",
-        format!("signs beside it until {until}"),
-    )?;
+    field(output, "the old one", format!("also signs until {until}"))?;
     keep_it(output);
     Ok(())
 }
@@ -252,7 +248,7 @@ fn describe(webhook: &Webhook, output: &Output) -> Result<(), Failure> {
         (
             "old secret",
             (webhook.previous_secret_expires_at.as_deref())
-                .map(|until| format!("signs, too, until {}", short_time(until))),
+                .map(|until| format!("also signs until {}", short_time(until))),
         ),
     ];
     for (name, text) in rest {

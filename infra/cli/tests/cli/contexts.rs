@@ -113,13 +113,13 @@ async fn a_key_goes_over_https_or_stays_on_the_machine() {
     let config = tempfile::tempdir().unwrap();
     let refused = awo(config.path(), &["login", "http://example.com"], "k").await;
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.err.contains("in the clear"), "{refused:?}");
+    assert!(refused.err.contains("unencrypted"), "{refused:?}");
     let elsewhere = json!({"baseUrl": "https://example.com", "apiKey": "k"}).to_string();
     std::fs::create_dir(config.path().join(".local")).unwrap();
     std::fs::write(config.path().join(".local/service.json"), elsewhere).unwrap();
     let refused = awo(config.path(), &["credits"], "").await;
     assert!(
-        refused.err.contains("no address of this machine"),
+        refused.err.contains("does not contain a loopback address"),
         "{refused:?}"
     );
 }

@@ -69,7 +69,7 @@ async fn a_run_without_a_commit_has_nothing_to_show() {
     let double = Double::start(move |_: &Seen, _| Reply::of(200, none.clone())).await;
     let called = at(&double.url, &["diff", RUN]).await;
     assert_eq!((called.code, called.out.as_str()), (0, ""), "{called:?}");
-    assert!(called.err.contains("made no commit"), "{called:?}");
+    assert!(called.err.contains("has no commit yet"), "{called:?}");
 }
 
 #[tokio::test]

@@ -124,7 +124,26 @@ async fn a_stream_is_resumed_after_the_last_event_and_none_comes_twice() {
     assert_eq!(called.code, 0, "{called:?}");
     assert_eq!(sequences(&called.out), [1, 2, 3, 4, 5, 6, 7]);
     harmless(&called.out);
-    assert!(called.err.contains("answers again"), "{called:?}");
+    assert!(called.err.contains("responds again"), "{called:?}");
+}
+
+#[tokio::test]
+async fn a_service_that_has_no_more_events_to_come_answers_204_and_following_ends() {
+    let double = Double::start(|seen, _| match seen.stream_after() {
+        // The connection is lost after what was the last event but one.
+        Some(0) => Reply::stream((1..=6).map(|n| sse(&event(n))).chain([Part::Cut])),
+        Some(_) => Reply::of(204, ""),
+        None => Reply::of(200, run("succeeded")),
+    })
+    .await;
+    let called = at(&double.url, &["events", RUN, "--follow"]).await;
+    assert_eq!(called.code, 0, "{called:?}");
+    assert_eq!(sequences(&called.out), [1, 2, 3, 4, 5, 6]);
+    let streams = double
+        .seen()
+        .into_iter()
+        .filter(|seen| seen.stream_after().is_some());
+    assert_eq!(streams.count(), 2, "{called:?}");
 }
 
 #[tokio::test]
@@ -179,7 +198,7 @@ async fn logs_are_shown_by_iteration_with_what_was_cut_and_steer_nothing() {
     let target = double.seen().pop().unwrap().target;
     assert!(target.contains("after=1&limit=1"), "{target}");
     let none = at(&double.url, &["logs", RUN, "--iteration", "9"]).await;
-    assert!(none.out.contains("nothing in iteration 9"), "{none:?}");
+    assert!(none.out.contains("no output in iteration 9"), "{none:?}");
     let all = at(&double.url, &["logs", RUN, "--json"]).await.json();
     let whole: Vec<Value> = (1..=3).map(log).collect();
     assert_eq!(all, json!({"logs": whole, "hasMore": false}));

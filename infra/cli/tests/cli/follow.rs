@@ -61,7 +61,8 @@ fn run(status: &str) -> String {
             "totalCachedInputTokens": 40, "byModel": {"m-1": {}}});
     }
     if status == "failed" {
-        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not mended"});
+        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not mended",
+            "category": "verification", "retryable": false, "remedy": "Read the checks."});
     }
     run.to_string()
 }
@@ -130,11 +131,13 @@ async fn a_run_that_fails_is_exit_code_1_and_json_stays_pure() {
     assert!(called.err.contains("iteration 1"), "{}", called.err);
     let people = at(&double.url, &["follow", RUN]).await;
     assert_eq!(people.code, 1);
-    assert!(
-        people.out.contains("MAX_ITERATIONS_REACHED: not mended"),
-        "{}",
-        people.out
-    );
+    for wanted in [
+        "MAX_ITERATIONS_REACHED: not mended",
+        "category      verification\n",
+        "remedy        Read the checks.\n",
+    ] {
+        assert!(people.out.contains(wanted), "{}", people.out);
+    }
 }
 
 /// A stream that begins with a word on how long to wait, and ends as it is said.
@@ -171,8 +174,8 @@ async fn a_service_that_is_away_for_a_moment_is_waited_for() {
     let called = following.await.unwrap();
     assert_eq!(called.code, 0, "{called:?}");
     for part in [
-        "the service does not answer",
-        "the service answers again",
+        "the service does not respond",
+        "the service responds again",
         "iteration 1",
         "1 of 2 checks failed",
         "iteration 2",
@@ -208,7 +211,7 @@ async fn a_stream_whose_time_is_up_is_taken_up_again_without_a_word() {
     .await;
     let called = at(&double.url, &["follow", RUN]).await;
     assert_eq!((called.code, called.err.as_str()), (0, ""), "{called:?}");
-    assert!(!called.out.contains("does not answer"), "{}", called.out);
+    assert!(!called.out.contains("does not respond"), "{}", called.out);
     for once in ["queued", "iteration 1", "1 of 2 checks failed", "delivered"] {
         assert_eq!(called.out.matches(once).count(), 1, "{}", called.out);
     }

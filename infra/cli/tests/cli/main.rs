@@ -14,6 +14,7 @@ mod diff_and_purge;
 mod double;
 mod errors;
 mod events;
+mod finance;
 mod follow;
 mod formats;
 mod listen;

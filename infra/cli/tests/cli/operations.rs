@@ -8,6 +8,7 @@ use crate::double::{Double, Reply};
 const WO: &str = "wo_01k0000000000000000000000a";
 const RUN: &str = "run_01k0000000000000000000000b";
 const WH: &str = "wh_01k0000000000000000000000a";
+const BUD: &str = "bud_01k0000000000000000000000a";
 const DLV: &str = "dlv_01k0000000000000000000000a";
 
 /// An operation of the API and what is typed for it. `FILE` is a file with a JSON object.
@@ -29,10 +30,30 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
+    ("getConsole", &["console"]),
+    ("exportFocus", &["finance", "export", "--month", "2026-11"]),
     (
         "getUsageReport",
         &["finance", "report", "--only", "label:team=red"],
     ),
+    ("listBudgets", &["finance", "budgets"]),
+    (
+        "createBudget",
+        &[
+            "finance", "budgets", "create", "--name", "A", "--limit", "5",
+        ],
+    ),
+    ("getBudget", &["finance", "budgets", "show", BUD]),
+    (
+        "updateBudget",
+        &[
+            "finance", "budgets", "update", BUD, "--name", "A", "--limit", "5",
+        ],
+    ),
+    ("deleteBudget", &["finance", "budgets", "delete", BUD]),
+    ("listStatements", &["finance", "statements"]),
+    ("getStatement", &["finance", "statements", "2026-11"]),
+    ("getPrices", &["finance", "prices"]),
     ("listPlugins", &["plugins", "list"]),
     (
         "registerPlugin",
@@ -64,6 +85,17 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getRunDiff", &["diff", RUN]),
     ("getCredits", &["credits"]),
     ("listCreditTransactions", &["credits", "--transactions"]),
+    ("listEnvironments", &["environments", "list"]),
+    (
+        "createEnvironment",
+        &["environments", "create", "node", "FILE"],
+    ),
+    ("getEnvironment", &["environments", "show", "node"]),
+    (
+        "updateEnvironment",
+        &["environments", "update", "node", "FILE"],
+    ),
+    ("deleteEnvironment", &["environments", "delete", "node"]),
     ("listTemplates", &["templates", "list"]),
     (
         "createTemplate",
@@ -91,10 +123,16 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("deleteWebhook", &["webhooks", "delete", WH]),
     ("testWebhook", &["webhooks", "test", WH]),
     ("rotateWebhookSecret", &["webhooks", "rotate", WH]),
-    ("listDeliveries", &["webhooks", "deliveries", WH]),
-    ("redeliver", &["webhooks", "redeliver", WH, DLV]),
+    ("listWebhookDeliveries", &["webhooks", "deliveries", WH]),
+    (
+        "redeliverWebhookDelivery",
+        &["webhooks", "redeliver", WH, DLV],
+    ),
     ("getOpenapi", &["openapi"]),
 ];
+
+/// What browsers load, and no command does.
+const FOR_BROWSERS: &[&str] = &["getConsoleFile"];
 
 /// Method and path of each operation of the document.
 fn operations() -> Vec<(String, String, String)> {
@@ -103,7 +141,8 @@ fn operations() -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            if let Some(id) = operation["operationId"].as_str() {
+            let id = operation["operationId"].as_str();
+            if let Some(id) = id.filter(|id| !FOR_BROWSERS.contains(id)) {
                 found.push((id.to_owned(), method.to_uppercase(), path.clone()));
             }
         }
@@ -113,6 +152,7 @@ fn operations() -> Vec<(String, String, String)> {
 
 /// True for a path that a template such as `/v1/runs/{id}` stands for.
 fn fits(template: &str, path: &str) -> bool {
+    let path = path.strip_suffix('/').unwrap_or(path);
     let (template, path) = (template.split('/'), path.split('/'));
     template.clone().count() == path.clone().count()
         && template

@@ -1,6 +1,6 @@
 //! Usage by model, day and tenant, as tables and bars.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::call::at;
 use crate::double::{Double, Reply, Seen};
@@ -22,31 +22,26 @@ fn summary() -> String {
     json!({"success": true, "data": data, "requestId": "r"}).to_string()
 }
 
-/// The ledger in two pages.
-fn ledger(seen: &Seen) -> String {
-    let entry = |id: u32, kind: &str, amount: f64, tenant: Option<&str>| {
-        let mut entry = json!({"id": format!("txn_{id}"), "type": kind, "amount": amount, "createdAt": "2026-11-20T08:00:00.000Z"});
-        if let Some(tenant) = tenant {
-            entry["tenantId"] = json!(tenant);
-        }
-        entry
+/// A report of costs.
+fn report(seen: &Seen) -> String {
+    let by = if seen.target.contains("label%3Ateam") {
+        "label:team"
+    } else {
+        "tenant"
     };
-    let page = match seen.target.contains("cursor=next") {
-        false => {
-            json!({"transactions": [entry(1, "deduction", 30.0, Some("acme")), entry(2, "refund", 10.0, Some("acme"))],
-            "total": 4, "limit": 100, "offset": 0, "nextCursor": "next"})
-        }
-        true => {
-            json!({"transactions": [entry(3, "deduction", 15.0, None), entry(4, "purchase", 500.0, None)],
-            "total": 4, "limit": 100, "offset": 0})
-        }
-    };
-    page.to_string()
+    let row = |name: &str, credits: f64, refunds: f64| json!({"group": {by: name}, "runs": 1, "failed": 0, "credits": credits, "refunds": refunds});
+    let mut totals = row("", 45.0, 10.0);
+    totals.as_object_mut().unwrap().remove("group");
+    json!({
+        "from": "2026-11-01", "to": "2026-12-01", "groupBy": by, "bucket": "none", "totals": totals,
+        "rows": [row("(none)", 15.0, 0.0), row("acme", 30.0, 10.0)], "asOf": "2026-11-20T08:00:00.000Z", "hasMore": false,
+    })
+    .to_string()
 }
 
 async fn double() -> Double {
     Double::start(|seen: &Seen, _| match seen.route().as_str() {
-        "GET /v1/credits/usage" => Reply::of(200, ledger(seen)),
+        "GET /v1/usage/report" => Reply::of(200, report(seen)),
         "GET /api/v1/usage/summary" => match seen.headers.get("accept") {
             Some(kind) if kind == "text/csv" => Reply::of(200, CSV),
             _ => Reply::of(200, summary()),
@@ -83,33 +78,30 @@ async fn usage_is_a_table_with_bars_by_model_or_by_day() {
 }
 
 #[tokio::test]
-async fn usage_by_tenant_adds_up_the_whole_ledger() {
+async fn usage_by_tenant_and_by_label_is_what_the_report_says_was_charged() {
     let double = double().await;
-    let called = at(
-        &double.url,
-        &["usage", "--by", "tenant", "--from", "2026-11-01"],
-    )
-    .await;
-    let (acme, nobody) = (row(&called.out, "acme"), row(&called.out, "(no tenant)"));
-    assert_eq!((acme.1, nobody.1), (24, 12), "{}", called.out);
-    assert!(called.out.contains("35 credits"), "{}", called.out);
-    assert!(
-        double
-            .seen()
-            .iter()
-            .all(|seen| seen.target.contains("startDate=2026-11-01"))
-    );
-    let shown = at(&double.url, &["usage", "--by", "tenant", "--json"])
-        .await
-        .json();
-    let acme = json!({"tenantId": "acme", "runs": 1, "credits": 30.0, "refunded": 10.0});
-    let tenants = shown["tenants"].as_array().unwrap();
-    assert!(tenants.contains(&acme), "{shown}");
-    assert_eq!(tenants[0]["tenantId"], Value::Null);
-    let refused = at(
-        &double.url,
-        &["usage", "--by", "tenant", "--model", "gpt-4o"],
-    )
-    .await;
-    assert_eq!(refused.code, 2, "{refused:?}");
+    for by in ["tenant", "label:team"] {
+        let period = ["--from", "2026-11-01", "--model", "gpt-4o"];
+        let called = at(&double.url, &[&["usage", "--by", by], &period[..]].concat()).await;
+        let (acme, nobody) = (row(&called.out, "acme"), row(&called.out, "(none)"));
+        assert_eq!((acme.1, nobody.1), (24, 12), "{}", called.out);
+        assert!(called.out.contains("45 credits"), "{}", called.out);
+        let target = &double.seen().last().unwrap().target.clone();
+        assert!(
+            target.contains("from=2026-11-01") && target.contains("model=gpt-4o"),
+            "{target}"
+        );
+        let shown = at(&double.url, &["usage", "--by", by, "--json"])
+            .await
+            .json();
+        assert_eq!(shown["rows"][1]["group"], json!({ by: "acme" }));
+    }
+    for args in [
+        &["--by", "label:"][..],
+        &["--by", "week"],
+        &["--by", "tenant", "--run", "@latest"],
+    ] {
+        let refused = at(&double.url, &[&["usage"], args].concat()).await;
+        assert_eq!(refused.code, 2, "{refused:?}");
+    }
 }

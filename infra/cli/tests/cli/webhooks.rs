@@ -200,14 +200,14 @@ async fn deliveries_show_what_happened_and_when_the_next_try_is() {
             "run.failed",
             "pending",
             "2026-11-20T08:00:59Z",
-            "next try at 2026-11-20T08:33:00Z",
+            "next attempt at 2026-11-20T08:33:00Z",
         ][..],
         &["2026-11-20T08:01:00Z", "attempt 1: 503 after 1.2 s"],
         &[
             "2026-11-20T08:02:00Z",
             "attempt 2: connection refused after 0.0 s",
         ],
-        &["2026-11-20T08:03:00Z", "attempt 3: no end is known"],
+        &["2026-11-20T08:03:00Z", "attempt 3: no result is known"],
         &["dlv_2", "delivered", "again: dlv_1"],
         &["attempt 1: 204 after 0.0 s"],
         &["2 of 2 deliveries"],
@@ -246,7 +246,7 @@ async fn what_the_service_refuses_says_where_to_look() {
     assert!(called.err.contains("`awo webhooks list`"), "{called:?}");
     let pending = error(
         "CONFLICT",
-        "this delivery is still pending: it is tried again by itself",
+        "this delivery is still pending: it is retried automatically",
     );
     let double = Double::start(move |_, _| Reply::of(409, pending.clone())).await;
     let called = at(&double.url, &["webhooks", "redeliver", WH, DLV]).await;

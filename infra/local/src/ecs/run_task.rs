@@ -52,6 +52,36 @@ struct RunTask {
 struct Overrides {
     #[serde(default)]
     container_overrides: Vec<ContainerOverride>,
+    cpu: Option<String>,
+    memory: Option<String>,
+}
+
+/// What Fargate takes together: CPU units, and from how many MiB to how many, by how many.
+const FARGATE: [(u32, u32, u32, u32); 5] = [
+    (256, 512, 2_048, 512),
+    (512, 1_024, 4_096, 1_024),
+    (1_024, 2_048, 8_192, 1_024),
+    (2_048, 4_096, 16_384, 1_024),
+    (4_096, 8_192, 30_720, 1_024),
+];
+
+impl Overrides {
+    /// Fargate takes certain pairs of CPU and memory only.
+    fn check_size(&self) -> Result<(), Refusal> {
+        let (Some(cpu), Some(memory)) = (&self.cpu, &self.memory) else {
+            return Ok(());
+        };
+        let pair = cpu.parse::<u32>().ok().zip(memory.parse::<u32>().ok());
+        let is_taken = pair.is_some_and(|(cpu, memory)| {
+            FARGATE.iter().any(|(units, least, most, step)| {
+                *units == cpu && (*least..=*most).contains(&memory) && memory % step == 0
+            })
+        });
+        match is_taken {
+            true => Ok(()),
+            false => Err(invalid("No Fargate configuration exists for given values.")),
+        }
+    }
 }
 
 #[derive(Clone, Deserialize)]
@@ -148,6 +178,7 @@ fn check_run_task(input: &RunTask, raw: &Value) -> Result<(), Refusal> {
             "Container Overrides length must be at most {OVERRIDES_LETTERS}"
         )));
     }
+    input.overrides.check_size()?;
     if input.tags.len() > TAGS {
         return Err(invalid(format!("A task can have at most {TAGS} tags.")));
     }

@@ -120,14 +120,14 @@ impl Task {
             "clusterArn": arn::cluster(&self.cluster),
             "connectivity": "CONNECTED",
             "containers": [self.container()],
-            "cpu": "1024",
+            "cpu": self.size("cpu", "1024"),
             "createdAt": time(self.created),
             "desiredStatus": self.desired_status(),
             "enableExecuteCommand": false,
             "group": self.group,
             "lastStatus": self.status.name(),
             "launchType": self.launch_type,
-            "memory": "2048",
+            "memory": self.size("memory", "2048"),
             "overrides": self.overrides,
             "platformVersion": "1.4.0",
             "taskArn": self.arn(),
@@ -152,6 +152,12 @@ impl Task {
             task["stoppedReason"] = json!(cause.reason);
         }
         task
+    }
+
+    /// What the task has of this, by its overrides or by default.
+    fn size(&self, of: &str, default: &str) -> String {
+        let overridden = self.overrides[of].as_str();
+        overridden.unwrap_or(default).to_owned()
     }
 
     fn container(&self) -> Value {

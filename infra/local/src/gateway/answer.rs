@@ -47,6 +47,9 @@ const REMAPPED: [&str; 14] = [
 
 const DROPPED: [&str; 2] = ["te", "transfer-encoding"];
 
+/// The type of a refusal that only this gateway has: a call by a name that is not this machine's.
+pub const FOREIGN_HOST: &str = "FOREIGN_HOST";
+
 /// A response of the gateway itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GatewayResponse {
@@ -60,6 +63,23 @@ pub(crate) enum GatewayResponse {
     FunctionUnreachable,
     TimedOut,
     HeadTooLarge,
+    ForeignHost,
+}
+
+/// The body that an API gives to a kind of the gateway's own responses, as `GatewayResponses` of a
+/// template does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseBody {
+    /// Its type in the template.
+    pub kind: &'static str,
+    /// The status in place of the gateway's own.
+    pub status: Option<u16>,
+    /// The error's code.
+    pub code: &'static str,
+    /// The error's message.
+    pub message: &'static str,
+    /// Its header `Retry-After`.
+    pub retry_after_s: Option<u16>,
 }
 
 impl GatewayResponse {
@@ -70,7 +90,7 @@ impl GatewayResponse {
                 "MissingAuthenticationTokenException",
                 "Missing Authentication Token",
             ),
-            Self::Forbidden => (403, "ForbiddenException", "Forbidden"),
+            Self::Forbidden | Self::ForeignHost => (403, "ForbiddenException", "Forbidden"),
             Self::AccessDenied => (
                 403,
                 "AccessDeniedException",
@@ -97,7 +117,47 @@ impl GatewayResponse {
         }
     }
 
-    pub fn answer(self) -> Answer {
+    /// The template's type of it.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::MissingAuthenticationToken => "MISSING_AUTHENTICATION_TOKEN",
+            Self::Forbidden => "WAF_FILTERED",
+            Self::ForeignHost => FOREIGN_HOST,
+            Self::AccessDenied => "ACCESS_DENIED",
+            Self::Throttled => "THROTTLED",
+            Self::RequestTooLarge => "REQUEST_TOO_LARGE",
+            Self::BadRequest | Self::HeadTooLarge => "DEFAULT_4XX",
+            Self::FunctionFailed | Self::FunctionUnreachable | Self::TimedOut => "DEFAULT_5XX",
+        }
+    }
+
+    /// The answer in the API's own words, where it has some for it.
+    pub fn answer_with(self, bodies: &[ResponseBody], request_id: &str) -> Answer {
+        let mut answer = self.answer();
+        let Some(body) = bodies.iter().find(|body| body.kind == self.kind()) else {
+            return answer;
+        };
+        let text = serde_json::json!({
+            "success": false,
+            "error": { "code": body.code, "message": body.message, "details": {} },
+            "requestId": request_id,
+        });
+        *answer.body_mut() = serve::whole(text.to_string());
+        let status = body.status.map(StatusCode::from_u16);
+        if let Some(Ok(status)) = status {
+            *answer.status_mut() = status;
+        }
+        let headers = answer.headers_mut();
+        if let Ok(id) = HeaderValue::from_str(request_id) {
+            headers.insert("x-request-id", id);
+        }
+        if let Some(seconds) = body.retry_after_s {
+            headers.insert(http::header::RETRY_AFTER, seconds.into());
+        }
+        answer
+    }
+
+    fn answer(self) -> Answer {
         let (status, kind, message) = self.parts();
         // A policy's word is capital.
         let name = match self {

@@ -1,12 +1,14 @@
 use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use awo_local::function::{Registry, StreamingFunction, streaming_http_function};
+use awo_local::function::{Abandoned, Registry, StreamingFunction, streaming_http_function};
 use bytes::Bytes;
 use futures::StreamExt;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use lambda_http::{Request, Response, service_fn};
+use tokio::sync::Semaphore;
 
 use crate::gateway::Api;
 
@@ -36,7 +38,7 @@ async fn a_streamed_answer_may_outlast_the_integration_timeout() {
         Ok::<_, lambda_http::Error>(Response::new(StreamBody::new(frames.boxed())))
     });
     let function = streaming_http_function(service);
-    registry.register_streaming("api", function, Duration::from_secs(5));
+    registry.register_streaming("api", function, Abandoned::RunsOn, Duration::from_secs(5));
     let timeout = Duration::from_millis(50);
     let api = Api::over(registry, &[("GET", "/stream")], |settings| {
         settings.integration_timeout = timeout;
@@ -48,7 +50,12 @@ async fn a_streamed_answer_may_outlast_the_integration_timeout() {
 #[tokio::test]
 async fn a_stream_that_breaks_off_is_cut_not_ended() {
     let registry = Registry::new();
-    registry.register_streaming("api", stream(&["a"], Some("lost")), Duration::from_secs(5));
+    registry.register_streaming(
+        "api",
+        stream(&["a"], Some("lost")),
+        Abandoned::RunsOn,
+        Duration::from_secs(5),
+    );
     let api = Api::over(registry, &[("GET", "/stream")], |_| {}).await;
     // Whether the head was out before the error is a matter of luck; an end is never seen.
     let outcome = match api.http.get(api.url("/stream")).send().await {
@@ -59,20 +66,60 @@ async fn a_stream_that_breaks_off_is_cut_not_ended() {
 }
 
 /// Streams a chunk, and then nothing for ever.
-fn endless(registry: &Registry) {
+fn endless(registry: &Registry, abandoned: Abandoned) {
     let service = service_fn(|_: Request| async move {
         let frames = futures::stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from("a")))]);
         let body = StreamBody::new(frames.chain(futures::stream::pending()).boxed());
         Ok::<_, lambda_http::Error>(Response::new(body))
     });
     let function = streaming_http_function(service);
-    registry.register_streaming("api", function, Duration::from_secs(900));
+    registry.register_streaming("api", function, abandoned, Duration::from_secs(900));
+}
+
+#[tokio::test]
+async fn what_only_its_reader_needs_ends_when_the_client_is_gone() {
+    for (abandoned, ends) in [(Abandoned::Ends, true), (Abandoned::RunsOn, false)] {
+        let (registry, gone) = (Registry::new(), Arc::new(Semaphore::new(0)));
+        let held = Arc::new(Mutex::new(Some(OnDrop(Arc::clone(&gone)))));
+        let service = service_fn(move |_: Request| {
+            let held = held.lock().unwrap().take();
+            async move {
+                let first =
+                    futures::stream::iter([Ok::<_, Infallible>(Frame::data(Bytes::from("a")))]);
+                let rest = futures::stream::pending().map(move |never| {
+                    let _ = &held;
+                    never
+                });
+                let body = StreamBody::new(first.chain(rest).boxed());
+                Ok::<_, lambda_http::Error>(Response::new(body))
+            }
+        });
+        let function = streaming_http_function(service);
+        registry.register_streaming("api", function, abandoned, Duration::from_secs(900));
+        let api = Api::over(registry, &[("GET", "/stream")], |_| {}).await;
+        let mut answer = api.get("/stream").await;
+        assert_eq!(answer.chunk().await.unwrap().unwrap(), "a");
+        assert_eq!(gone.available_permits(), 0, "the client is there");
+        drop(answer);
+        let wait = if ends { 10_000 } else { 300 };
+        let seen = tokio::time::timeout(Duration::from_millis(wait), gone.acquire()).await;
+        assert_eq!(seen.is_ok(), ends, "{abandoned:?}");
+    }
+}
+
+/// Tells when it is dropped.
+struct OnDrop(Arc<Semaphore>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
 }
 
 #[tokio::test]
 async fn the_end_of_the_cloud_waits_for_no_stream_that_lost_its_client() {
     let registry = Registry::new();
-    endless(&registry);
+    endless(&registry, Abandoned::RunsOn);
     let api = Api::over(registry.clone(), &[("GET", "/stream")], |_| {}).await;
     let mut answer = api.get("/stream").await;
     assert_eq!(answer.chunk().await.unwrap().unwrap(), "a");

@@ -5,14 +5,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::agent::{Agent, AgentType};
 use crate::ledger::Rates;
 use crate::money::MicroCredits;
 
 /// A provider of models that the runner can speak to for an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = ModelProvider)]
 pub enum Provider {
     /// Anthropic's Messages.
     Anthropic,

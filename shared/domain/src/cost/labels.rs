@@ -41,11 +41,11 @@ impl CostLabels {
                 ));
             }
             if names[..at].contains(name) {
-                return Err(format!("the cost label {name:?} stands twice"));
+                return Err(format!("the cost label {name:?} is given twice"));
             }
         }
         if let Some(name) = required.iter().find(|name| !names.contains(name)) {
-            return Err(format!("{name:?} is required and no cost label"));
+            return Err(format!("{name:?} is required but is not a cost label"));
         }
         let label = |name: &String| CostLabel {
             name: name.clone(),

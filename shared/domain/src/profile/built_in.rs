@@ -58,6 +58,7 @@ impl Profile {
                 max_processes: None,
                 max_child_depth: 1,
             },
+            environment: None,
         }
     }
 }
@@ -114,6 +115,7 @@ fn ci_focused() -> PartialContent {
             max_duration_ms: Some(7_200_000),
             ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "Up to eight iterations, all levels, and a draft pull request for the result.",
@@ -142,6 +144,7 @@ fn rapid_iteration() -> PartialContent {
             max_iteration_ms: Some(300_000),
             ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "Two quick iterations, without the blackbox and sanity levels.",
@@ -171,6 +174,7 @@ fn ralph_style() -> PartialContent {
             max_duration_ms: Some(14_400_000),
             ..partial::PartialExecutionLimits::default()
         }),
+        environment: None,
     };
     over_default(
         "The same prompt again, up to 15 times, until verification passes or nothing new comes.",

@@ -31,12 +31,12 @@ pub fn resolve(
             names.join(" → ")
         };
         if names.contains(&parent) {
-            let message = format!("makes a cycle: {} → {parent}", told(&names));
+            let message = format!("creates a cycle: {} → {parent}", told(&names));
             return Err(wrong(message));
         }
         if names.len() == MAX_CHAIN {
             let message = format!(
-                "makes a chain of more than {MAX_CHAIN} profiles: {} → {parent}",
+                "creates a chain of more than {MAX_CHAIN} profiles: {} → {parent}",
                 told(&names)
             );
             return Err(wrong(message));
@@ -44,8 +44,7 @@ pub fn resolve(
         let found = built_in(&parent).or_else(|| known(&parent));
         let content = found.ok_or_else(|| {
             wrong(format!(
-                "is not the name of a profile: there is no {parent}; GET /api/v1/profiles lists \
-                 those there are"
+                "is not the name of a profile: there is no {parent}; GET /api/v1/profiles lists them"
             ))
         })?;
         next = content.extends;
@@ -123,7 +122,7 @@ pub fn resolve_among(
     for (other, content) in others.iter().filter(|(other, _)| *other != name) {
         resolved(other, content).map_err(|fault| {
             wrong(format!(
-                "spoils the profile {other}, which stands on it: its extends {}",
+                "makes the profile {other}, which extends it, invalid: its extends {}",
                 fault.message
             ))
         })?;

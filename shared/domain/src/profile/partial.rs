@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Baseline, GitMode, ProfileName, StrategyType};
+use crate::environment::EnvironmentName;
 use crate::money::MicroCredits;
 use crate::source::Branch;
 use crate::verification::Level;
@@ -71,7 +72,7 @@ pub const CHILD_DEPTH: RangeInclusive<u64> = 0..=3;
 /// Largest whole number that every reader of JSON takes for the same.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// [`super::LoopStrategy`] with gaps.
+/// A loop strategy with gaps: what is absent comes from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialLoopStrategy)]
@@ -79,123 +80,91 @@ pub struct PartialLoopStrategy {
     /// Its kind.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_iterations: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bonus_iterations: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_iterations: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub convergence_threshold: Option<f64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_size: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_signals: Option<Vec<String>>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
 }
 
-/// [`super::Verification`] with gaps.
+/// A verification policy with gaps: what is absent comes from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialVerification)]
 pub struct PartialVerification {
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<Vec<Level>>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_levels: Option<Vec<Level>>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plugin_ids: Option<Vec<String>>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_flaky: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required: Option<bool>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protect_tests: Option<bool>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
 }
 
-/// [`super::GitOps`] with gaps.
+/// Use of git with gaps: what is absent comes from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialGitOps)]
 pub struct PartialGitOps {
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<GitMode>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_prefix: Option<String>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit_message_prefix: Option<String>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub target_branch: Option<Branch>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<bool>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Vec<String>>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
 }
 
-/// [`super::ExecutionLimits`] with gaps.
+/// Limits with gaps: what is absent comes from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialExecutionLimits)]
 pub struct PartialExecutionLimits {
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_duration_ms: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iteration_ms: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_total_tokens: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_credits: Option<MicroCredits>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_memory_mb: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_disk_mb: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_processes: Option<u64>,
-    /// See there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_child_depth: Option<u32>,
 }
@@ -203,6 +172,7 @@ pub struct PartialExecutionLimits {
 /// The configuration groups with gaps.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = ProfileGroups)]
 pub struct Groups {
     /// How often the agent may try.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,6 +186,9 @@ pub struct Groups {
     /// Ends of patience.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_limits: Option<PartialExecutionLimits>,
+    /// The environment of work orders that name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentName>,
 }
 
 /// What a client may say of a profile.
@@ -269,7 +242,7 @@ pub fn check_branch_prefix(text: &str) -> Result<String, String> {
     }
     Branch::parse(&format!("{text}{sample}"))
         .map(|_| text.to_owned())
-        .map_err(|_| "does not begin a branch name that git accepts".to_owned())
+        .map_err(|_| "is not a valid beginning of a git branch name".to_owned())
 }
 
 /// Checks a text that must be one line, with something on it.
@@ -312,7 +285,7 @@ fn check_param(value: &Value) -> Result<(), String> {
     };
     match value {
         Value::Number(number) if number.as_f64().is_none_or(|n| n.abs() > MAX_EXACT) => Err(
-            format!("holds the number {number}, which is beyond what JSON can say exactly"),
+            format!("contains the number {number}, which JSON cannot represent exactly"),
         ),
         Value::Array(items) => items.iter().try_for_each(check_param),
         Value::Object(members) => members.iter().try_for_each(|(name, value)| {
@@ -321,7 +294,7 @@ fn check_param(value: &Value) -> Result<(), String> {
             } else {
                 let shown: String = name.chars().take(MAX_PARAM_NAME).collect();
                 Err(format!(
-                    "holds the name {shown:?}: names are 1 to {MAX_PARAM_NAME} letters, digits, \
+                    "contains the name {shown:?}: names are 1 to {MAX_PARAM_NAME} letters, digits, \
                      underscores and hyphens"
                 ))
             }

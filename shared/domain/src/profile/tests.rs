@@ -253,15 +253,15 @@ proptest! {
                 let last = seen[seen.len() - 1];
                 match parents.get(last) {
                     None => break Some("is not the name"),
-                    Some(None) if seen.len() > MAX_CHAIN => break Some("makes a chain"),
+                    Some(None) if seen.len() > MAX_CHAIN => break Some("creates a chain"),
                     Some(None) => break None,
                     Some(Some(next)) if seen.contains(&(*next as usize)) => {
-                        break Some(if seen.len() > MAX_CHAIN { "makes a chain" } else { "makes a cycle" });
+                        break Some(if seen.len() > MAX_CHAIN { "creates a chain" } else { "creates a cycle" });
                     }
                     Some(Some(next)) => seen.push(*next as usize),
                 }
             };
-            let reason = if seen.len() > MAX_CHAIN { Some("makes a chain") } else { reason };
+            let reason = if seen.len() > MAX_CHAIN { Some("creates a chain") } else { reason };
             let me = named(i);
             let got = resolve(&me, &contents[&me], |name| contents.get(name).cloned());
             match (got, reason) {

@@ -23,11 +23,12 @@ impl Profile {
         };
         if wanted > most {
             let message =
-                format!("is more than executionLimits.maxIterations, {most}, which counts");
+                format!("is more than executionLimits.maxIterations, {most}, which applies");
             warn(at, message);
         }
         if self.levels().is_empty() {
-            let message = "leaves no level to verify: every iteration passes, with a warning";
+            let message = "leaves no verification level enabled: every iteration passes, with a \
+                           warning";
             warn("/verification/levels", message.to_owned());
         }
         warnings

@@ -81,7 +81,7 @@ const OUTLINES: [Outline; 7] = [
     Outline {
         id: "python-pip",
         name: "Python project with pip",
-        description: "Clones a repository, makes a virtual environment in .venv and installs a \
+        description: "Clones a repository, creates a virtual environment in .venv and installs a \
                       requirements file, or the project itself where there is none.",
         repository: ANY,
         variables: &[URL],
@@ -176,6 +176,7 @@ fn template(outline: &Outline) -> Option<Template> {
                 post_create: texts(outline.post_create),
             },
             tags: texts(outline.tags),
+            environment: None,
         },
         built_in: true,
         created_at: Timestamp::from_epoch_ms(MADE_AT_MS),

@@ -52,12 +52,12 @@ pub(super) fn check_names(text: &str, variables: &[Variable]) -> Result<(), Stri
         match part {
             Part::Gap(name) if !variables.iter().any(|v| v.name == name) => {
                 return Err(format!(
-                    "holds {{{{{name}}}}}, which is not among the variables"
+                    "contains {{{{{name}}}}}, which is not a declared variable"
                 ));
             }
             Part::Text(text) => {
                 if let Some(name) = spaced(text) {
-                    return Err(format!("holds {{{{ {name} }}}}: write {{{{{name}}}}}"));
+                    return Err(format!("contains {{{{ {name} }}}}: write {{{{{name}}}}}"));
                 }
             }
             Part::Gap(_) => {}
@@ -71,7 +71,7 @@ pub(super) fn check(text: &str, variables: &[Variable]) -> Result<(), String> {
     check_names(text, variables)?;
     let is_stray = |part: &Part| matches!(part, Part::Text(text) if text.contains("{{"));
     if parts(text).iter().any(is_stray) {
-        return Err("holds {{ that does not begin {{name}}".to_owned());
+        return Err("contains {{ that does not begin {{name}}".to_owned());
     }
     Ok(())
 }

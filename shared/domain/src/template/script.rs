@@ -66,15 +66,13 @@ impl Reader {
     /// The expansion of a variable at this place.
     fn expansion(&mut self, of: &str) -> Result<String, &'static str> {
         if self.is_lost {
-            return Err(
-                "stands behind a command in double quotes: assign that to a variable first",
-            );
+            return Err("follows a command in double quotes: assign that to a variable first");
         }
         if self.is_escaped {
-            return Err("stands behind a backslash");
+            return Err("follows a backslash");
         }
         if self.is_dollar {
-            return Err("stands behind a $");
+            return Err("follows a $");
         }
         self.begins_word = false;
         Ok(match self.quotes {
@@ -105,8 +103,12 @@ pub(super) fn script(command: &str, variables: &[Variable]) -> Result<Script, St
             }
             Part::Gap(name) => {
                 let known = variables.iter().position(|v| v.name == name);
-                let at =
-                    known.ok_or_else(|| format!("holds {{{{{name}}}}}, an unknown variable"))?;
+                let at = known.ok_or_else(|| {
+                    format!(
+                        "contains {{{{{name}}}}}, which is not a declared \
+                     variable"
+                    )
+                })?;
                 let expansion = reader.expansion(&shell_name(at));
                 text.push_str(&expansion.map_err(|why| format!("has {{{{{name}}}}} that {why}"))?);
                 uses.push(at);

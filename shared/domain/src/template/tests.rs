@@ -33,6 +33,7 @@ fn content(
             post_create: hooks.iter().map(|hook| (*hook).to_owned()).collect(),
         },
         tags: Vec::new(),
+        environment: None,
     }
 }
 

@@ -136,7 +136,7 @@ fn purpose_v6(address: Ipv6Addr) -> Option<&'static str> {
         } else if is_in(&&GLOBAL_V6) {
             None
         } else {
-            Some("not given out")
+            Some("not assigned")
         }
     })
 }

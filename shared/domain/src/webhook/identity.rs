@@ -16,6 +16,12 @@ pub fn delivery_id(event: &EventId, webhook: &WebhookId) -> DeliveryId {
     DeliveryId::new(event.made_at(), digest(&[event.as_str(), webhook.as_str()]))
 }
 
+/// An event of an organization since `at` that these parts name.
+#[must_use]
+pub fn event_id_of(parts: &[&str], at: Timestamp) -> EventId {
+    EventId::new(at, digest(parts))
+}
+
 /// No part has a space.
 fn digest(parts: &[&str]) -> u128 {
     let hash: [u8; 32] = Sha256::digest(parts.join(" ")).into();

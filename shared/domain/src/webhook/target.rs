@@ -66,7 +66,7 @@ fn judge(text: &str, reach: Reach) -> Result<Url, String> {
     }
     let forbidden = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
     if text.chars().any(forbidden) {
-        return Err("must not hold white space, control characters or backslashes".to_owned());
+        return Err("must not contain white space, control characters or backslashes".to_owned());
     }
     // Parsers of URLs do not agree on `https:host` and `https:///host`: neither is taken.
     let rest = match text.split_at_checked("https://".len()) {
@@ -74,16 +74,16 @@ fn judge(text: &str, reach: Reach) -> Result<Url, String> {
         _ => return Err("must be an https:// URL".to_owned()),
     };
     if rest.starts_with('/') {
-        return Err("must name a host after https://".to_owned());
+        return Err("must have a host after https://".to_owned());
     }
     let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
     // `https://@host` has an empty user name, which the parsed URL does not show.
     let authority = rest.split(['/', '?', '#']).next();
     if authority.is_some_and(|authority| authority.contains('@')) {
-        return Err("must not hold a user name or a password".to_owned());
+        return Err("must not contain a user name or password".to_owned());
     }
     if url.fragment().is_some() {
-        return Err("must not have a fragment (#…): it would not be sent".to_owned());
+        return Err("must not have a fragment (#…), which is not sent".to_owned());
     }
     if url.port() == Some(0) {
         return Err("must not have port 0".to_owned());
@@ -97,7 +97,7 @@ fn judge_host(url: &Url, reach: Reach) -> Result<(), String> {
         Some(Host::Ipv4(address)) => address.into(),
         Some(Host::Ipv6(address)) => address.into(),
         Some(Host::Domain(name)) => return judge_name(name, reach),
-        None => return Err("must name a host".to_owned()),
+        None => return Err("must have a host".to_owned()),
     };
     let judged = reach.admit(address);
     judged.map_err(|special| format!("must lead to a public host, but {address} {special}"))
@@ -107,7 +107,7 @@ fn judge_host(url: &Url, reach: Reach) -> Result<(), String> {
 fn judge_name(name: &str, reach: Reach) -> Result<(), String> {
     let rooted = name.strip_suffix('.').unwrap_or(name);
     if rooted.split('.').any(str::is_empty) || rooted.len() > 253 {
-        return Err("must name a host".to_owned());
+        return Err("must have a host".to_owned());
     }
     if rooted == "localhost" && reach == Reach::PublicAndLoopback {
         return Ok(());
@@ -168,7 +168,7 @@ mod tests {
             ("ftp://example.com/", "https://"),
             ("https:example.com", "https://"),
             ("https:/example.com", "https://"),
-            ("https:///example.com", "name a host"),
+            ("https:///example.com", "have a host"),
             ("https://", "is not a URL"),
             ("https://?a", "is not a URL"),
             ("https://exa mple.com/", "white space"),

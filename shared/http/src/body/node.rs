@@ -79,7 +79,7 @@ pub(super) fn fault(faults: &Faults, path: &str, message: impl Into<String>) {
         MAX_FAULTS.. => return,
         known if known + 1 == MAX_FAULTS => Fault {
             path: String::new(),
-            message: format!("has {MAX_FAULTS} faults or more, of which these were found first"),
+            message: format!("has {MAX_FAULTS} or more faults; the first ones are listed"),
         },
         _ => Fault {
             path: cut(path, MAX_PATH),

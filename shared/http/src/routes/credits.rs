@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, keyed, streaming};
 
 /// `GET /v1/credits`
 pub const GET_CREDITS: Route = keyed(
@@ -20,6 +20,30 @@ pub const LIST_CREDIT_TRANSACTIONS: Route = keyed(
     Style::Plain,
     "list-credit-transactions",
 );
+/// `GET /v1/prices`
+pub const GET_PRICES: Route = keyed(
+    "GET",
+    "/v1/prices",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-prices",
+);
+/// `GET /v1/statements`
+pub const LIST_STATEMENTS: Route = keyed(
+    "GET",
+    "/v1/statements",
+    Scope::CreditsRead,
+    Style::Plain,
+    "list-statements",
+);
+/// `GET /v1/statements/{month}`
+pub const GET_STATEMENT: Route = keyed(
+    "GET",
+    "/v1/statements/{month}",
+    Scope::CreditsRead,
+    Style::Plain,
+    "get-statement",
+);
 /// `GET /v1/usage/report`
 pub const GET_USAGE_REPORT: Route = keyed(
     "GET",
@@ -28,6 +52,14 @@ pub const GET_USAGE_REPORT: Route = keyed(
     Style::Plain,
     "get-usage-report",
 );
+/// `GET /v1/exports/focus`
+pub const EXPORT_FOCUS: Route = streaming(keyed(
+    "GET",
+    "/v1/exports/focus",
+    Scope::CreditsRead,
+    Style::Plain,
+    "export-focus",
+));
 /// `GET /api/v1/usage/summary`
 pub const GET_USAGE_SUMMARY: Route = keyed(
     "GET",

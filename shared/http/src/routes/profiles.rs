@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, creating, keyed};
 
 /// `GET /api/v1/profiles`
 pub const LIST_PROFILES: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_PROFILES: Route = keyed(
     "list-profiles",
 );
 /// `POST /api/v1/profiles`
-pub const CREATE_PROFILE: Route = keyed(
-    "POST",
+pub const CREATE_PROFILE: Route = creating(
+    keyed(
+        "POST",
+        "/api/v1/profiles",
+        Scope::ProfilesWrite,
+        Style::Envelope,
+        "create-profile",
+    ),
     "/api/v1/profiles",
-    Scope::ProfilesWrite,
-    Style::Envelope,
-    "create-profile",
+    "/name",
 );
 /// `GET /api/v1/profiles/{name}`
 pub const GET_PROFILE: Route = keyed(

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, creating, keyed};
 
 /// `GET /v1/templates`
 pub const LIST_TEMPLATES: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_TEMPLATES: Route = keyed(
     "list-templates",
 );
 /// `POST /v1/templates`
-pub const CREATE_TEMPLATE: Route = keyed(
-    "POST",
+pub const CREATE_TEMPLATE: Route = creating(
+    keyed(
+        "POST",
+        "/v1/templates",
+        Scope::TemplatesWrite,
+        Style::Plain,
+        "create-template",
+    ),
     "/v1/templates",
-    Scope::TemplatesWrite,
-    Style::Plain,
-    "create-template",
+    "/id",
 );
 /// `GET /v1/templates/{id}`
 pub const GET_TEMPLATE: Route = keyed(

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed, streaming};
+use super::{Route, Style, creating, keyed, streaming};
 
 /// `GET /api/v1/verification/plugins`
 pub const LIST_PLUGINS: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_PLUGINS: Route = keyed(
     "list-plugins",
 );
 /// `POST /api/v1/verification/plugins`
-pub const REGISTER_PLUGIN: Route = keyed(
-    "POST",
+pub const REGISTER_PLUGIN: Route = creating(
+    keyed(
+        "POST",
+        "/api/v1/verification/plugins",
+        Scope::VerificationWrite,
+        Style::Envelope,
+        "register-plugin",
+    ),
     "/api/v1/verification/plugins",
-    Scope::VerificationWrite,
-    Style::Envelope,
-    "register-plugin",
+    "/id",
 );
 /// `GET /api/v1/verification/plugins/{id}`
 pub const GET_PLUGIN: Route = keyed(

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed, streaming};
+use super::{Route, Style, creating, keyed, streaming};
 
 /// `GET /v1/webhooks`
 pub const LIST_WEBHOOKS: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_WEBHOOKS: Route = keyed(
     "list-webhooks",
 );
 /// `POST /v1/webhooks`
-pub const CREATE_WEBHOOK: Route = keyed(
-    "POST",
+pub const CREATE_WEBHOOK: Route = creating(
+    keyed(
+        "POST",
+        "/v1/webhooks",
+        Scope::WebhooksWrite,
+        Style::Plain,
+        "create-webhook",
+    ),
     "/v1/webhooks",
-    Scope::WebhooksWrite,
-    Style::Plain,
-    "create-webhook",
+    "/webhook/id",
 );
 /// `GET /v1/webhooks/{id}`
 pub const GET_WEBHOOK: Route = keyed(

@@ -2,15 +2,19 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed, streaming};
+use super::{Route, Style, creating, keyed, streaming};
 
 /// `POST /v1/work-orders`
-pub const CREATE_WORK_ORDER: Route = keyed(
-    "POST",
+pub const CREATE_WORK_ORDER: Route = creating(
+    keyed(
+        "POST",
+        "/v1/work-orders",
+        Scope::WorkOrdersWrite,
+        Style::Plain,
+        "create-work-order",
+    ),
     "/v1/work-orders",
-    Scope::WorkOrdersWrite,
-    Style::Plain,
-    "create-work-order",
+    "/id",
 );
 /// `GET /v1/work-orders`
 pub const LIST_WORK_ORDERS: Route = keyed(
@@ -53,10 +57,14 @@ pub const PURGE_WORK_ORDERS: Route = streaming(keyed(
     "purge-work-orders",
 ));
 /// `POST /api/v1/work-orders/{id}/runs`
-pub const START_RUN: Route = keyed(
-    "POST",
-    "/api/v1/work-orders/{id}/runs",
-    Scope::RunsWrite,
-    Style::Envelope,
-    "start-run",
+pub const START_RUN: Route = creating(
+    keyed(
+        "POST",
+        "/api/v1/work-orders/{id}/runs",
+        Scope::RunsWrite,
+        Style::Envelope,
+        "start-run",
+    ),
+    "/v1/runs",
+    "/runId",
 );

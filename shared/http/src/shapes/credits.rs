@@ -10,17 +10,25 @@ use utoipa::ToSchema;
 /// A credit transaction.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreditTransaction)]
 pub struct TransactionShape<'a> {
+    /// The transaction's id.
     id: &'a TransactionId,
+    /// Its type, which also gives the direction.
     #[serde(rename = "type")]
     kind: TransactionType,
+    /// The amount in credits; always positive.
     amount: MicroCredits,
+    /// The run that was charged or refunded.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a RunId>,
+    /// That run's work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_order_id: Option<&'a WorkOrderId>,
+    /// The tenant of that work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_id: Option<&'a str>,
+    /// The tenant's user, if the work order names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_user_id: Option<&'a str>,
     /// Of a deduction: model + compute − capped = amount.
@@ -38,6 +46,7 @@ pub struct TransactionShape<'a> {
     /// Of a purchase or a refund: an invoice, an order, a ticket.
     #[serde(skip_serializing_if = "Option::is_none")]
     reference: Option<&'a str>,
+    /// When it was booked.
     created_at: Timestamp,
 }
 
@@ -65,10 +74,15 @@ impl<'a> From<&'a LedgerEntry> for TransactionShape<'a> {
 /// A credit balance.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreditBalance)]
 pub struct BalanceShape {
+    /// All credits: purchases and refunds less deductions.
     balance: MicroCredits,
+    /// What the holds of unsettled runs reserve.
     reserved: MicroCredits,
+    /// What new runs can reserve: `balance` less `reserved`.
     available: MicroCredits,
+    /// When the balance changed last.
     updated_at: Timestamp,
 }
 

@@ -9,17 +9,26 @@ use utoipa::ToSchema;
 /// What a run has changed: its base against its newest commit, as a unified diff.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RunDiff)]
 pub struct DiffShape<'a> {
+    /// The run.
     run_id: &'a RunId,
+    /// The iteration whose commit it ends at; absent before the first commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     iteration: Option<u32>,
+    /// The commit that the run began with; absent before the first commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     base_commit: Option<&'a str>,
+    /// The run's newest commit; absent before the first commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
+    /// The unified diff as text; empty before the first commit and where nothing was changed.
     diff: String,
+    /// The length of the whole diff in bytes.
     bytes: u64,
+    /// True if `diff` is not the whole diff.
     truncated: bool,
+    /// Why the stored diff cannot be read, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
 }
@@ -42,9 +51,7 @@ impl<'a> DiffShape<'a> {
             diff: shown.to_owned(),
             bytes,
             truncated: !is_whole,
-            error: kept
-                .is_none()
-                .then_some("what was kept of this diff cannot be read"),
+            error: kept.is_none().then_some("the stored diff cannot be read"),
         }
     }
 }

@@ -6,11 +6,17 @@ use utoipa::ToSchema;
 
 /// What an agent wrote in an iteration.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RunLog)]
 pub struct LogShape {
+    /// The iteration, from 1.
     iteration: u32,
+    /// The end of the agent's output as text, at most 256 KiB.
     output: String,
+    /// How many bytes the agent wrote in all.
     bytes: u64,
+    /// True if `output` is not the whole output.
     truncated: bool,
+    /// Why the stored output cannot be read, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
 }
@@ -24,7 +30,7 @@ impl From<&Log> for LogShape {
             truncated: log.truncated || output.is_none(),
             error: output
                 .is_none()
-                .then_some("what was kept of this output cannot be read"),
+                .then_some("the stored output cannot be read"),
             output: output.unwrap_or_default(),
         }
     }
@@ -33,6 +39,7 @@ impl From<&Log> for LogShape {
 /// What agents wrote, by iteration.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RunLogPage)]
 pub struct LogsShape {
     /// In the order of iterations.
     pub logs: Vec<LogShape>,

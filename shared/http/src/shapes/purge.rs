@@ -7,9 +7,13 @@ use utoipa::ToSchema;
 /// What a purge did, or would do.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = PurgeResult)]
 pub struct PurgeShape {
+    /// How many work orders this call deleted.
     deleted_count: usize,
+    /// Their ids.
     deleted_ids: Vec<WorkOrderId>,
+    /// How many work orders match now; only in the answer to a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     would_delete: Option<u64>,
 }

@@ -10,12 +10,30 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuePositionShape<'a> {
+    /// The work order.
     work_order_id: &'a WorkOrderId,
+    /// From 1 in the order in which entries are taken; 0 once the work order has a slot.
     position: u32,
+    /// Where it is.
     state: EntryState,
+    /// When it entered the queue.
     enqueued_at: Timestamp,
+    /// An estimate of its start: now + ⌈position / slots⌉ × the mean duration of the last 20 runs.
+    /// Absent once it has a slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     estimated_start_time: Option<Timestamp>,
+    /// `budget` while a budget does not cover the run: it gets its credits when the budget's period
+    /// turns, its limit rises or other runs cost less than they reserved. Else it waits for a slot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<WaitsFor>,
+}
+
+/// What a work order waits for.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WaitsFor {
+    /// A budget.
+    Budget,
 }
 
 impl<'a> QueuePositionShape<'a> {
@@ -28,36 +46,53 @@ impl<'a> QueuePositionShape<'a> {
             state: position.state,
             enqueued_at: position.enqueued_at,
             estimated_start_time: position.estimated_start,
+            waits_for: position.waits_for_budget.then_some(WaitsFor::Budget),
         }
     }
 }
 
+/// The numbers of a queue.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QueueStatsShape {
+    /// Slots in use, those of compute that is still stopping included.
     running: u32,
+    /// Work orders that wait.
     waiting: u32,
+    /// Slots of the organization.
     max_concurrent: u32,
+    /// Work orders that may wait at once.
     max_queue_size: u32,
+    /// True if the queue takes another work order.
     accepting: bool,
 }
 
+/// The numbers of a queue, as a monitor asks for them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct QueueIndicatorsShape {
+    /// True if the queue takes another work order.
     accepting: bool,
+    /// True if a slot is free and no work order waits.
     can_start_immediately: bool,
+    /// Work orders that wait.
     queue_depth: u32,
+    /// Slots in use.
     running_count: u32,
 }
 
 /// How the queue is.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct QueueHealthShape {
+    /// Healthy, degraded or unhealthy.
     status: Health,
+    /// Its numbers.
     stats: QueueStatsShape,
+    /// Waiting work orders by `maxQueueSize`, from 0 to 1.
     utilization: f64,
+    /// When this was measured.
     timestamp: Timestamp,
+    /// The same numbers for a monitor.
     indicators: QueueIndicatorsShape,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use awo_domain::event::TimelineEvent;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::pull_request::PullRequestUrl;
-use awo_domain::run::{Phase, RunError, RunStatus};
+use awo_domain::run::{Phase, RunFailure, RunStatus};
 use awo_domain::usage::PricedUsage;
 use awo_domain::work_order::TenantContext;
 use awo_domain::{RunId, Timestamp, WorkOrderId};
@@ -16,10 +16,15 @@ use utoipa::ToSchema;
 /// What one model was used for.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RunModelUsage)]
 struct RunModelShape {
+    /// All input tokens, cached ones included.
     input_tokens: u64,
+    /// Output tokens.
     output_tokens: u64,
+    /// Input tokens that the provider read from its cache.
     cached_input_tokens: u64,
+    /// What they cost; absent if no price is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<NanoUsd>,
 }
@@ -28,11 +33,17 @@ struct RunModelShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunUsageShape<'a> {
+    /// Input tokens of all models, cached ones included.
     total_input_tokens: u64,
+    /// Output tokens of all models.
     total_output_tokens: u64,
+    /// Input tokens that providers read from their caches.
     total_cached_input_tokens: u64,
+    /// What the models cost, as far as prices are known.
     total_cost_usd: NanoUsd,
+    /// The same by model.
     by_model: BTreeMap<&'a str, RunModelShape>,
+    /// Models without a known price; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unpriced_models: Vec<&'a str>,
 }
@@ -66,9 +77,12 @@ impl<'a> RunUsageShape<'a> {
     }
 }
 
+/// What a run cost.
 #[derive(Debug, Serialize, ToSchema)]
 struct RunCostShape {
+    /// What was charged, in credits.
     credits: MicroCredits,
+    /// What the models cost, in US dollars.
     usd: NanoUsd,
 }
 
@@ -76,26 +90,40 @@ struct RunCostShape {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunShape<'a> {
+    /// Its id.
     run_id: &'a RunId,
+    /// Its work order.
     work_order_id: &'a WorkOrderId,
+    /// Its status.
     status: RunStatus,
+    /// What it is doing; absent unless it has compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<Phase>,
+    /// The iteration that began last; 0 before the first.
     iteration: u32,
+    /// The most iterations it may have.
     max_iterations: u32,
+    /// When it was created.
     created_at: Timestamp,
+    /// When it got its slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
+    /// Since when none of its processes is alive.
     #[serde(skip_serializing_if = "Option::is_none")]
     compute_stopped_at: Option<Timestamp>,
+    /// When its charge became final.
     #[serde(skip_serializing_if = "Option::is_none")]
     settled_at: Option<Timestamp>,
+    /// The result branch on the origin, if it was pushed.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
+    /// Its newest commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a str>,
+    /// The pull request of its result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pr_url: Option<&'a str>,
     /// True if its last verification passed, and at least one check of the plan itself (or of a
@@ -104,14 +132,19 @@ pub struct RunShape<'a> {
     /// Test files of its base that it changed or removed and that are not protected; at most 50.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     tests_changed: &'a [String],
+    /// Why it failed, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a RunError>,
+    error: Option<RunFailure<'a>>,
+    /// The tokens that it used; absent before the first are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<RunUsageShape<'a>>,
+    /// What it cost; absent until `settledAt`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<RunCostShape>,
+    /// The absolute path of its workspace, kept for 24 hours after the end by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     work_dir: Option<&'a str>,
+    /// The tenant of its work order.
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_context: Option<&'a TenantContext>,
 }
@@ -135,7 +168,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
             pr_url: run.pr_url.as_ref().map(PullRequestUrl::as_str),
             verified: run.verified,
             tests_changed: &run.tests_changed,
-            error: run.error.as_ref(),
+            error: run.error.as_ref().map(RunFailure::from),
             usage: (run.status.is_terminal() || !run.usage.is_empty())
                 .then(|| RunUsageShape::of(&run.usage)),
             cost: run.cost.as_ref().map(|cost| RunCostShape {
@@ -151,6 +184,7 @@ impl<'a> From<&'a Run> for RunShape<'a> {
 /// A run that was just started.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = StartedRun)]
 pub struct StartedRunShape<'a> {
     /// The new run.
     pub run_id: &'a RunId,
@@ -163,6 +197,7 @@ pub struct StartedRunShape<'a> {
 /// A page of a run's timeline.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = RunEventPage)]
 pub struct TimelineShape {
     /// In order.
     pub events: Vec<TimelineEvent>,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 /// A work order that was canceled.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CancelResult)]
 pub struct CanceledShape<'a> {
     /// The work order.
     pub id: &'a WorkOrderId,
@@ -22,6 +23,7 @@ pub struct CanceledShape<'a> {
 /// A work order whose agent was force-terminated.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = KillResult)]
 pub struct KilledShape<'a> {
     /// The work order.
     pub id: &'a WorkOrderId,

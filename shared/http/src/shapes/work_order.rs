@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::agent::Agent;
+use awo_domain::environment::EnvironmentName;
 use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
@@ -13,9 +14,12 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct WorkspaceSourceShape<'a> {
+    /// Always `git`.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// The URL of the repository.
     repository: &'a str,
+    /// The branch; absent for the remote's default branch.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<&'a str>,
 }
@@ -24,24 +28,40 @@ struct WorkspaceSourceShape<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkOrderShape<'a> {
+    /// Its id.
     id: &'a WorkOrderId,
+    /// What the agent is to do.
     task_prompt: &'a str,
+    /// Where its workspace comes from; of a template, what it resolved to.
     workspace_source: WorkspaceSourceShape<'a>,
+    /// Its newest run.
     run_id: &'a RunId,
+    /// Its status.
     status: WorkOrderStatus,
+    /// The most iterations that a run of it may have.
     max_iterations: u32,
+    /// The tenant for which it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant_context: Option<&'a TenantContext>,
+    /// The name of its profile.
     harness: &'a str,
+    /// The environment of its runs, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<&'a EnvironmentName>,
+    /// The agent that does the work.
     agent: &'a Agent,
+    /// Its own limits; absent if it has none.
     #[serde(skip_serializing_if = "is_default")]
     limits: Limits,
+    /// The labels of the create; absent if there are none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metadata: &'a BTreeMap<String, String>,
+    /// The work order of which it is a part.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_id: Option<&'a WorkOrderId>,
     /// True if it succeeded and its newest run is verified.
     verified: bool,
+    /// When it was created.
     created_at: Timestamp,
 }
 
@@ -64,6 +84,7 @@ impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
             max_iterations: order.max_iterations,
             tenant_context: order.tenant_context.as_ref(),
             harness: &order.harness,
+            environment: order.environment.as_ref(),
             agent: &order.agent,
             limits: order.limits,
             metadata: &order.metadata,

@@ -1,6 +1,8 @@
 //! Keys of costs.
 
-use awo_domain::{OrgId, TransactionId};
+use awo_domain::budget::Budget;
+use awo_domain::statement::Month;
+use awo_domain::{OrgId, Timestamp, TransactionId};
 
 use super::Key;
 
@@ -30,10 +32,31 @@ impl Key {
         Key::new(format!("{org}#costhead"), format!("label#{label}"))
     }
 
+    /// The statement of a closed month.
+    pub fn statement(org: &OrgId, month: &Month) -> Key {
+        Key::new(statements(org), month.to_string())
+    }
+
+    /// What a budget counts in the period that begins then.
+    pub fn budget_counter(org: &OrgId, budget: &Budget, start: Timestamp) -> Key {
+        let name = format!("{}#{:04}#{start}", budget.id, budget.epoch);
+        Key::new(format!("{org}#budget"), name)
+    }
+
+    /// What a credit was worth over time.
+    pub fn credit_prices() -> Key {
+        Key::new("deployment#prices".to_owned(), "credits")
+    }
+
     /// What the organization declares about its costs.
     pub fn cost_policy(org: &OrgId) -> Key {
         Key::new(format!("{org}#costs"), "policy")
     }
+}
+
+/// Partition of the closed months' statements.
+pub(crate) fn statements(org: &OrgId) -> String {
+    format!("{org}#statement")
 }
 
 pub(crate) fn new_costs(org: &OrgId) -> String {

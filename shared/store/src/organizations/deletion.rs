@@ -22,7 +22,7 @@ impl Store {
         let organization = self.organization(org).await?;
         if !organization.is_some_and(|organization| organization.is_suspended()) {
             return Err(Error::Conflict(
-                "it is not suspended, or not there".to_owned(),
+                "it is not suspended, or does not exist".to_owned(),
             ));
         }
         let tally = self.tally(org).await?;
@@ -97,6 +97,7 @@ impl Store {
             "webhooks",
             "webhook-answer",
             "task",
+            "costs",
         ] {
             self.empty(settings, format!("{org}#{kind}")).await?;
         }

@@ -5,8 +5,9 @@ mod ways;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use awo_domain::statement::Month;
 use awo_domain::webhook::DeliveryStatus;
-use awo_domain::{DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
+use awo_domain::{BudgetId, DeliveryId, OrgId, RunId, WebhookId, WorkOrderId};
 use awo_http::routes::{Access, ROUTES, Route};
 use awo_tests::client::{Answer, Client};
 use awo_tests::seed::Seed;
@@ -23,11 +24,14 @@ pub struct Things {
     pub run: String,
     pub tenant: String,
     pub template: String,
+    pub environment: String,
     pub plugin: String,
     /// A workspace of the service's organization, whoever the other things belong to.
     pub work_dir: String,
     pub profile: String,
     pub webhook: String,
+    pub budget: String,
+    pub month: String,
     /// A delivery of it that is over.
     pub delivery: String,
 }
@@ -46,10 +50,13 @@ impl Things {
             work_order: WorkOrderId::new(now, mint.random(now)).to_string(),
             run: RunId::new(now, mint.random(now)).to_string(),
             template: new_name(),
+            environment: new_name(),
             plugin: format!("custom:{}", new_name()),
             work_dir: work_dir(service),
             profile: new_name(),
             webhook: WebhookId::new(now, mint.random(now)).to_string(),
+            budget: BudgetId::new(now, mint.random(now)).to_string(),
+            month: "2001-01".to_owned(),
             delivery: DeliveryId::new(now, mint.random(now)).to_string(),
         }
     }
@@ -65,6 +72,7 @@ impl Things {
         // One of each, made anew if a sample has deleted it: an organization may have few.
         for (path, body) in [
             ("/v1/templates", template(THING)),
+            ("/v1/environments", json!({ "name": THING })),
             ("/api/v1/profiles", json!({ "name": THING })),
             (
                 "/api/v1/verification/plugins",
@@ -80,6 +88,8 @@ impl Things {
         let delivery = seed.delivery(&webhook, DeliveryStatus::Delivered).await;
         Things {
             webhook: webhook.to_string(),
+            budget: a_budget(service).await,
+            month: this_month(service),
             delivery: delivery.id.to_string(),
             profile: THING.to_owned(),
             org: service.org.clone(),
@@ -88,6 +98,7 @@ impl Things {
             tenant,
             plugin: format!("custom:{THING}"),
             template: THING.to_owned(),
+            environment: THING.to_owned(),
             work_dir: work_dir(service),
         }
     }
@@ -98,12 +109,17 @@ impl Things {
             "work-orders" | "position" => &self.work_order,
             "runs" => &self.run,
             "templates" => &self.template,
+            "environments" => &self.environment,
             "plugins" => &self.plugin,
             "verifications" => VERIFICATION,
             "profiles" => &self.profile,
             "webhooks" => &self.webhook,
+            "budgets" => &self.budget,
+            "statements" => &self.month,
             "deliveries" => &self.delivery,
             "control" => self.org.as_str(),
+            "docs" => "page.js",
+            "console" => "console.js",
             _ => panic!("say in {} what a path names after /{part}/", file!()),
         }
     }
@@ -111,6 +127,12 @@ impl Things {
     fn named_in(&self, query: &str) -> String {
         let named = query.replace("{workOrder}", &self.work_order);
         let named = named.replace("{run}", &self.run);
+        // Ids begin with their time.
+        let made = WorkOrderId::parse(&self.work_order).map(|id| id.made_at().day());
+        let day = made.unwrap_or_else(|_| "2026-11-20".to_owned());
+        let named = named
+            .replace("{month}", &day[..7])
+            .replace("{day}", &day[8..]);
         named.replace("{tenant}", &self.tenant)
     }
 }
@@ -173,6 +195,29 @@ async fn a_webhook(service: &TestService) -> WebhookId {
 
 fn webhook() -> Value {
     json!({ "url": "https://hooks.example.com/", "events": ["run.completed"] })
+}
+
+fn this_month(service: &TestService) -> String {
+    Month::of(service.service.cloud.clock.now()).to_string()
+}
+
+fn budget() -> Value {
+    json!({ "name": "All", "period": "month", "limitCredits": 1_000_000, "onLimit": "block" })
+}
+
+/// The newest budget, or a new one: an organization may have fifty.
+async fn a_budget(service: &TestService) -> String {
+    let known = service.client.get("/v1/budgets").await.body;
+    let known = known["budgets"].as_array().unwrap().first().cloned();
+    let budget = match known {
+        Some(known) => known,
+        None => {
+            let made = service.client.post("/v1/budgets", &budget()).await;
+            assert_eq!(made.status, 201, "{}", made.text);
+            made.body
+        }
+    };
+    budget["id"].as_str().unwrap().to_owned()
 }
 
 fn plugin(id: &str) -> Value {

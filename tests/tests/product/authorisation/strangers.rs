@@ -45,7 +45,9 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
     let door = CountedRequests::of(&service).await;
     let (stranger, owner) = (door.for_client(&stranger), &service.client);
     let tables = rules::client(&service.service.cloud);
-    for sample in samples::keyed().iter().filter(|s| s.names_something()) {
+    // A month is everybody's; what a statement says of it is its own organization's.
+    let names = |s: &&Sample| s.names_something() && s.route.function != "get-statement";
+    for sample in samples::keyed().iter().filter(names) {
         for running in [false, true] {
             let what = what(sample, &format!("another's id; it is running: {running}"));
             let theirs = Things::of(&service).await;
@@ -73,6 +75,10 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                     "WORK_ORDER_NOT_FOUND"
                 }
                 (Style::Plain, path) if path.starts_with("/v1/templates/") => "TEMPLATE_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/budgets/") => "BUDGET_NOT_FOUND",
+                (Style::Plain, path) if path.starts_with("/v1/environments/") => {
+                    "ENVIRONMENT_NOT_FOUND"
+                }
                 (Style::Plain, path) if path.starts_with("/v1/webhooks/") => "WEBHOOK_NOT_FOUND",
                 (Style::Plain, path) => panic!("say here what is missing at {path}"),
             };
@@ -86,6 +92,14 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
                 );
             }
         }
+    }
+}
+
+/// What an answer shows, whatever it is written in.
+fn seen(answer: &Answer) -> Value {
+    match answer.body.is_null() {
+        true => json!(answer.text),
+        false => answer.body.clone(),
     }
 }
 
@@ -114,13 +128,15 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     let lists: Vec<Sample> = samples::keyed()
         .into_iter()
         .filter(|sample| !sample.names_something() && sample.only_reads())
+        // Prices are the same for all.
+        .filter(|sample| sample.route.function != "get-prices")
         .collect();
     assert!(lists.len() >= 5, "{lists:?}");
     let mut before = Vec::new();
     for list in &lists {
         let [(answer, calls), _] = both(&door, &stranger, list, [&nobodys, &nobodys]).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
-        before.push((timeless(&answer.body), calls));
+        before.push((timeless(&seen(&answer)), calls));
     }
     let theirs = Things::of(&service).await;
     let order = json!({ "id": theirs.work_order });
@@ -131,10 +147,10 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     for (list, before) in lists.iter().zip(before) {
         let what = what(list, "another's name");
         let [(answer, calls), _] = both(&door, &stranger, list, [&theirs, &theirs]).await;
-        assert_eq!((timeless(&answer.body), calls), before, "{what}");
+        assert_eq!((timeless(&seen(&answer)), calls), before, "{what}");
         let own = list.send(&service.client, &theirs).await;
         assert_ne!(
-            timeless(&own.body),
+            timeless(&seen(&own)),
             before.0,
             "{what}: there was nothing to be seen"
         );

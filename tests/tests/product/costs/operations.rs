@@ -44,7 +44,16 @@ async fn measured() -> Vec<Row> {
             }
         };
         let rounds = costs.rounds.len();
-        assert!(!sample.only_reads() || rounds <= 2, "{title}: {costs}");
+        let most = match sample.route.function {
+            // An export must read new costs before those that are in sums.
+            "export-focus" => 3,
+            // What a budget counts is found by its definition: by its id, its version and its period.
+            "get-budget" | "list-budgets" => 3,
+            // A month that is open is added up from its entries and the holds of every day.
+            "get-statement" | "list-statements" => usize::MAX,
+            _ => 2,
+        };
+        assert!(!sample.only_reads() || rounds <= most, "{title}: {costs}");
         let is_another = rows.last().is_some_and(|(last, _)| *last == title);
         let with = if is_another { " with a body" } else { "" };
         rows.push((format!("{title}{with}"), costs));

@@ -150,6 +150,7 @@ impl Model {
                     order.enqueued
                 };
                 let waiting = Waiting {
+                    waits_for_budget: false,
                     work_order_id: WorkOrderId::new(Timestamp::from_epoch_ms(1), *i as u128),
                     tenant: tenant_name(order.tenant).unwrap_or_default(),
                     enqueued_at: Timestamp::from_epoch_ms(came),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::statement::Month;
 use awo_tests::client::Answer;
 use awo_tests::contract;
 use awo_tests::service::TestService;
@@ -27,13 +28,27 @@ const CALLS: &[&str] = &[
     "GET /api/v1/queue/health 200",
     "GET /v1/credits 200",
     "GET /v1/credits/usage?limit=2 200",
+    "GET /v1/prices 200",
+    "GET /v1/statements?limit=1 200",
+    "GET /v1/statements/{month} 200",
+    "POST /v1/budgets 201",
+    "GET /v1/budgets?limit=1 200",
+    "GET /v1/budgets/{budget} 200",
+    "PUT /v1/budgets/{budget} 200",
+    "DELETE /v1/budgets/{budget} 204",
     "GET /v1/usage/report?groupBy=outcome&from=2026-01-01&to=2036-01-01 200",
+    "GET /v1/exports/focus?month=2026-11&day=20 200",
     "GET /api/v1/usage/summary?startDate=2026-01-01&endDate=2036-01-01 200",
     "POST /v1/templates 201",
     "PUT /v1/templates/services 200",
     "GET /v1/templates/services 200",
     "GET /v1/templates?limit=1 200",
     "DELETE /v1/templates/services 204",
+    "POST /v1/environments 201",
+    "PUT /v1/environments/node 200",
+    "GET /v1/environments/node 200",
+    "GET /v1/environments?limit=1 200",
+    "DELETE /v1/environments/node 204",
     "POST /v1/webhooks 201",
     "GET /v1/webhooks?limit=1 200",
     "POST /v1/webhooks/{webhook}/rotate-secret 200",
@@ -67,6 +82,8 @@ const CALLS: &[&str] = &[
     "GET /api/v1/audit/runs/{done_run}/summary 200",
     "GET /v1/runs/{done_run}/diff 200",
     "POST /api/v1/work-orders/purge 200",
+    "GET /console/ 200",
+    "GET /console/console.js 200",
     "GET /openapi.json 200",
 ];
 
@@ -87,10 +104,22 @@ async fn called(service: &TestService, method: &str, path: &str, template: &str)
     client.send(method, path, &json, body.into_bytes()).await
 }
 
+/// A price list of a few models: the whole one has hundreds.
+fn of_some(mut answer: Answer) -> Answer {
+    let models = answer.body["models"].as_array_mut().unwrap();
+    models.retain(|of| ["claude-sonnet-4-5", "gpt-4o"].contains(&of["model"].as_str().unwrap()));
+    assert_eq!(models.len(), 2);
+    answer
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_operation_answers_as_it_is_documented() {
     let scene = Scene::new().await;
     let also = create(scene.client()).await;
+    let month = Month::of(scene.service.service.cloud.clock.now()).to_string();
+    let budget = example_body("post", "/v1/budgets");
+    let budget = scene.client().post("/v1/budgets", &budget).await;
+    let budget = budget.body["id"].as_str().unwrap().to_owned();
     let names = [
         ("{waiting}", scene.waiting.as_str()),
         ("{done}", &scene.done),
@@ -99,6 +128,8 @@ async fn every_operation_answers_as_it_is_documented() {
         ("{failed}", &scene.failed),
         ("{webhook}", &scene.webhook),
         ("{delivery}", &scene.delivery),
+        ("{month}", month.as_str()),
+        ("{budget}", &budget),
         ("{also_run}", also.body["runId"].as_str().unwrap()),
     ];
     let mut driven = BTreeSet::new();
@@ -115,7 +146,12 @@ async fn every_operation_answers_as_it_is_documented() {
         match (route.function, status) {
             // It would be an example of itself.
             ("get-openapi", _) => assert_eq!(answer.body, *contract::DOCUMENT),
+            // They are no JSON.
+            ("get-console", _) => assert!(answer.text.starts_with("<!doctype html>")),
+            ("get-console-file", _) => assert!(answer.text.starts_with("//")),
+            ("export-focus", _) => assert!(answer.text.starts_with("ProviderName,")),
             (_, 204) => assert_eq!((answer.status, answer.text.as_str()), (204, "")),
+            ("get-prices", status) => example("get-prices", status, &of_some(answer)),
             (function, status) => example(function, status, &answer),
         }
     }

@@ -28,6 +28,7 @@ impl Arrival {
         let tenant = order["tenantContext"]["tenantId"].as_str();
         Arrival {
             entry: Waiting {
+                waits_for_budget: false,
                 work_order_id: WorkOrderId::parse(order["id"].as_str().unwrap()).unwrap(),
                 enqueued_at: time(&order["createdAt"]).unwrap(),
                 tenant: tenant.unwrap_or_default().to_owned(),
@@ -146,6 +147,7 @@ fn a_replay_notices_a_slot_that_was_given_out_of_turn() {
     let at = Timestamp::from_epoch_ms;
     let arrival = |tenant: &str, ms| Arrival {
         entry: Waiting {
+            waits_for_budget: false,
             work_order_id: WorkOrderId::new(at(ms), 0),
             enqueued_at: at(ms),
             tenant: tenant.to_owned(),

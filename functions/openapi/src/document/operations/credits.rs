@@ -1,6 +1,9 @@
 //! Operations of credits and usage.
 
+use awo_credits::prices::PriceListShape;
 use awo_domain::ledger::TransactionType;
+use awo_domain::statement::Statement;
+use awo_http::page::DEFAULT_LIMIT as DEFAULT_PAGE;
 use awo_http::routes;
 use awo_http::shapes::{BalanceShape, TransactionShape};
 use awo_usage::report::UsageReportShape;
@@ -8,7 +11,7 @@ use awo_usage::shape::UsageSummaryShape;
 use serde_json::{Value, json};
 
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::Schemas;
+use crate::document::schema::{Schemas, input, word};
 
 /// Page size of transactions where none is asked for.
 const DEFAULT_LIMIT: u32 = 50;
@@ -58,7 +61,80 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         "text/csv",
         json!({ "type": "string", "description": "The same by day and model." }),
     );
-    vec![balance, transactions(schemas), summary, report(schemas)]
+    let prices = Operation::of(
+        &routes::GET_PRICES,
+        "List prices",
+        "What a call of each model costs whose price is known, and what compute costs, as runs that end now \
+         are charged. A model that is not in the list has no price: its tokens are counted, and it is \
+         named in `unpricedModels`.",
+    )
+    .answers(Success::of::<PriceListShape>(schemas, 200, "The price list."));
+    vec![
+        balance,
+        transactions(schemas),
+        prices,
+        statements(schemas),
+        statement(schemas),
+        summary,
+        report(schemas),
+        focus(),
+    ]
+}
+
+fn statements(schemas: &mut Schemas) -> Operation {
+    let page = plain_list("statements", &schemas.of::<Statement>());
+    Operation::of(
+        &routes::LIST_STATEMENTS,
+        "List statements",
+        "The months of the ledger, newest first. A month is closed on the third day after its end and never \
+         changes after that.",
+    )
+    .pages(DEFAULT_PAGE)
+    .answers(Success::with(200, "A page of statements.", page))
+    .answers_also(
+        200,
+        "text/csv",
+        json!({ "type": "string", "description": "All of them, one a row." }),
+    )
+}
+
+fn statement(schemas: &mut Schemas) -> Operation {
+    Operation::of(
+        &routes::GET_STATEMENT,
+        "Get a statement",
+        "What the ledger says of a month: opening balance + purchases − deductions + refunds = closing balance. \
+         What is booked about runs of earlier months stands in `corrections`. `hash` and `previousHash` chain \
+         closed months.",
+    )
+    .answers(Success::of::<Statement>(schemas, 200, "The statement."))
+    .answers_also(
+        200,
+        "text/csv",
+        json!({ "type": "string", "description": "One amount a row." }),
+    )
+    .answers_also(
+        200,
+        "text/html",
+        json!({ "type": "string", "description": "A page for print." }),
+    )
+}
+
+fn focus() -> Operation {
+    let pattern = |pattern: &str, example: &str| json!({ "type": "string", "pattern": pattern, "examples": [example] });
+    let month = pattern("^[0-9]{4}-[0-9]{2}$", "2026-11");
+    let day = pattern("^[0-9]{2}$", "20");
+    Operation::of(
+        &routes::EXPORT_FOCUS,
+        "Export charges as FOCUS",
+        "The charges of a month, or of a day of it, as a Cost and Usage dataset of FOCUS 1.2 in CSV: a row \
+         for each run, model and meter, for compute, refunds and purchases. The effective cost in credits of \
+         all rows of usage is deductions less refunds. Rows of a day that is over are the same at each export. \
+         An export that breaks off ends with a line that begins with `# incomplete`.",
+    )
+    .required_query("month", month, "The month, in UTC.")
+    .query("day", day, "This day of it alone.")
+    .answers(Success::file("The rows, after a line with the columns' names."))
+    .answers_also(200, "text/csv", json!({ "type": "string", "description": "The rows." }))
 }
 
 fn report(schemas: &mut Schemas) -> Operation {
@@ -78,7 +154,11 @@ fn report(schemas: &mut Schemas) -> Operation {
     .query("groupBy", text(), groups)
     .query(
         "bucket",
-        json!({ "type": "string", "enum": ["none", "day", "month"] }),
+        input(
+            "UsageReportBucket",
+            "A period into which the rows of a report are divided.",
+            word(["none", "day", "month"]),
+        ),
         "Into what periods rows are divided; `none` without it.",
     )
     .query("model", text(), "Only of this model.");

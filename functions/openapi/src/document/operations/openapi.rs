@@ -4,10 +4,15 @@ use awo_http::routes;
 use serde_json::json;
 
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::Schemas;
+use crate::document::schema::{Schemas, named};
 
 pub fn all(_: &mut Schemas) -> Vec<Operation> {
-    let document = json!({ "type": "object", "required": ["openapi", "info", "paths"] });
+    let document = json!({
+        "type": "object",
+        "description": "A document as OpenAPI 3.1 has it.",
+        "required": ["openapi", "info", "paths"],
+    });
+    let document = named("OpenApiDocument", document);
     let get = Operation::of(
         &routes::GET_OPENAPI,
         "Get this document",

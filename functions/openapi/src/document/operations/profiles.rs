@@ -1,10 +1,10 @@
 //! Operations of harness profiles.
 
+mod groups;
+
+use awo_domain::environment::EnvironmentName;
 use awo_domain::profile::ProfileName;
-use awo_domain::profile::partial::{
-    MAX_DESCRIPTION, PartialExecutionLimits, PartialGitOps, PartialLoopStrategy,
-    PartialVerification,
-};
+use awo_domain::profile::partial::MAX_DESCRIPTION;
 use awo_http::routes;
 use awo_profiles::shape::{
     CreatedProfileShape, ProfileListShape, ProfileShape, ResolvedProfileShape, ValidationShape,
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success};
-use crate::document::schema::{Schemas, default, described, flag, object, text};
+use crate::document::schema::{Schemas, default, described, flag, named, object, text};
+use groups::{execution_limits, git_ops, loop_strategy, verification};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let list = Operation::of(
@@ -61,10 +62,15 @@ fn create(schemas: &mut Schemas) -> Operation {
 }
 
 fn get(schemas: &mut Schemas) -> Operation {
-    let either = json!({ "oneOf": [
-        schemas.of::<ProfileShape>(),
-        schemas.of::<ResolvedProfileShape>(),
-    ] });
+    // A resolved profile is also one as it was written: the first that fits counts.
+    let either = json!({
+        "description": "The profile with its gaps filled, or as it was written.",
+        "anyOf": [
+            schemas.of::<ResolvedProfileShape>(),
+            schemas.of::<ProfileShape>(),
+        ],
+    });
+    let either = named("ProfileView", either);
     Operation::of(
         &routes::GET_PROFILE,
         "Get a profile",
@@ -109,16 +115,26 @@ fn validate(schemas: &mut Schemas) -> Operation {
 fn body(schemas: &mut Schemas, name: &'static str) -> Value {
     let parent = json!({ "oneOf": [schemas.of::<ProfileName>(), { "type": "null" }] });
     object([
-        (name, schemas.of::<ProfileName>()),
-        ("description", text(0..=MAX_DESCRIPTION)),
+        (name, described(schemas.of::<ProfileName>(), "Its name.")),
+        (
+            "description",
+            described(text(0..=MAX_DESCRIPTION), "What it is for."),
+        ),
         (
             "extends",
             described(parent, "The profile that fills its gaps."),
         ),
-        ("loopStrategy", schemas.of::<PartialLoopStrategy>()),
-        ("verification", schemas.of::<PartialVerification>()),
-        ("gitOps", schemas.of::<PartialGitOps>()),
-        ("executionLimits", schemas.of::<PartialExecutionLimits>()),
+        ("loopStrategy", loop_strategy(schemas)),
+        ("verification", verification(schemas)),
+        ("gitOps", git_ops(schemas)),
+        ("executionLimits", execution_limits(schemas)),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "The environment of work orders that name none.",
+            ),
+        ),
     ])
 }
 

@@ -89,6 +89,10 @@ fn events(schemas: &mut Schemas) -> Operation {
         "A page of events.",
     ))
     .answers_also(200, "text/event-stream", stream)
+    .answers_nothing_also(
+        204,
+        "To `Accept: text/event-stream`: the run has ended and has no event after the one seen last. A standard EventSource stops then.",
+    )
 }
 
 fn logs(schemas: &mut Schemas) -> Operation {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, flag, list, object, text, word};
+use crate::document::schema::{Schemas, described, flag, input, list, object, text, word};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("templates", &schemas.of::<TemplateShape>());
@@ -43,7 +43,11 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 
 fn create(schemas: &mut Schemas) -> Operation {
     let mut body = content(["name!", "source!"]);
-    body.insert(0, ("id!", schemas.of::<TemplateId>()));
+    let id = described(
+        schemas.of::<TemplateId>(),
+        "Its id, unique in the organization.",
+    );
+    body.insert(0, ("id!", id));
     let example = json!({
         "id": "services",
         "name": "Our services",
@@ -76,34 +80,82 @@ fn update(schemas: &mut Schemas) -> Operation {
 
 /// What a body says of a template, by the names of the members that may be required.
 fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
-    let description = text(0..=MAX_DESCRIPTION);
+    let description = described(text(0..=MAX_DESCRIPTION), "For people.");
     let variable = object([
         (
             "name!",
-            json!({ "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$" }),
+            json!({ "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$", "description": "Its name, as in `{{name}}`." }),
         ),
         ("description", description.clone()),
-        ("required", flag()),
-        ("default", text(0..=MAX_VALUE)),
+        (
+            "required",
+            described(flag(), "True if its value must not come out empty."),
+        ),
+        (
+            "default",
+            described(text(0..=MAX_VALUE), "Its value where none is given."),
+        ),
     ]);
-    let commands = list(&text(1..=MAX_COMMAND), 0..=MAX_COMMANDS);
+    let variable = input(
+        "TemplateVariableInput",
+        "What a gap is filled with.",
+        variable,
+    );
+    let commands = described(
+        list(&text(1..=MAX_COMMAND), 0..=MAX_COMMANDS),
+        "After the clone, each by `sh -c` in the workspace, one after the other.",
+    );
+    let hooks = object([("postCreate", commands)]);
+    let environment = json!({
+        "type": ["string", "null"],
+        "pattern": "^[A-Za-z0-9-]{1,128}$",
+        "description": "The environment of work orders that name none; null takes it away.",
+    });
     vec![
-        (name, text(1..=MAX_NAME)),
+        (name, described(text(1..=MAX_NAME), "For people.")),
         ("description", description),
-        (source, git_source("A URL with `{{gaps}}`.")),
-        ("variables", list(&variable, 0..=MAX_VARIABLES)),
-        ("hooks", object([("postCreate", commands)])),
-        ("tags", list(&text(1..=MAX_TAG), 0..=MAX_TAGS)),
+        (source, git_source()),
+        (
+            "variables",
+            described(list(&variable, 0..=MAX_VARIABLES), "What fills the gaps."),
+        ),
+        (
+            "hooks",
+            input(
+                "TemplateHooksInput",
+                "Commands that prepare the workspace.",
+                hooks,
+            ),
+        ),
+        (
+            "tags",
+            described(list(&text(1..=MAX_TAG), 0..=MAX_TAGS), "For finding it."),
+        ),
+        ("environment", environment),
     ]
 }
 
-fn git_source(repository: &str) -> Value {
-    object([
-        ("type!", word(["git"])),
+fn git_source() -> Value {
+    let source = object([
+        ("type!", described(word(["git"]), "A git repository.")),
         (
             "repository!",
-            crate::document::schema::described(text(1..=MAX_REPOSITORY), repository),
+            described(
+                text(1..=MAX_REPOSITORY),
+                "Its URL; it may hold gaps such as `{{name}}`.",
+            ),
         ),
-        ("branch", text(1..=MAX_BRANCH)),
-    ])
+        (
+            "branch",
+            described(
+                text(1..=MAX_BRANCH),
+                "The branch; the remote's default branch without it.",
+            ),
+        ),
+    ]);
+    input(
+        "TemplateGitSourceInput",
+        "Where workspaces come from.",
+        source,
+    )
 }

@@ -4,6 +4,7 @@ use awo_domain::manual::{self, MAX_MODIFIED_FILES, MAX_WORK_DIR_BYTES};
 use awo_domain::plugin::{
     self, BuiltIn, MAX_COMMAND_BYTES, MAX_DESCRIPTION, MAX_NAME, MAX_PLUGINS, MAX_WORDS, PluginId,
 };
+use awo_domain::profile::ProfileName;
 use awo_domain::verification::Level;
 use awo_domain::work_order::MAX_TASK_PROMPT;
 use awo_http::routes;
@@ -56,20 +57,45 @@ fn register(schemas: &mut Schemas) -> Operation {
     let body = object([
         (
             "id!",
-            described(json!({ "type": "string" }), "`custom:` and a name."),
+            json!({
+                "type": "string",
+                "pattern": "^custom:[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+                "description": "Its id: `custom:` and a name.",
+            }),
         ),
         (
             "command!",
             described(command, "Program and arguments; exit 0 is passed."),
         ),
-        ("name", text(1..=MAX_NAME)),
-        ("description", text(0..=MAX_DESCRIPTION)),
-        ("level", default(schemas.of::<Level>(), "custom")),
+        (
+            "name",
+            described(
+                text(1..=MAX_NAME),
+                "For people; without it the part of the id after `custom:`.",
+            ),
+        ),
+        (
+            "description",
+            described(text(0..=MAX_DESCRIPTION), "What it checks."),
+        ),
+        (
+            "level",
+            default(
+                described(schemas.of::<Level>(), "The level at which it runs."),
+                "custom",
+            ),
+        ),
         (
             "timeoutMs",
-            default(whole(plugin::TIMEOUT_MS), plugin::DEFAULT_TIMEOUT_MS),
+            described(
+                default(whole(plugin::TIMEOUT_MS), plugin::DEFAULT_TIMEOUT_MS),
+                "The longest that it may take, in milliseconds.",
+            ),
         ),
-        ("enabled", default(flag(), true)),
+        (
+            "enabled",
+            described(default(flag(), true), "False if it is not to run yet."),
+        ),
     ]);
     let example = json!({
         "id": "custom:licences",
@@ -103,19 +129,46 @@ fn run(schemas: &mut Schemas) -> Operation {
         ),
         (
             "taskPrompt",
-            described(text(0..=MAX_TASK_PROMPT), "Context."),
+            described(
+                text(0..=MAX_TASK_PROMPT),
+                "The task, for plugins that read it.",
+            ),
         ),
-        ("modifiedFiles", list(&file, 0..=MAX_MODIFIED_FILES)),
+        (
+            "modifiedFiles",
+            described(
+                list(&file, 0..=MAX_MODIFIED_FILES),
+                "The files that checks of files look at; all of them without it.",
+            ),
+        ),
         (
             "harness",
-            described(text(1..=128), "The name of a harness profile."),
+            described(
+                schemas.of::<ProfileName>(),
+                "The profile whose levels are verified.",
+            ),
         ),
-        ("levels", list(&schemas.of::<Level>(), 0..=5)),
+        (
+            "levels",
+            described(
+                list(&schemas.of::<Level>(), 0..=5),
+                "Only these levels; an empty list narrows nothing.",
+            ),
+        ),
         (
             "timeoutMs",
-            default(whole(manual::TIMEOUT_MS), manual::DEFAULT_TIMEOUT_MS),
+            described(
+                default(whole(manual::TIMEOUT_MS), manual::DEFAULT_TIMEOUT_MS),
+                "The longest that the verification may take, in milliseconds.",
+            ),
         ),
-        ("pluginIds", list(&schemas.of::<PluginId>(), 0..=plugins)),
+        (
+            "pluginIds",
+            described(
+                list(&schemas.of::<PluginId>(), 0..=plugins),
+                "Only these plugins; an empty list narrows nothing.",
+            ),
+        ),
     ]);
     Operation::of(
         &routes::RUN_VERIFICATION,

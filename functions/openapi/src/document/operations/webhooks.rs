@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
-use crate::document::schema::{Schemas, described, flag, object, text, word};
+use crate::document::schema::{Schemas, described, flag, list, object, text};
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let page = plain_list("webhooks", &schemas.of::<WebhookShape>());
@@ -50,7 +50,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         "events": ["run.completed", "run.failed"],
         "description": "Tells the team's channel",
     });
-    let body = object(content(["url!", "events!"]));
+    let body = object(content(schemas, ["url!", "events!"]));
     Operation::of(
         &routes::CREATE_WEBHOOK,
         "Create a webhook",
@@ -63,8 +63,8 @@ fn create(schemas: &mut Schemas) -> Operation {
 }
 
 fn update(schemas: &mut Schemas) -> Operation {
-    let mut body = content(["url", "events"]);
-    body.push(("enabled", flag()));
+    let mut body = content(schemas, ["url", "events"]);
+    body.push(("enabled", described(flag(), "False: it gets no events.")));
     Operation::of(
         &routes::UPDATE_WEBHOOK,
         "Update a webhook",
@@ -100,7 +100,7 @@ fn test(schemas: &mut Schemas) -> Operation {
 
 fn deliveries(schemas: &mut Schemas) -> Operation {
     let page = plain_list("deliveries", &schemas.of::<DeliveryShape>());
-    let status = word(DeliveryStatus::ALL.map(DeliveryStatus::as_str));
+    let status = schemas.of::<DeliveryStatus>();
     Operation::of(
         &routes::LIST_DELIVERIES,
         "List the deliveries of a webhook",
@@ -124,16 +124,19 @@ fn redeliver(schemas: &mut Schemas) -> Operation {
 }
 
 /// What a body says of a webhook, by the names of the members that may be required.
-fn content([url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
-    let mut types = crate::document::schema::list(
-        &word(EventType::ALL.map(EventType::as_str)),
-        1..=EventType::ALL.len(),
-    );
-    types["uniqueItems"] = json!(true);
+fn content(schemas: &mut Schemas, [url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
+    // Each once; but generators make a set of what is unique, which is awkward to write.
+    let types = list(&schemas.of::<EventType>(), 1..=EventType::ALL.len());
     let place = "An `https` URL that can be public: no user name, no fragment, no address or name of a special or local range.";
     vec![
         (url, described(text(1..=MAX_URL), place)),
-        (events, types),
-        ("description", text(0..=MAX_DESCRIPTION)),
+        (
+            events,
+            described(types, "The types of the events that it gets, each once."),
+        ),
+        (
+            "description",
+            described(text(0..=MAX_DESCRIPTION), "For people."),
+        ),
     ]
 }

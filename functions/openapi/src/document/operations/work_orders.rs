@@ -2,6 +2,8 @@
 
 use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentType;
+use awo_domain::environment::EnvironmentName;
+use awo_domain::profile::ProfileName;
 use awo_domain::source::{MAX_BRANCH, MAX_REPOSITORY};
 use awo_domain::stop::{DEFAULT_GRACE_MS, MAX_GRACE_MS, MAX_REASON};
 use awo_domain::template::{MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, TemplateId};
@@ -18,7 +20,7 @@ use serde_json::{Value, json};
 use crate::document::errors::Failure;
 use crate::document::operation::{Operation, Success, plain_list};
 use crate::document::schema::{
-    Schemas, default, described, flag, list, map, object, text, whole, word,
+    Schemas, credits, default, described, flag, input, list, map, object, text, whole, word,
 };
 
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
@@ -80,57 +82,6 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
 }
 
 fn create(schemas: &mut Schemas) -> Operation {
-    let limits = object([
-        (
-            "maxCredits",
-            json!({ "type": "number", "exclusiveMinimum": 0, "description": "What a run may cost; also its hold." }),
-        ),
-        ("maxDurationMs", whole(DURATION_MS)),
-    ]);
-    let metadata = map(
-        &text(0..=MAX_METADATA_VALUE),
-        MAX_METADATA,
-        1..=MAX_METADATA_KEY,
-    );
-    let iterations = whole(1..=u64::from(MAX_ITERATIONS));
-    let body = object([
-        (
-            "taskPrompt!",
-            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
-        ),
-        ("workspaceSource!", source(schemas)),
-        (
-            "maxIterations",
-            described(iterations, "Instead of the profile's own count."),
-        ),
-        (
-            "tenantContext",
-            object([
-                ("tenantId!", text(1..=MAX_TENANT)),
-                ("tenantUserId", text(1..=MAX_TENANT)),
-            ]),
-        ),
-        (
-            "harness",
-            described(
-                default(text(1..=128), "default"),
-                "The name of a harness profile.",
-            ),
-        ),
-        ("agent", agent()),
-        ("limits", limits),
-        (
-            "metadata",
-            described(metadata, "Yours; it changes nothing."),
-        ),
-        (
-            "parentId",
-            described(
-                schemas.of::<WorkOrderId>(),
-                "A work order that is not terminal, of which this is a child.",
-            ),
-        ),
-    ]);
     let example = json!({
         "taskPrompt": "Make the failing test pass.",
         "workspaceSource": { "type": "git", "repository": "https://git.example.com/service.git", "branch": "main" },
@@ -140,6 +91,39 @@ fn create(schemas: &mut Schemas) -> Operation {
         "limits": { "maxCredits": 50 },
         "metadata": { "ticket": "A-1" },
     });
+    let body = object([
+        (
+            "taskPrompt!",
+            described(text(1..=MAX_TASK_PROMPT), "What the agent is to do."),
+        ),
+        ("workspaceSource!", source(schemas)),
+        (
+            "maxIterations",
+            described(
+                whole(1..=u64::from(MAX_ITERATIONS)),
+                "Instead of the profile's own count.",
+            ),
+        ),
+        ("tenantContext", tenant()),
+        ("harness", harness(schemas)),
+        (
+            "environment",
+            described(
+                schemas.of::<EnvironmentName>(),
+                "Where its commands happen; else the template's, else the profile's.",
+            ),
+        ),
+        ("agent", agent(schemas)),
+        ("limits", limits()),
+        ("metadata", metadata()),
+        (
+            "parentId",
+            described(
+                schemas.of::<WorkOrderId>(),
+                "A work order that is not terminal, of which this is a child.",
+            ),
+        ),
+    ]);
     Operation::of(
         &routes::CREATE_WORK_ORDER,
         "Create a work order",
@@ -155,10 +139,51 @@ fn create(schemas: &mut Schemas) -> Operation {
     ))
 }
 
+fn limits() -> Value {
+    let limits = object([
+        ("maxCredits", credits("What a run may cost; also its hold.")),
+        (
+            "maxDurationMs",
+            described(
+                whole(DURATION_MS),
+                "The longest that a run may take, in milliseconds.",
+            ),
+        ),
+    ]);
+    let description = "Limits of each run, below those of the profile.";
+    input("WorkOrderLimitsInput", description, limits)
+}
+
+fn tenant() -> Value {
+    let tenant = object([
+        (
+            "tenantId!",
+            described(text(1..=MAX_TENANT), "A customer of yours."),
+        ),
+        (
+            "tenantUserId",
+            described(text(1..=MAX_TENANT), "A user of that customer."),
+        ),
+    ]);
+    let description = "The tenant that the work is for.";
+    input("TenantContextInput", description, tenant)
+}
+
+fn harness(schemas: &mut Schemas) -> Value {
+    let name = schemas.of::<ProfileName>();
+    default(described(name, "The name of a harness profile."), "default")
+}
+
+fn metadata() -> Value {
+    let value = text(0..=MAX_METADATA_VALUE);
+    let metadata = map(&value, MAX_METADATA, 1..=MAX_METADATA_KEY);
+    described(metadata, "Labels of your own.")
+}
+
 fn source(schemas: &mut Schemas) -> Value {
     let repository = "An `https://` URL without user info.";
     let git = object([
-        ("type!", word(["git"])),
+        ("type!", described(word(["git"]), "A git repository.")),
         (
             "repository!",
             described(text(1..=MAX_REPOSITORY), repository),
@@ -173,26 +198,60 @@ fn source(schemas: &mut Schemas) -> Value {
     ]);
     let variables = map(&text(0..=MAX_VALUE), MAX_VARIABLES, 0..=MAX_VARIABLE_NAME);
     let template = object([
-        ("type!", word(["template"])),
-        ("templateId!", schemas.of::<TemplateId>()),
+        ("type!", described(word(["template"]), "A template.")),
+        (
+            "templateId!",
+            described(schemas.of::<TemplateId>(), "The id of the template."),
+        ),
         (
             "variables",
             described(variables, "What fills the template's gaps."),
         ),
     ]);
-    json!({ "oneOf": [git, template] })
+    let git = input("GitSourceInput", "A git repository.", git);
+    let template = input(
+        "TemplateSourceInput",
+        "A template, with what fills its gaps.",
+        template,
+    );
+    let of = |name: &str| format!("#/components/schemas/{name}");
+    let either = json!({
+        "oneOf": [git, template],
+        "discriminator": { "propertyName": "type", "mapping": {
+            "git": of("GitSourceInput"), "template": of("TemplateSourceInput"),
+        } },
+    });
+    input(
+        "WorkspaceSourceInput",
+        "Where the workspace comes from.",
+        either,
+    )
 }
 
-fn agent() -> Value {
+fn agent(schemas: &mut Schemas) -> Value {
     let command = list(&text(0..=MAX_ARGUMENT), 1..=MAX_COMMAND);
-    object([
-        ("type!", word(AgentType::ALL.map(AgentType::as_str))),
-        ("model", text(1..=MAX_MODEL_NAME)),
+    let agent = object([
+        ("type!", described(schemas.of::<AgentType>(), "Its type.")),
+        (
+            "model",
+            described(
+                text(1..=MAX_MODEL_NAME),
+                "The model that it should use, for agents that use one.",
+            ),
+        ),
         (
             "command",
-            described(command, "Program and arguments, for the type `command`."),
+            described(
+                command,
+                "Program and arguments, for the type `command`; the program is not empty.",
+            ),
         ),
-    ])
+    ]);
+    input(
+        "AgentInput",
+        "The agent that does the work; the deployment's default without it.",
+        agent,
+    )
 }
 
 fn kill(schemas: &mut Schemas) -> Operation {
@@ -232,12 +291,24 @@ fn kill(schemas: &mut Schemas) -> Operation {
 fn purge(schemas: &mut Schemas) -> Operation {
     let status = schemas.of::<WorkOrderStatus>();
     let body = object([
-        ("statuses", list(&status, 1..=WorkOrderStatus::ALL.len())),
+        (
+            "statuses",
+            described(
+                list(&status, 1..=WorkOrderStatus::ALL.len()),
+                "Only work orders of these statuses; of all without it.",
+            ),
+        ),
         (
             "olderThanDays",
-            json!({ "type": "number", "minimum": 0, "maximum": 36_500 }),
+            json!({ "type": "number", "minimum": 0, "maximum": 36_500, "description": "Only work orders that were created so many days ago or earlier." }),
         ),
-        ("dryRun", default(flag(), false)),
+        (
+            "dryRun",
+            described(
+                default(flag(), false),
+                "Counts what would be deleted, and deletes nothing.",
+            ),
+        ),
     ]);
     let example = json!({ "statuses": ["succeeded"], "olderThanDays": 0, "dryRun": true });
     Operation::of(

@@ -26,7 +26,7 @@ pub(super) fn judge(
         return Err(Fault::Again(format!("{status}: {}", words(body)), None));
     }
     if !is_known && !headers.contains_key(REQUEST_ID) {
-        let why = format!("the host answers {status} where GitHub's API would be");
+        let why = format!("the host answers {status} at the path of GitHub's API");
         return Err(Fault::NoGithub(why));
     }
     if status.is_success() {
@@ -35,7 +35,7 @@ pub(super) fn judge(
     }
     if status.is_redirection() {
         let why = "the repository has moved, or the API leads elsewhere, which is not followed: \
-                   name the repository by its present URL";
+                   use the repository's current URL";
         return Err(Fault::Refused(status, why.to_owned()));
     }
     let said = words(body);

@@ -206,7 +206,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Findings, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let log: Log = serde_json::from_slice(bytes).map_err(|why| format!("is not SARIF: {why}"))?;
     if log.runs.0.is_empty() {
-        return Err("holds no run of a tool".to_owned());
+        return Err("contains no run of a tool".to_owned());
     }
     let mut findings = Findings::default();
     for run in log.runs.0 {

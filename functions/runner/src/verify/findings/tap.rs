@@ -62,7 +62,7 @@ impl State {
         } else if let Some(count) = line.strip_prefix("1..") {
             let digits = count.split([' ', '#']).next().unwrap_or_default();
             let count = digits.trim().parse();
-            let count = count.map_err(|_| format!("has a plan that is none: {line:.80}"))?;
+            let count = count.map_err(|_| format!("has an invalid plan: {line:.80}"))?;
             self.planned.get_or_insert(count);
         }
         Ok(())

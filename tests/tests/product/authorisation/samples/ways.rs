@@ -3,7 +3,7 @@
 use awo_http::routes::Route;
 use serde_json::json;
 
-use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, plugin, template, webhook};
+use super::{EMPTY_GZIP, LIVE, ONCE, Sample, VERIFICATION, budget, plugin, template, webhook};
 use crate::http_api::order;
 
 /// The ways in which a route is called.
@@ -48,6 +48,10 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
             call().query("groupBy=model,tenant&bucket=day"),
             call().query("groupBy=key&tenant={tenant}"),
         ],
+        "export-focus" => vec![
+            call().query("month={month}"),
+            call().query("month={month}&day={day}"),
+        ],
         "list-deliveries" => vec![call(), call().query("status=delivered&limit=5")],
         "get-profile" => vec![call(), call().query("resolve=true")],
         "get-work-order"
@@ -57,19 +61,29 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "get-queue-position"
         | "get-queue-health"
         | "get-credits"
+        | "get-prices"
+        | "list-statements"
+        | "get-statement"
+        | "list-budgets"
+        | "get-budget"
         | "get-work-order-audit"
         | "get-run-audit"
         | "list-config-changes"
         | "list-config-snapshots"
         | "get-run-audit-summary"
         | "list-profiles"
+        | "list-environments"
+        | "get-environment"
         | "list-templates"
         | "get-template"
         | "list-webhooks"
         | "get-webhook"
         | "list-plugins"
         | "get-plugin"
-        | "get-openapi" => vec![call()],
+        | "get-console"
+        | "get-console-file"
+        | "get-openapi"
+        | "get-docs" => vec![call()],
         _ => return None,
     })
 }
@@ -103,6 +117,12 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(template("once")).header(ONCE);
             vec![call().body(template("{new}")), once]
         }
+        "create-environment" => {
+            let environment = |name| json!({ "name": name, "variables": { "CI": "1" } });
+            let once = call().body(environment("once")).header(ONCE);
+            vec![call().body(environment("{new}")), once]
+        }
+        "update-environment" => vec![call().body(json!({ "size": "large" }))],
         "update-template" => vec![call().body(json!({ "name": "New" }))],
         "create-profile" => {
             let profile = |name| json!({ "name": name, "extends": "ci-focused" });
@@ -115,13 +135,16 @@ fn settings(route: &'static Route) -> Option<Vec<Sample>> {
             let once = call().body(plugin("custom:once")).header(ONCE);
             vec![call().body(plugin("custom:{new}")), once]
         }
+        // Once: every key of a test makes one, and an organization may have fifty.
+        "create-budget" => vec![call().body(budget()).header(ONCE)],
+        "update-budget" => vec![call().body(budget())],
         // Once: every key of a test makes one, and an organization may have twenty.
         "create-webhook" => vec![call().body(webhook()).header(ONCE)],
         "update-webhook" => vec![call().body(json!({ "description": "New" }))],
         "rotate-webhook-secret" | "redeliver" => vec![call(), call().header(ONCE)],
         "test-webhook" => vec![call()],
-        "delete-webhook" | "delete-template" | "delete-profile" | "delete-plugin"
-        | "enable-plugin" | "disable-plugin" => vec![call()],
+        "delete-budget" | "delete-webhook" | "delete-environment" | "delete-template"
+        | "delete-profile" | "delete-plugin" | "enable-plugin" | "disable-plugin" => vec![call()],
         _ => return None,
     })
 }

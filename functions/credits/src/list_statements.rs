@@ -1,0 +1,50 @@
+//! `GET /v1/statements`: the months of the ledger, newest first; as CSV, too.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::Error;
+use awo_http::page::{DEFAULT_LIMIT, Paging};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use serde_json::json;
+
+use crate::statement_csv;
+
+/// The function `list-statements`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::LIST_STATEMENTS, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let query = call.query();
+    let paging = Paging::of(&call, &query, DEFAULT_LIMIT, "");
+    query.finish()?;
+    // Boxed: the calls below are deep, and the compiler lays out futures whole.
+    let all = Box::pin(store.statements(call.org(), call.now)).await?;
+    if call.accepts("text/csv") {
+        return Ok(Answer::csv(statement_csv::months(&all)));
+    }
+    let before = match &paging.after {
+        Some(cursor) => all
+            .iter()
+            .take_while(|of| of.month.to_string() >= *cursor)
+            .count(),
+        None => paging.offset as usize,
+    };
+    let page: Vec<_> = all
+        .iter()
+        .skip(before)
+        .take(paging.limit as usize)
+        .collect();
+    let has_more = all.len() > before + page.len();
+    let next = page
+        .last()
+        .filter(|_| has_more)
+        .map(|of| of.month.to_string());
+    let items = page.iter().map(|of| json!(of)).collect();
+    Answer::ok(paging.body("statements", items, all.len() as u64, next.as_deref()))
+}

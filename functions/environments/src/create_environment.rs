@@ -1,0 +1,51 @@
+//! `POST /v1/environments`
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError, settings};
+use awo_domain::Error;
+use awo_domain::environment::{Deployment, Environment};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+use awo_store::environments::EnvironmentCreated;
+
+use crate::content::read_new;
+use crate::shape::EnvironmentShape;
+
+struct State {
+    store: Store,
+    deployment: Deployment,
+}
+
+/// The function `create-environment`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    let state = State {
+        store: cloud.store()?,
+        deployment: settings::environments(&cloud.environment),
+    };
+    HttpFunction::keyed(cloud, &routes::CREATE_ENVIRONMENT, state, handle)
+}
+
+async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
+    let idempotent = call.idempotency()?;
+    call.query().finish()?;
+    let (name, content) = read_new(call.object()?, state.deployment)?;
+    let environment = Environment {
+        name,
+        content,
+        created_at: call.now,
+        updated_at: None,
+    };
+    let answer = Answer::created(EnvironmentShape::from(&environment))?;
+    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let created = state
+        .store
+        .create_environment(call.org(), &environment, remembered);
+    match created.await? {
+        EnvironmentCreated::New => Ok(answer),
+        EnvironmentCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+    }
+}

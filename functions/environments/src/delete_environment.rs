@@ -1,0 +1,54 @@
+//! `DELETE /v1/environments/{name}`. Work orders that name it go on with what it was when they were
+//! made; profiles and templates that name it keep it from being deleted.
+
+use std::sync::Arc;
+
+use awo_cloud::{Cloud, SetupError};
+use awo_domain::{Error, Resource};
+use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::Store;
+
+/// How often a delete is decided anew when others come to name the environment.
+const DELETE_TRIES: u32 = 8;
+/// How many of those that name it an error lists.
+const MAX_LISTED: usize = 10;
+
+/// The function `delete-environment`.
+///
+/// # Errors
+/// When a setting is missing.
+pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
+    HttpFunction::keyed(cloud, &routes::DELETE_ENVIRONMENT, cloud.store()?, handle)
+}
+
+async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
+    let name = call.environment_name()?;
+    call.query().finish()?;
+    for _ in 0..DELETE_TRIES {
+        let known = store.environment(call.org(), &name).await?;
+        let known = known.ok_or(Error::NotFound(Resource::Environment))?;
+        // After the environment: what comes to name it from now on is seen by the condition.
+        let named_by = store.named_by(call.org(), &name).await?;
+        if !named_by.is_empty() {
+            return Err(named(&named_by));
+        }
+        if store.delete_environment(call.org(), &known).await? {
+            return Ok(Answer::no_content());
+        }
+    }
+    Err(Error::Conflict(
+        "others keep changing what names this environment: try again".to_owned(),
+    ))
+}
+
+fn named(by: &[String]) -> Error {
+    let more = match by.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let listed: Vec<&str> = by.iter().take(MAX_LISTED).map(String::as_str).collect();
+    Error::Conflict(format!(
+        "it is named by {}{more}: let them name another environment first, or delete them",
+        listed.join(", ")
+    ))
+}

@@ -1,0 +1,134 @@
+//! Operations of budgets.
+
+use awo_budgets::shape::BudgetShape;
+use awo_domain::budget::{MAX_ALERTS, MAX_NAME, OnLimit, Period};
+use awo_http::page::DEFAULT_LIMIT;
+use awo_http::routes;
+use serde_json::{Value, json};
+
+use crate::document::errors::Failure;
+use crate::document::operation::{Operation, Success, plain_list};
+use crate::document::schema::{Schemas, described, input, list, object, text};
+
+pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
+    let page = plain_list("budgets", &schemas.of::<BudgetShape>());
+    let list = Operation::of(&routes::LIST_BUDGETS, "List budgets", "Newest first.");
+    let get = Operation::of(
+        &routes::GET_BUDGET,
+        "Get a budget",
+        "With what counts against its limit in the present period.",
+    );
+    let delete = Operation::of(
+        &routes::DELETE_BUDGET,
+        "Delete a budget",
+        "Nothing counts against it any more, and what waited for it may begin.",
+    );
+    vec![
+        list.pages(DEFAULT_LIMIT)
+            .answers(Success::with(200, "A page of budgets.", page)),
+        create(schemas),
+        get.answers(Success::of::<BudgetShape>(schemas, 200, "The budget.")),
+        update(schemas),
+        delete.answers(Success::nothing("It is gone.")),
+    ]
+}
+
+fn create(schemas: &mut Schemas) -> Operation {
+    let example = json!({
+        "name": "Acme in a month",
+        "scope": { "tenantId": "acme" },
+        "period": "month",
+        "limitCredits": 5000,
+        "onLimit": "wait",
+        "alertsAt": [50, 80, 100],
+    });
+    Operation::of(
+        &routes::CREATE_BUDGET,
+        "Create a budget",
+        "A run counts in the period in which its credits are reserved: with what it reserves until it is \
+         settled, with what it cost from then on. What would take a budget above its limit is refused \
+         (`block`: 402 with `details.budgetId`), waits in the queue (`wait`) or begins (`alert`). A budget that \
+         is created in mid-period begins with what was spent and is reserved. At most 50 an organization, \
+         else 409.",
+    )
+    .body(object(content(schemas)), example)
+    .idempotent()
+    .fails(&[Failure::Conflict])
+    .answers(Success::of::<BudgetShape>(schemas, 201, "The budget."))
+}
+
+fn update(schemas: &mut Schemas) -> Operation {
+    let example = json!({
+        "name": "Acme in a month",
+        "scope": { "tenantId": "acme" },
+        "period": "month",
+        "limitCredits": 8000,
+        "onLimit": "block",
+    });
+    Operation::of(
+        &routes::UPDATE_BUDGET,
+        "Replace a budget",
+        "Replaces all that is set of it. With another scope or period it counts anew, with what that \
+         period had before; else it goes on counting.",
+    )
+    .body(object(content(schemas)), example)
+    .answers(Success::of::<BudgetShape>(schemas, 200, "The budget."))
+}
+
+fn content(schemas: &mut Schemas) -> Vec<(&'static str, Value)> {
+    let id = |description| described(text(1..=1_000), description);
+    let label = input(
+        "BudgetLabelInput",
+        "A cost label and its value.",
+        object([
+            ("name!", id("The name of the label.")),
+            (
+                "value!",
+                id("The value; `(none)` is that of runs without it."),
+            ),
+        ]),
+    );
+    let scope = object([
+        ("tenantId", id("A tenant.")),
+        (
+            "tenantUserId",
+            id("A user of the tenant; together with `tenantId`."),
+        ),
+        ("keyId", id("An API key.")),
+        (
+            "label",
+            described(
+                label,
+                "A cost label; the value `(none)` is that of runs without it.",
+            ),
+        ),
+    ]);
+    let scope = input(
+        "BudgetScopeInput",
+        "Whose runs count: of the organization (without it, or `{}`), or of one of these.",
+        scope,
+    );
+    let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
+    let alerts = list(&percent, 0..=MAX_ALERTS);
+    let limit = json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1_000_000_000 });
+    vec![
+        (
+            "name!",
+            described(text(1..=MAX_NAME), "Its name, for people."),
+        ),
+        ("scope", scope),
+        ("period!", schemas.of::<Period>()),
+        (
+            "limitCredits!",
+            described(limit, "The limit of a period, in credits."),
+        ),
+        ("onLimit!", schemas.of::<OnLimit>()),
+        (
+            "alertsAt",
+            described(
+                alerts,
+                "Percentages of the limit at which webhooks get `budget.threshold`; 50, 80 and 100 without it.",
+            ),
+        ),
+    ]
+}

@@ -1,0 +1,204 @@
+use std::os::unix::fs::symlink;
+
+use awo_domain::{OrgId, RunId, Timestamp};
+use tempfile::TempDir;
+
+use super::*;
+
+const PATHS: [&str; 2] = ["a/node_modules", "~/.cache/pip"];
+
+struct Scene {
+    dir: TempDir,
+    layouts: Vec<Layout>,
+}
+
+impl Scene {
+    /// An organization with so many runs.
+    fn new(runs: u128) -> Scene {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_epoch_ms(1);
+        let org = OrgId::new(now, 1);
+        let root = dir.path().join("workspaces");
+        let layout = |run| Layout::create(&root, &org, &RunId::new(now, run), None).unwrap();
+        let layouts = (0..runs).map(layout).collect();
+        Scene { dir, layouts }
+    }
+
+    fn cache(&self) -> Cache {
+        let archiver = Archiver::for_tests();
+        Cache::open(self.dir.path(), archiver).unwrap()
+    }
+
+    /// The names of the entries.
+    fn entries(&self) -> usize {
+        let entries = fs::read_dir(self.dir.path().join(FOLDER)).unwrap();
+        entries.count()
+    }
+}
+
+fn key(name: &str, locks: &str) -> CacheKey {
+    let name = EnvironmentName::parse(name).unwrap();
+    CacheKey::of(&name, locks.as_bytes()).unwrap()
+}
+
+fn paths() -> Vec<String> {
+    PATHS.map(str::to_owned).to_vec()
+}
+
+fn fill(layout: &Layout) {
+    for dir in [
+        layout.workspace().join("a/node_modules/.bin"),
+        layout.home().join(".cache/pip"),
+    ] {
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("file"), "content").unwrap();
+    }
+    symlink("../x", layout.workspace().join("a/node_modules/.bin/link")).unwrap();
+}
+
+async fn keep(scene: &Scene, key: &CacheKey, layout: &Layout) {
+    let (workspace, home) = (layout.workspace(), layout.home());
+    let places = Places {
+        workspace: &workspace,
+        home: &home,
+    };
+    scene.cache().keep(key, &paths(), places).await;
+}
+
+async fn restore(scene: &Scene, key: &CacheKey, layout: &Layout) -> Vec<String> {
+    let (workspace, home) = (layout.workspace(), layout.home());
+    let places = Places {
+        workspace: &workspace,
+        home: &home,
+    };
+    scene.cache().restore(key, &paths(), places, layout).await
+}
+
+#[test]
+fn lock_files_are_found_with_their_hashes_and_nothing_else_is() {
+    let listed = b"100644 blob aa\tREADME.md\x00100644 blob bb\tweb/package-lock.json\x00\
+                   100644 blob cc\tnot-a-Cargo.lock\x00100644 blob dd\tCargo.lock\x00";
+    let found = lock_files(listed);
+    let found = String::from_utf8(found).unwrap();
+    assert_eq!(
+        found,
+        "100644 blob bb\tweb/package-lock.json\x00100644 blob dd\tCargo.lock"
+    );
+    assert!(lock_files(b"100644 blob aa\tREADME.md\0").is_empty());
+    let name = EnvironmentName::parse("e").unwrap();
+    assert_eq!(CacheKey::of(&name, b""), None);
+}
+
+#[tokio::test]
+async fn the_next_setup_finds_what_one_has_left() {
+    let scene = Scene::new(2);
+    let key = key("node", "lock 1");
+    fill(&scene.layouts[0]);
+    keep(&scene, &key, &scene.layouts[0]).await;
+    assert_eq!(restore(&scene, &key, &scene.layouts[1]).await, PATHS);
+    let second = &scene.layouts[1];
+    let file = second.workspace().join("a/node_modules/.bin/file");
+    assert_eq!(fs::read_to_string(file).unwrap(), "content");
+    let link = second.workspace().join("a/node_modules/.bin/link");
+    assert_eq!(fs::read_link(link).unwrap(), Path::new("../x"));
+    assert!(second.home().join(".cache/pip/file").exists());
+    // What is there is not written over.
+    assert!(restore(&scene, &key, second).await.is_empty());
+}
+
+#[tokio::test]
+async fn another_environment_another_lock_file_and_another_organization_find_nothing() {
+    let scene = Scene::new(2);
+    fill(&scene.layouts[0]);
+    keep(&scene, &key("node", "lock 1"), &scene.layouts[0]).await;
+    for other in [key("node", "lock 2"), key("python", "lock 1")] {
+        assert!(restore(&scene, &other, &scene.layouts[1]).await.is_empty());
+    }
+    let theirs = Scene::new(1);
+    let same = key("node", "lock 1");
+    assert!(restore(&theirs, &same, &theirs.layouts[0]).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_link_in_the_workspace_leads_no_cache_elsewhere() {
+    let scene = Scene::new(3);
+    let key = key("node", "lock");
+    fill(&scene.layouts[0]);
+    keep(&scene, &key, &scene.layouts[0]).await;
+    let outside = scene.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, scene.layouts[1].workspace().join("a")).unwrap();
+    assert_eq!(restore(&scene, &key, &scene.layouts[1]).await, PATHS[1..]);
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    // Nor is what a link leads to packed.
+    let entries = scene.entries();
+    fs::create_dir_all(outside.join("node_modules")).unwrap();
+    let other = super::tests::key("other", "lock");
+    symlink(&outside, scene.layouts[2].workspace().join("a")).unwrap();
+    keep(&scene, &other, &scene.layouts[2]).await;
+    assert_eq!(scene.entries(), entries);
+}
+
+#[tokio::test]
+async fn a_hostile_archive_writes_nothing_outside_of_its_folder() {
+    let scene = Scene::new(1);
+    let key = key("node", "lock");
+    let cache = scene.cache();
+    let evil = scene.dir.path().join("evil");
+    fs::create_dir_all(evil.join("in")).unwrap();
+    fs::write(evil.join("pwned"), "x").unwrap();
+    let outside = scene.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    symlink(&outside, evil.join("in/door")).unwrap();
+    fs::write(evil.join("payload"), "x").unwrap();
+    // A member with .. in its name, and one that goes through a link that the archive brings along.
+    let made = std::process::Command::new("tar")
+        .args(["--create", "--absolute-names", "--file"])
+        .arg(cache.root.join(key.entry(PATHS[0])))
+        .arg("--directory")
+        .arg(evil.join("in"))
+        .args([
+            "../pwned",
+            "door",
+            "--transform",
+            "s,^payload$,door/payload,",
+        ])
+        .arg("--directory=..")
+        .arg("payload")
+        .status()
+        .unwrap();
+    assert!(made.success());
+    restore(&scene, &key, &scene.layouts[0]).await;
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+    let run_dir = scene.layouts[0].workspace();
+    let run_dir = run_dir.parent().unwrap();
+    assert!(!run_dir.join("pwned").exists());
+    assert!(!scene.layouts[0].workspace().join("pwned").exists());
+}
+
+#[tokio::test]
+async fn an_archive_that_does_not_read_is_no_cache() {
+    let scene = Scene::new(1);
+    let key = key("node", "lock");
+    let entry = scene.cache().root.join(key.entry(PATHS[0]));
+    fs::write(&entry, "this is no archive").unwrap();
+    assert!(restore(&scene, &key, &scene.layouts[0]).await.is_empty());
+    assert!(!scene.layouts[0].workspace().join("a/node_modules").exists());
+}
+
+#[test]
+fn entries_go_that_were_not_used_for_long_or_are_too_many() {
+    let dir = tempfile::tempdir().unwrap();
+    let now = SystemTime::now();
+    for (name, days, bytes) in [("old", 15, 1), ("b", 3, 40), ("c", 2, 40), ("d", 1, 40)] {
+        let file = fs::File::create(dir.path().join(name)).unwrap();
+        file.set_len(bytes).unwrap();
+        let age = Duration::from_secs(days * 24 * 60 * 60);
+        file.set_modified(now - age).unwrap();
+    }
+    remove_surplus(dir.path(), now, 100).unwrap();
+    let left = fs::read_dir(dir.path()).unwrap();
+    let mut left: Vec<_> = left.map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["c", "d"]);
+}

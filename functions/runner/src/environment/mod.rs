@@ -1,0 +1,94 @@
+//! The environment of a run: its variables by phase, what must not be seen of it, the commands that
+//! set a checkout up, and the folders that are cached.
+//!
+//! What it keeps:
+//! - a secret is a variable of the processes of its phases, and of no other's;
+//! - a value stands in nothing that leaves the runner: not in what a process prints, and not in a file
+//!   of the workspace, the home or the temporary folder that outlives a phase;
+//! - a cache is written by a setup that succeeded, and read into folders that nothing stands in.
+
+mod archive;
+mod cache;
+mod masks;
+mod scrub;
+
+use std::ffi::OsString;
+
+use awo_domain::control::{RunEnvironment, RunSpec};
+use awo_domain::environment::SecretPhase;
+
+pub(crate) use archive::Archiver;
+pub(crate) use cache::{Cache, CacheKey, Places, lock_files};
+pub(crate) use masks::{MaskedStream, Masks};
+pub(crate) use scrub::scrub;
+
+/// Variables of a command.
+pub(crate) type Variables = Vec<(String, OsString)>;
+
+/// The environment of a run; of a run without one it is empty.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    pub(crate) of_run: Option<RunEnvironment>,
+    /// All values of it that must not be seen.
+    pub(crate) masks: Masks,
+    /// What points package managers at its registries; the environment's own variables count before.
+    pub(crate) registries: Variables,
+}
+
+impl Environment {
+    /// # Errors
+    /// A sentence for the person who can act, if a secret has no value.
+    pub(crate) fn of(spec: &RunSpec) -> Result<Environment, String> {
+        let Some(environment) = spec.environment.clone() else {
+            return Ok(Environment::default());
+        };
+        if let Some(missing) = environment.missing_secrets.first() {
+            return Err(format!(
+                "the environment {0} names the secret {missing}, and it has no value of 8 bytes or more: \
+                 have the operator set it with `awo admin set-secret --name env:{0}:{missing}`",
+                environment.name
+            ));
+        }
+        Ok(Environment {
+            masks: Masks::of(environment.values()),
+            registries: Variables::new(),
+            of_run: Some(environment),
+        })
+    }
+
+    /// What the commands of a phase have beyond what every command has.
+    pub(crate) fn variables(&self, phase: SecretPhase) -> Variables {
+        let of_run = self.of_run.as_ref();
+        self.with_registries(of_run.map_or(Vec::new(), |one| one.variables_in(phase)))
+    }
+
+    /// The same without any secret, for hooks, which are of no phase.
+    pub(crate) fn plain_variables(&self) -> Variables {
+        let of_run = self.of_run.as_ref();
+        let plain = of_run.into_iter().flat_map(|one| &one.variables);
+        let plain = plain.map(|(name, value)| (name.as_str(), value.as_str()));
+        self.with_registries(plain.collect())
+    }
+
+    fn with_registries(&self, variables: Vec<(&str, &str)>) -> Variables {
+        let own = variables.into_iter();
+        let own = own.map(|(name, value)| (name.to_owned(), value.into()));
+        self.registries.iter().cloned().chain(own).collect()
+    }
+
+    /// The values that must not outlive a setup: those that its agent does not have.
+    pub(crate) fn masks_before_agent(&self) -> Masks {
+        let Some(environment) = &self.of_run else {
+            return Masks::default();
+        };
+        let secrets = environment.secrets.iter();
+        let hidden = secrets.filter(|secret| !secret.phases.contains(&SecretPhase::Agent));
+        let registries = environment.registries.iter();
+        Masks::of(
+            hidden
+                .map(|secret| secret.value.as_str())
+                .chain(registries.map(|one| one.credential.as_str()))
+                .collect(),
+        )
+    }
+}

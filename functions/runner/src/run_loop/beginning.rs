@@ -1,0 +1,116 @@
+//! What a run begins with: what can be known before anything is cloned, its folders, its budget, the
+//! proxy of its models, its caches.
+
+use awo_domain::control::{Provider, RunSpec};
+use awo_domain::money::MicroCredits;
+use awo_domain::run::RunErrorCode;
+use awo_pricing::Prices;
+use tokio::time::Instant;
+
+use super::{Abort, fail};
+use crate::agent;
+use crate::contained_process::ContainedProcesses;
+use crate::environment::{Archiver, Cache, Environment};
+use crate::layout::Layout;
+use crate::meter::{Budget, SharedMeter};
+use crate::proxy::Proxy;
+use crate::registries::Registries;
+use crate::settings::Settings;
+use crate::workspace;
+
+/// Where caches are on a machine whose tasks share no other folder.
+const CACHES: &str = ".caches";
+
+/// The environment, and the way to its registries.
+pub(super) async fn surroundings(spec: &RunSpec) -> Result<(Environment, Registries), Abort> {
+    let broken = |why: String| fail(RunErrorCode::WorkspaceFailed, &why);
+    let mut environment = Environment::of(spec).map_err(broken)?;
+    let of_run = environment.of_run.as_ref();
+    let wanted = of_run.map_or(&[][..], |one| &one.registries);
+    let registries = Registries::start(wanted).await.map_err(|why| {
+        broken(format!(
+            "there is no way to the environment's registries: {why}"
+        ))
+    })?;
+    environment.registries = registries.variables();
+    Ok((environment, registries))
+}
+
+/// Where the organization's caches are; none if that cannot be: a run goes on without.
+pub(super) fn caches(settings: &Settings, spec: &RunSpec) -> Option<Cache> {
+    let wants = spec
+        .environment
+        .as_ref()
+        .is_some_and(|one| !one.caches.is_empty());
+    if !wants {
+        return None;
+    }
+    // Beside the organizations' folders, into which verifications of their own lead.
+    let own = settings.workspace_root.join(CACHES);
+    let own = own.join(spec.org_id.as_str());
+    let folder = settings.kept_root.clone().unwrap_or(own);
+    let opened = std::fs::create_dir_all(&folder)
+        .and_then(|()| Cache::open(&folder, Archiver::of(settings)));
+    opened
+        .inspect_err(|why| tracing::warn!(event = "no_caches", %why, "there are no caches"))
+        .ok()
+}
+
+/// What can be known before anything is cloned, and the folders.
+pub(super) fn begin(
+    settings: &Settings,
+    spec: &RunSpec,
+    processes: &ContainedProcesses,
+) -> Result<Layout, Abort> {
+    let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
+    agent::check_type(&spec.agent, processes.path(), &keys)
+        .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
+    let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
+    workspace::check_source(spec).map_err(|why| broken(&why))?;
+    let root = &settings.workspace_root;
+    let cleared = match &spec.resumption {
+        None => Ok(()),
+        Some(_) => Layout::set_aside(root, &spec.org_id, &spec.run_id),
+    };
+    cleared
+        .and_then(|()| Layout::create(root, &spec.org_id, &spec.run_id, processes.user()))
+        .and_then(|layout| {
+            workspace::write_git_config(&layout, spec.allow_file_repositories)?;
+            Ok(layout)
+        })
+        .map_err(|why| broken(&format!("the run's folders could not be created: {why}")))
+}
+
+/// What the run may cost, compute included, and what it has cost.
+pub(super) fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort> {
+    let budget = || {
+        let own_prices = serde_json::to_vec(&spec.tariff.own_prices).map_err(|e| e.to_string())?;
+        Ok::<_, String>(Budget {
+            prices: Prices::parse(&own_prices)?,
+            rates: spec.tariff.rates()?,
+            max_credits: MicroCredits::from_decimal(spec.max_credits)?,
+            began: began.into_std(),
+        })
+    };
+    budget().map(SharedMeter::new).map_err(|why| {
+        let message = format!("the cost of the run cannot be computed: {why}");
+        fail(RunErrorCode::WorkspaceFailed, &message)
+    })
+}
+
+/// The proxy to the models that the organization has keys for, if it has any.
+pub(super) async fn start_proxy(
+    settings: &Settings,
+    spec: &RunSpec,
+    meter: &SharedMeter,
+) -> Result<Option<Proxy>, Abort> {
+    if spec.model_keys.is_empty() {
+        return Ok(None);
+    }
+    let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
+    let opened = Proxy::start(bases, keys, meter.clone());
+    opened.await.map(Some).map_err(|why| {
+        let message = format!("the agent cannot reach its models: {why}");
+        fail(RunErrorCode::AgentNotConfigured, &message)
+    })
+}

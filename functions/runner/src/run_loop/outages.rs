@@ -1,0 +1,174 @@
+//! An attempt that an outage of its provider ended is no iteration: the run waits, without being
+//! charged for it, and the agent goes on with its session.
+
+use std::time::Duration;
+
+use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};
+use awo_domain::run::RunErrorCode;
+use tokio::time::{Instant, sleep};
+
+use super::{Abort, Tally, Work, fail, millis};
+use crate::agent::{Attempt, Program};
+use crate::proxy::{Outage, Proxy};
+use crate::stop::Stopped;
+
+/// The first wait where a provider does not say; each is twice as long as the one before.
+const FIRST_WAIT: Duration = Duration::from_secs(5);
+/// The longest such wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What is left of the time that a run waits for providers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Patience {
+    left: Duration,
+    next: Duration,
+}
+
+impl Patience {
+    /// Of a run that has waited for so long before.
+    pub(super) fn after(waited_ms: u64) -> Patience {
+        let in_all = Duration::from_millis(PROVIDER_WAIT_MS);
+        Patience {
+            left: in_all.saturating_sub(Duration::from_millis(waited_ms)),
+            next: FIRST_WAIT,
+        }
+    }
+
+    /// How long to wait now; none if what the provider wants is more than is left.
+    fn next_wait(&mut self, retry_after: Option<Duration>) -> Option<Duration> {
+        let own = self.next.min(self.left);
+        let wait = retry_after.unwrap_or(own);
+        if self.left.is_zero() || wait > self.left {
+            return None;
+        }
+        if retry_after.is_none() {
+            self.next = (self.next * 2).min(LONGEST_WAIT);
+        }
+        Some(wait)
+    }
+
+    fn waited(&mut self, time: Duration) {
+        self.left = self.left.saturating_sub(time);
+    }
+}
+
+impl Work<'_> {
+    /// Lets the agent try until an attempt ends otherwise than by an outage.
+    pub(super) async fn tries(
+        &mut self,
+        tally: &mut Tally,
+        program: &Program,
+    ) -> Result<Attempt, Abort> {
+        loop {
+            let attempt = self.attempt(tally, program).await?;
+            let outage = self.proxy.and_then(Proxy::outage);
+            let is_ended_by_it = attempt.failure.is_some()
+                && attempt.stopped.is_none()
+                && attempt.over_budget.is_none();
+            let Some(outage) = outage.filter(|_| is_ended_by_it) else {
+                return Ok(attempt);
+            };
+            self.account(tally, attempt).await;
+            self.check_budget()?;
+            self.wait_for(tally.iterations, &outage).await?;
+        }
+    }
+
+    /// What is left of an attempt that does not count: what it used, what it wrote, its session.
+    async fn account(&self, tally: &mut Tally, attempt: Attempt) {
+        tally.usage.extend(attempt.usage.iter().cloned());
+        self.meter.lock().spent(&tally.usage);
+        if let Some(output) = &attempt.output {
+            self.report_output(tally.iterations, output).await;
+        }
+        if let Some(session) = &attempt.session_id {
+            tally.session_id = Some(session.clone());
+        }
+        self.report_attempt(tally.iterations, attempt).await;
+    }
+
+    async fn wait_for(&mut self, iteration: u32, outage: &Outage) -> Result<(), Abort> {
+        let provider = outage.provider.as_str();
+        let Some(wait) = self.patience.next_wait(outage.retry_after) else {
+            let minutes = PROVIDER_WAIT_MS / 60_000;
+            let wanted = outage.retry_after.map_or_else(String::new, |after| {
+                format!(", and asks to be called again in {} s", after.as_secs())
+            });
+            let message = format!(
+                "{provider} {}{wanted}; a run waits {minutes} minutes for its providers in all, and \
+                 is charged for its completed calls alone",
+                outage.what
+            );
+            return Err(fail(RunErrorCode::ProviderUnavailable, &message));
+        };
+        let began = Instant::now();
+        let reason = format!("{provider} {}", outage.what);
+        tracing::info!(
+            event = "provider_waiting",
+            reason,
+            wait_ms = millis(wait),
+            "the run waits for a provider"
+        );
+        let waiting = RunnerEvent::ProviderWaiting {
+            iteration,
+            provider: outage.provider,
+            reason,
+            wait_ms: millis(wait),
+        };
+        self.reporter.event(waiting).await;
+        self.meter.lock().pause();
+        let slept = tokio::select! {
+            () = sleep(wait) => Ok(()),
+            () = self.processes.stopped() => Err(Abort::Stopped(Stopped::default())),
+        };
+        self.meter.lock().resume();
+        let waited = began.elapsed();
+        self.patience.waited(waited);
+        self.waited += waited;
+        slept?;
+        self.reporter
+            .event(RunnerEvent::ProviderResumed { iteration })
+            .await;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn waits_grow_and_are_fifteen_minutes_in_all() {
+        let mut patience = Patience::after(0);
+        let mut waits = Vec::new();
+        while let Some(wait) = patience.next_wait(None) {
+            patience.waited(wait);
+            waits.push(wait.as_secs());
+        }
+        assert_eq!(waits[..5], [5, 10, 20, 40, 60]);
+        assert!(waits.iter().all(|wait| *wait <= 60));
+        assert_eq!(waits.iter().sum::<u64>(), 15 * 60);
+    }
+
+    #[test]
+    fn what_a_provider_asks_for_counts_unless_it_is_more_than_is_left() {
+        let mut patience = Patience::after(0);
+        assert_eq!(patience.next_wait(Some(s(600))), Some(s(600)));
+        patience.waited(s(600));
+        assert_eq!(patience.next_wait(Some(s(301))), None);
+        assert_eq!(patience.next_wait(Some(s(300))), Some(s(300)));
+        patience.waited(s(300));
+        assert_eq!(patience.next_wait(Some(s(0))), None);
+    }
+
+    #[test]
+    fn what_a_run_waited_before_its_children_counts() {
+        assert_eq!(Patience::after(PROVIDER_WAIT_MS).next_wait(None), None);
+        let mut patience = Patience::after(PROVIDER_WAIT_MS - 1_000);
+        assert_eq!(patience.next_wait(None), Some(s(1)));
+    }
+}

@@ -1,0 +1,51 @@
+//! What can be typed after `awo environments`.
+
+use clap::{Args, Subcommand};
+
+const AFTER_HELP: &str = "\
+FILE holds the environment as JSON: description, variables, secrets, setup, caches, registries, image, size,
+services, egress (docs/environments.md). Of a secret it has the name and the phases (setup, verify, agent); an
+operator sets the value with `awo admin set-secret --name env:ENVIRONMENT:NAME`.
+
+Examples:
+  echo '{\"variables\":{\"CI\":\"1\"},\"setup\":[{\"name\":\"deps\",\"run\":\"npm ci\"}]}' | awo environments create node -
+  awo environments show node --json
+  awo submit --environment node --prompt 'Fix the tests'";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Environments {
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// List environments
+    List,
+    /// Show an environment as JSON
+    Show(One),
+    /// Create an environment
+    Create(Write),
+    /// Replace an environment; what FILE leaves out is gone
+    Update(Write),
+    /// Delete an environment that no profile and no template names
+    Delete(One),
+}
+
+#[derive(Debug, Args)]
+pub struct Write {
+    /// The environment
+    pub name: String,
+    /// A file with its JSON, or - for standard input
+    pub file: String,
+    /// For people
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct One {
+    /// The environment
+    pub name: String,
+}

@@ -1,0 +1,250 @@
+//! What is wrong with an environment. Lengths and counts are its reader's.
+
+use std::collections::BTreeSet;
+
+use url::{Host, Url};
+
+use super::{
+    EnvironmentContent, EnvironmentRegistry, MAX_ENVIRONMENT_BYTES, MAX_IMAGE, MAX_NAME, MAX_PATH,
+    RegistryKind,
+};
+use crate::Fault;
+
+/// What a deployment lets environments have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deployment {
+    /// True if tasks are containers of which each can have an image of its own, and others beside it.
+    pub has_containers: bool,
+    /// True if registries may be spoken to in plain HTTP on loopback: for tests and one machine.
+    pub allow_loopback: bool,
+}
+
+/// Variables that the product sets, or by which programs of the product's own would be changed that
+/// start before the agent's user is taken on.
+const RESERVED: [&str; 7] = [
+    "HOME",
+    "PATH",
+    "TMPDIR",
+    "GLIBC_TUNABLES",
+    "GCONV_PATH",
+    "LOCPATH",
+    "NLSPATH",
+];
+/// The beginnings of others.
+const RESERVED_PREFIXES: [&str; 3] = ["AWO_", "LD_", "DYLD_"];
+
+/// Checks the name of a variable or a secret: `^[A-Za-z_][A-Za-z0-9_]{0,127}$`.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_name(text: &str) -> Result<String, String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let is_name = (1..=MAX_NAME).contains(&text.len())
+        && text.bytes().all(allowed)
+        && !text.starts_with(|c: char| c.is_ascii_digit());
+    if !is_name {
+        return Err(format!(
+            "must be 1 to {MAX_NAME} letters, digits and underscores, and not begin with a digit"
+        ));
+    }
+    let is_reserved = RESERVED.contains(&text)
+        || RESERVED_PREFIXES
+            .iter()
+            .any(|prefix| text.starts_with(prefix));
+    match is_reserved {
+        true => Err(format!(
+            "must not be {text}, which the service sets or keeps unset"
+        )),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// Checks a path that is cached: relative to the workspace, or with `~/` to the home.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_cache(text: &str) -> Result<String, String> {
+    let inner = text.strip_prefix("~/").unwrap_or(text);
+    let is_part = |part: &str| !matches!(part, "" | "." | "..") && part != ".git";
+    let is_path = text.len() <= MAX_PATH
+        && inner.split('/').all(is_part)
+        && !text.chars().any(char::is_control)
+        && !inner.starts_with(['~', '-']);
+    match is_path {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "must be a path of at most {MAX_PATH} characters inside the workspace (node_modules) or \
+             the home (~/.cache/pip), without . or .. or .git"
+        )),
+    }
+}
+
+/// Checks the name of an image that is pinned by its digest.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_image(text: &str) -> Result<String, String> {
+    let is_digest = |hex: &str| {
+        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        hex.len() == 64 && hex.bytes().all(is_hex)
+    };
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"./:_-".contains(&b))
+    };
+    let pinned = text.split_once("@sha256:");
+    let is_pinned = pinned.is_some_and(|(name, digest)| is_name(name) && is_digest(digest));
+    match is_pinned && text.len() <= MAX_IMAGE {
+        true => Ok(text.to_owned()),
+        false => Err("must be pinned by its digest: registry/name@sha256:…".to_owned()),
+    }
+}
+
+/// Checks the command that says that a service is ready.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_ready(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() || text.contains('\0') {
+        true => Err("must be a command for sh -c in the service's container".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// Checks the name of a host.
+///
+/// # Errors
+/// A sentence that says what is wrong with it.
+pub fn check_host(text: &str) -> Result<String, String> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    match Host::parse(name) {
+        Ok(Host::Domain(known)) if known == name => Ok(text.to_owned()),
+        _ => Err("must be the name of a host, or *. and one".to_owned()),
+    }
+}
+
+/// Checks the URL of a registry: the proxy adds what is behind it, and the credential.
+fn check_registry(registry: &EnvironmentRegistry, deployment: Deployment) -> Result<(), String> {
+    let text = registry.url.as_str();
+    let text = match registry.kind {
+        RegistryKind::Cargo => text.strip_prefix("sparse+").unwrap_or(text),
+        _ => text,
+    };
+    let url = Url::parse(text).map_err(|why| format!("is not a URL: {why}"))?;
+    let is_loopback = match url.host() {
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        Some(Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    match url.scheme() {
+        "https" => {}
+        "http" if is_loopback && deployment.allow_loopback => {}
+        _ => return Err("must begin with https://".to_owned()),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("must not hold a user or a password: name the secret instead".to_owned());
+    }
+    match url.query().is_some() || url.fragment().is_some() {
+        true => Err("must have no query and no fragment".to_owned()),
+        false => Ok(()),
+    }
+}
+
+fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
+    Fault {
+        path: path.into(),
+        message: message.into(),
+    }
+}
+
+impl EnvironmentContent {
+    /// What is wrong with it as a whole, with JSON pointers, by path.
+    #[must_use]
+    pub fn faults(&self, deployment: Deployment) -> Vec<Fault> {
+        let mut faults = self.repeated();
+        faults.extend(self.wrong_registries(deployment));
+        faults.extend(self.not_to_be_had(deployment));
+        let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
+        if bytes > MAX_ENVIRONMENT_BYTES {
+            let message =
+                format!("describes an environment larger than {MAX_ENVIRONMENT_BYTES} bytes");
+            faults.push(fault("", message));
+        }
+        faults.sort_by(|a, b| a.path.cmp(&b.path));
+        faults
+    }
+
+    /// Names that stand for two things.
+    fn repeated(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut known: BTreeSet<&str> = self.variables.keys().map(String::as_str).collect();
+        for (i, secret) in self.secrets.iter().enumerate() {
+            if !known.insert(&secret.name) {
+                let message = format!("is the name of another variable or secret: {}", secret.name);
+                faults.push(fault(format!("/secrets/{i}/name"), message));
+            }
+            let phases: BTreeSet<_> = secret.phases.iter().collect();
+            if phases.len() < secret.phases.len() {
+                faults.push(fault(format!("/secrets/{i}/phases"), "names a phase twice"));
+            }
+        }
+        let steps = self.setup.iter().map(|step| step.name.as_str());
+        faults.extend(twice("setup", steps));
+        let services = self.services.iter().map(|service| service.name.as_str());
+        faults.extend(twice("services", services));
+        faults
+    }
+
+    fn wrong_registries(&self, deployment: Deployment) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (i, registry) in self.registries.iter().enumerate() {
+            if let Err(why) = check_registry(registry, deployment) {
+                faults.push(fault(format!("/registries/{i}/url"), why));
+            }
+            let is_again = self.registries[..i]
+                .iter()
+                .any(|one| one.kind == registry.kind && one.kind != RegistryKind::Generic);
+            if is_again {
+                let kind = registry.kind.as_str();
+                let message =
+                    format!("is the kind of another registry: its tool is pointed at one {kind}");
+                faults.push(fault(format!("/registries/{i}/kind"), message));
+            }
+        }
+        faults
+    }
+
+    /// What this deployment cannot give.
+    fn not_to_be_had(&self, deployment: Deployment) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let containers = "needs a container engine that this deployment does not have for it: every \
+                          task has the deployment's own image, and on one machine it is a process; \
+                          leave it out";
+        if !deployment.has_containers && self.image.is_some() {
+            faults.push(fault("/image", containers));
+        }
+        if !deployment.has_containers && !self.services.is_empty() {
+            faults.push(fault("/services", containers));
+        }
+        if !self.egress.is_empty() {
+            let message = "cannot be enforced by this deployment, which would let every host through: \
+                           leave it out";
+            faults.push(fault("/egress", message));
+        }
+        faults
+    }
+}
+
+fn twice<'a>(list: &str, names: impl Iterator<Item = &'a str>) -> Vec<Fault> {
+    let mut known = BTreeSet::new();
+    let again = names.enumerate().filter(|(_, name)| !known.insert(*name));
+    again
+        .map(|(i, name)| {
+            let message = format!("is the name of another item: {name}");
+            fault(format!("/{list}/{i}/name"), message)
+        })
+        .collect()
+}

@@ -1,0 +1,281 @@
+//! The types of a timeline's events: their names on the wire, and what each of them means.
+
+/// The type of an event of a run's timeline. Types may be added; clients ignore those that they do
+/// not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimelineEventType {
+    /// `run.created`
+    RunCreated,
+    /// `run.building`
+    RunBuilding,
+    /// `run.no_capacity`
+    RunNoCapacity,
+    /// `run.started`
+    RunStarted,
+    /// `run.waiting`
+    RunWaiting,
+    /// `run.integrating`
+    RunIntegrating,
+    /// `run.kill_requested`
+    RunKillRequested,
+    /// `run.completed`
+    RunCompleted,
+    /// `run.failed`
+    RunFailed,
+    /// `run.cancelled`
+    RunCancelled,
+    /// `workspace.ready`
+    WorkspaceReady,
+    /// `environment.ready`
+    EnvironmentReady,
+    /// `iteration.started`
+    IterationStarted,
+    /// `iteration.committed`
+    IterationCommitted,
+    /// `agent.output`
+    AgentOutput,
+    /// `agent.finished`
+    AgentFinished,
+    /// `provider.waiting`
+    ProviderWaiting,
+    /// `provider.resumed`
+    ProviderResumed,
+    /// `children.refused`
+    ChildrenRefused,
+    /// `protected.restored`
+    ProtectedRestored,
+    /// `integration.started`
+    IntegrationStarted,
+    /// `integration.merged`
+    IntegrationMerged,
+    /// `integration.conflict`
+    IntegrationConflict,
+    /// `verification.baseline`
+    VerificationBaseline,
+    /// `verification.started`
+    VerificationStarted,
+    /// `verification.passed`
+    VerificationPassed,
+    /// `verification.failed`
+    VerificationFailed,
+    /// `delivery.started`
+    DeliveryStarted,
+    /// `delivery.finished`
+    DeliveryFinished,
+    /// `delivery.skipped`
+    DeliverySkipped,
+}
+
+use TimelineEventType as T;
+
+/// Each type, its name, and what an event of it means.
+const CATALOGUE: [(TimelineEventType, &str, &str); 30] = [
+    (
+        T::RunCreated,
+        "run.created",
+        "The run was created and waits for a slot.",
+    ),
+    (
+        T::RunBuilding,
+        "run.building",
+        "The run has a slot; its task is being started.",
+    ),
+    (
+        T::RunNoCapacity,
+        "run.no_capacity",
+        "The cloud had no compute for the run; it waits in the queue again.",
+    ),
+    (
+        T::RunStarted,
+        "run.started",
+        "The first iteration of the run begins.",
+    ),
+    (
+        T::RunWaiting,
+        "run.waiting",
+        "The run has left its compute until its children have ended.",
+    ),
+    (
+        T::RunIntegrating,
+        "run.integrating",
+        "The run has compute again to merge the results of its children.",
+    ),
+    (
+        T::RunKillRequested,
+        "run.kill_requested",
+        "A client asked for the run's processes to be killed.",
+    ),
+    (
+        T::RunCompleted,
+        "run.completed",
+        "The run succeeded. It is the last event of the run.",
+    ),
+    (
+        T::RunFailed,
+        "run.failed",
+        "The run failed. It is the last event of the run.",
+    ),
+    (
+        T::RunCancelled,
+        "run.cancelled",
+        "A client stopped the run. It is the last event of the run.",
+    ),
+    (
+        T::WorkspaceReady,
+        "workspace.ready",
+        "The repository is cloned and the verification plan is frozen.",
+    ),
+    (
+        T::EnvironmentReady,
+        "environment.ready",
+        "The setup of the environment is done.",
+    ),
+    (
+        T::IterationStarted,
+        "iteration.started",
+        "An iteration begins: its agent starts.",
+    ),
+    (
+        T::IterationCommitted,
+        "iteration.committed",
+        "The changes of an iteration are a commit.",
+    ),
+    (
+        T::AgentOutput,
+        "agent.output",
+        "A sample of what the agent wrote while it works.",
+    ),
+    (
+        T::AgentFinished,
+        "agent.finished",
+        "The agent of an iteration ended.",
+    ),
+    (
+        T::ProviderWaiting,
+        "provider.waiting",
+        "The provider of the agent's models does not answer; the run waits for it, without a charge for compute.",
+    ),
+    (
+        T::ProviderResumed,
+        "provider.resumed",
+        "The wait for the provider is over, and the agent continues.",
+    ),
+    (
+        T::ChildrenRefused,
+        "children.refused",
+        "The agent asked for children, and none was created.",
+    ),
+    (
+        T::ProtectedRestored,
+        "protected.restored",
+        "Protected files that the agent changed or removed are as they were at the base.",
+    ),
+    (
+        T::IntegrationStarted,
+        "integration.started",
+        "All children have ended; their results are being merged.",
+    ),
+    (
+        T::IntegrationMerged,
+        "integration.merged",
+        "The result of a child is part of the run's newest commit.",
+    ),
+    (
+        T::IntegrationConflict,
+        "integration.conflict",
+        "The result of a child conflicts with the run's newest commit; the agent is asked to resolve it.",
+    ),
+    (
+        T::VerificationBaseline,
+        "verification.baseline",
+        "The verification plan was run on the base, before the agent begins.",
+    ),
+    (
+        T::VerificationStarted,
+        "verification.started",
+        "The verification of an iteration begins.",
+    ),
+    (
+        T::VerificationPassed,
+        "verification.passed",
+        "The verification of an iteration passed.",
+    ),
+    (
+        T::VerificationFailed,
+        "verification.failed",
+        "The verification of an iteration failed.",
+    ),
+    (
+        T::DeliveryStarted,
+        "delivery.started",
+        "The delivery of the result begins.",
+    ),
+    (
+        T::DeliveryFinished,
+        "delivery.finished",
+        "The result branch is on the origin.",
+    ),
+    (
+        T::DeliverySkipped,
+        "delivery.skipped",
+        "A part of the delivery was left out, and the run goes on.",
+    ),
+];
+
+impl TimelineEventType {
+    /// Every type, in the order of the documentation.
+    pub fn all() -> impl Iterator<Item = TimelineEventType> {
+        CATALOGUE.iter().map(|(kind, ..)| *kind)
+    }
+
+    fn row(self) -> &'static (TimelineEventType, &'static str, &'static str) {
+        // The rows stand in the order of the type, which a test holds.
+        &CATALOGUE[self as usize]
+    }
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What an event of this type means.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        self.row().2
+    }
+
+    /// The name of the type in the OpenAPI document, such as `RunCreated`.
+    #[must_use]
+    pub fn schema_name(self) -> String {
+        format!("{self:?}")
+    }
+
+    /// True if it tells the run's end: a run has one such event.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, T::RunCompleted | T::RunFailed | T::RunCancelled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_has_every_type_once_and_in_order() {
+        for (i, (kind, name, _)) in CATALOGUE.iter().enumerate() {
+            assert_eq!(*kind as usize, i, "{name}");
+            assert_eq!(kind.as_str(), *name);
+            assert_eq!(
+                CATALOGUE
+                    .iter()
+                    .filter(|(_, other, _)| other == name)
+                    .count(),
+                1,
+                "{name}"
+            );
+        }
+        assert_eq!(CATALOGUE.len(), T::DeliverySkipped as usize + 1);
+    }
+}

@@ -1,0 +1,280 @@
+//! Why a run failed. One table answers for every code where the fault lies, whether another run of
+//! the same work order can be expected to go better, and what the person who can act does next.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Why a run failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RunErrorCode {
+    /// Verification did not pass in any iteration.
+    MaxIterationsReached,
+    /// The run used up its credits or tokens.
+    BudgetExceeded,
+    /// The run or its last iteration took too long.
+    Timeout,
+    /// The repository could not be cloned, its plan is not valid, or its environment could not be
+    /// set up.
+    WorkspaceFailed,
+    /// The agent failed in the last iteration.
+    AgentFailed,
+    /// There is no agent to run.
+    AgentNotConfigured,
+    /// The result could not be pushed though it was allowed.
+    DeliveryFailed,
+    /// The platform lost the run, by what ECS or the service itself says. It costs nothing.
+    ComputeLost,
+    /// The runner ended by itself without a last report, or stopped reporting while its task was
+    /// running.
+    RunnerFailed,
+    /// The provider of the agent's models did not answer for as long as a run waits for it. The run
+    /// pays for its completed calls alone.
+    ProviderUnavailable,
+    /// A child did not succeed, or what the children did could not be brought together.
+    ChildrenFailed,
+    /// Nothing of its result was verified, and its profile wants that.
+    NotVerified,
+    /// A client killed it by force.
+    Killed,
+}
+
+/// Where the fault of a run that failed lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorCategory {
+    /// In the service, or in what it runs on.
+    Platform,
+    /// In the provider of the models.
+    Provider,
+    /// In the repository, its plan or its environment.
+    Workspace,
+    /// In the agent or its configuration.
+    Agent,
+    /// In the result, by what the checks say of it.
+    Verification,
+    /// In a limit of credits, tokens or time.
+    Budget,
+    /// In what became of the result at its origin.
+    Delivery,
+    /// Nowhere: a client ended it.
+    Client,
+}
+
+impl RunErrorCode {
+    /// Every code.
+    pub const ALL: [RunErrorCode; 13] = [
+        RunErrorCode::MaxIterationsReached,
+        RunErrorCode::BudgetExceeded,
+        RunErrorCode::Timeout,
+        RunErrorCode::WorkspaceFailed,
+        RunErrorCode::AgentFailed,
+        RunErrorCode::AgentNotConfigured,
+        RunErrorCode::DeliveryFailed,
+        RunErrorCode::ComputeLost,
+        RunErrorCode::RunnerFailed,
+        RunErrorCode::ProviderUnavailable,
+        RunErrorCode::ChildrenFailed,
+        RunErrorCode::NotVerified,
+        RunErrorCode::Killed,
+    ];
+
+    /// True when the run's end is the platform's fault: such a run costs nothing.
+    #[must_use]
+    pub fn is_free_of_charge(self) -> bool {
+        matches!(self, RunErrorCode::ComputeLost)
+    }
+
+    /// True if a run that ends with it pays for compute beside its completed calls.
+    #[must_use]
+    pub fn pays_for_compute(self) -> bool {
+        !matches!(self, RunErrorCode::ProviderUnavailable)
+    }
+
+    /// True if a runner may end its run with it; the others are the service's own.
+    #[must_use]
+    pub fn is_runners_to_say(self) -> bool {
+        !matches!(
+            self,
+            RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed | RunErrorCode::Killed
+        )
+    }
+
+    /// Where the fault lies, whether a new run with nothing changed can be expected to go better, and
+    /// one sentence for the person who can act.
+    #[must_use]
+    pub fn explanation(self) -> (ErrorCategory, bool, &'static str) {
+        use ErrorCategory as C;
+        match self {
+            RunErrorCode::MaxIterationsReached => (
+                C::Verification,
+                false,
+                "Read the failing checks, then make the task prompt more exact, allow more iterations, or \
+                 mend a check that no change can pass.",
+            ),
+            RunErrorCode::BudgetExceeded => (
+                C::Budget,
+                false,
+                "Raise the limit that the message names, or split the task, then start the work order again.",
+            ),
+            RunErrorCode::Timeout => (
+                C::Budget,
+                false,
+                "Raise maxDurationMs of the work order, or maxDurationMs or maxIterationMs of its profile, \
+                 or split the task.",
+            ),
+            RunErrorCode::WorkspaceFailed => (
+                C::Workspace,
+                false,
+                "Mend what the message names in the repository, its verify.yaml or its environment, then \
+                 start the work order again.",
+            ),
+            RunErrorCode::AgentFailed => (
+                C::Agent,
+                false,
+                "Read the agent's output in the run's logs, and mend its command, its model or the task \
+                 prompt.",
+            ),
+            RunErrorCode::AgentNotConfigured => (
+                C::Agent,
+                false,
+                "Name an agent in the work order or add .awo/agent.sh to the repository, and set the key \
+                 of its provider.",
+            ),
+            RunErrorCode::DeliveryFailed => (
+                C::Delivery,
+                false,
+                "Let the service's git credential push the branch that the message names; the diff of the \
+                 run still has the result.",
+            ),
+            RunErrorCode::ComputeLost => (
+                C::Platform,
+                true,
+                "Start the work order again: this run cost nothing.",
+            ),
+            RunErrorCode::RunnerFailed => (
+                C::Platform,
+                true,
+                "Start the work order again, with a larger size if the task used up its memory; if it \
+                 repeats, an operator reads the task's log.",
+            ),
+            RunErrorCode::ProviderUnavailable => (
+                C::Provider,
+                true,
+                "Start the work order again when the provider's status page reports no outage, or choose a \
+                 model of another provider.",
+            ),
+            RunErrorCode::ChildrenFailed => (
+                C::Agent,
+                false,
+                "Read the error of the child that the message names, mend that, then start the parent again.",
+            ),
+            RunErrorCode::NotVerified => (
+                C::Verification,
+                false,
+                "Add a check to verify.yaml that runs something of the project, or set \
+                 verification.required of the profile to false.",
+            ),
+            RunErrorCode::Killed => (
+                C::Client,
+                false,
+                "Start the work order again if its result is still wanted.",
+            ),
+        }
+    }
+}
+
+/// Why a run failed, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunError {
+    /// For programs.
+    pub code: RunErrorCode,
+    /// For people: what happened and what to do next.
+    pub message: String,
+}
+
+/// Longest error message that is kept, in characters.
+pub const MAX_ERROR_MESSAGE: usize = 2_000;
+
+impl RunError {
+    /// An error whose message is cut to [`MAX_ERROR_MESSAGE`].
+    #[must_use]
+    pub fn new(code: RunErrorCode, message: &str) -> RunError {
+        RunError {
+            code,
+            message: message.chars().take(MAX_ERROR_MESSAGE).collect(),
+        }
+    }
+}
+
+/// Why a run failed, as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = RunError)]
+pub struct RunFailure<'a> {
+    /// For programs.
+    pub code: RunErrorCode,
+    /// For people: what happened.
+    pub message: &'a str,
+    /// Where the fault lies.
+    pub category: ErrorCategory,
+    /// True if a new run with nothing changed can be expected to go better.
+    pub retryable: bool,
+    /// One sentence for the person who can act.
+    pub remedy: &'static str,
+}
+
+impl<'a> From<&'a RunError> for RunFailure<'a> {
+    fn from(error: &'a RunError) -> RunFailure<'a> {
+        let (category, retryable, remedy) = error.code.explanation();
+        RunFailure {
+            code: error.code,
+            message: &error.message,
+            category,
+            retryable,
+            remedy,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remedy_is_one_sentence_and_no_two_codes_share_it() {
+        for (i, code) in RunErrorCode::ALL.into_iter().enumerate() {
+            let (_, _, remedy) = code.explanation();
+            assert!(remedy.ends_with('.') && !remedy.contains(". "), "{remedy}");
+            assert!(
+                remedy.starts_with(|c: char| c.is_ascii_uppercase()),
+                "{remedy}"
+            );
+            let others = &RunErrorCode::ALL[i + 1..];
+            assert!(others.iter().all(|other| other.explanation().2 != remedy));
+        }
+    }
+
+    #[test]
+    fn what_is_free_of_charge_or_the_services_own_is_the_platforms_or_a_clients() {
+        for code in RunErrorCode::ALL {
+            let (category, retryable, _) = code.explanation();
+            let is_platforms = category == ErrorCategory::Platform;
+            assert!(!code.is_free_of_charge() || is_platforms, "{code:?}");
+            let is_own = is_platforms || category == ErrorCategory::Client;
+            assert_eq!(!code.is_runners_to_say(), is_own, "{code:?}");
+            let is_transient = is_platforms || category == ErrorCategory::Provider;
+            assert_eq!(retryable, is_transient, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_sees_has_the_contracts_names() {
+        let error = RunError::new(RunErrorCode::ProviderUnavailable, "no answer");
+        let shown = serde_json::to_value(RunFailure::from(&error)).unwrap();
+        assert_eq!(shown["code"], "PROVIDER_UNAVAILABLE");
+        assert_eq!(shown["message"], "no answer");
+        assert_eq!(shown["category"], "provider");
+        assert_eq!(shown["retryable"], true);
+        assert!(shown["remedy"].as_str().unwrap().contains("status page"));
+    }
+}

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Generates clients from docs/openapi.json by openapi-generator (Python, TypeScript, Go), runs one whole
+scenario with each against the service on this machine, and fuzzes the service by its document.
+
+    tests/clients/run.py BIN_DIR TOOLS_DIR    # where `awo-local` and `runner` are; where tools are kept
+
+What a machine has no tool chain for is skipped, with the reason. A failure of what ran fails the whole.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DOCUMENT = ROOT / "docs" / "openapi.json"
+START_LIMIT_S = 60
+STEP_LIMIT_S = 170
+# The same inputs each time; the time bounds what a slow machine does of them.
+FUZZ_SEED = 20261123
+FUZZ_SECONDS = 45
+FUZZ_EXAMPLES = 6
+# What the document can say of the service. Whether each valid body is accepted depends on state (a parent
+# that is there, a profile that exists), which no schema can say; so that is not checked here.
+FUZZ_CHECKS = [
+    "not_a_server_error", "status_code_conformance", "content_type_conformance",
+    "response_headers_conformance", "response_schema_conformance", "unsupported_method", "ignored_auth",
+]
+PYTHON_TOOLS = ["openapi-generator-cli==7.26.0", "schemathesis==4.32.5",
+                "pydantic==2.*", "python-dateutil", "urllib3", "typing-extensions"]
+
+
+class Skipped(Exception):
+    """There is no tool chain for it."""
+
+
+def run(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=STEP_LIMIT_S, check=False, **options)
+    if done.returncode != 0:
+        text = (done.stdout + done.stderr)[-6000:]
+        raise RuntimeError(f"{' '.join(map(str, command))[:100]} ended with {done.returncode}:\n{text}")
+    return done.stdout
+
+
+def tools(folder):
+    """A virtual environment with the generators, and TypeScript's compiler; made once."""
+    ready = folder / "ready"
+    wanted = "\n".join(PYTHON_TOOLS) + (HERE / "typescript" / "package.json").read_text()
+    if ready.exists() and ready.read_text() == wanted:
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run([sys.executable, "-m", "venv", str(folder / "venv")])
+    run([str(folder / "venv/bin/pip"), "install", "--quiet", *PYTHON_TOOLS])
+    if shutil.which("npm"):
+        shutil.copy(HERE / "typescript" / "package.json", folder)
+        run(["npm", "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error"])
+    ready.write_text(wanted)
+    return folder
+
+
+def generate(tool_dir, language, into, *options):
+    if not shutil.which("java"):
+        raise Skipped("openapi-generator needs Java, and there is none")
+    generator = tool_dir / "venv/bin/openapi-generator-cli"
+    run([str(generator), "generate", "-i", str(DOCUMENT), "-g", language, "-o", str(into),
+         "--global-property", "apiDocs=false,modelDocs=false,apiTests=false,modelTests=false", *options],
+        env={**os.environ, "JAVA_OPTS": "-Xmx512m"})
+
+
+def python_client(tool_dir, work, call):
+    generate(tool_dir, "python", work, "--additional-properties=packageName=awo_client")
+    call([str(tool_dir / "venv/bin/python"), str(HERE / "python" / "scenario.py")],
+         env={"PYTHONPATH": str(work)})
+
+
+def typescript_client(tool_dir, work, call):
+    if not shutil.which("npm"):
+        raise Skipped("there is no npm")
+    generate(tool_dir, "typescript-fetch", work / "client")
+    shutil.copy(HERE / "typescript" / "scenario.ts", work)
+    shutil.copy(HERE / "typescript" / "tsconfig.json", work)
+    (work / "package.json").write_text('{"type": "commonjs"}\n')
+    (work / "node_modules").symlink_to(tool_dir / "node_modules")
+    run([str(tool_dir / "node_modules/.bin/tsc"), "-p", str(work)])
+    call(["node", str(work / "out" / "scenario.js")])
+
+
+def go_client(tool_dir, work, call):
+    if not shutil.which("go"):
+        raise Skipped("there is no Go")
+    generate(tool_dir, "go", work / "awo",
+             "--additional-properties=packageName=awo,withGoMod=false,enumClassPrefix=true")
+    shutil.copytree(HERE / "go", work, dirs_exist_ok=True)
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod", "GOTOOLCHAIN": "local"}
+    try:
+        run(["go", "mod", "download"], cwd=work, env=environment)
+    except RuntimeError as why:
+        raise Skipped("the modules of the Go client cannot be fetched") from why
+    run(["go", "build", "-o", "scenario", "."], cwd=work, env=environment)
+    call([str(work / "scenario")])
+
+
+def fuzz(tool_dir, work, service):
+    report = work / "report.json"
+    command = [
+        str(tool_dir / "venv/bin/schemathesis"), "run", f"{service.url}/openapi.json",
+        "--header", f"Authorization: Bearer {service.key}", "--checks", ",".join(FUZZ_CHECKS),
+        "--phases", "examples,coverage,fuzzing", "--seed", str(FUZZ_SEED), "--max-time", str(FUZZ_SECONDS),
+        "--max-examples", str(FUZZ_EXAMPLES), "--workers", "2", "--continue-on-failure", "--no-color",
+        "--warnings", "off", "--request-timeout", "60", "--report", "json", "--report-json-path", str(report),
+        # A purge of everything leaves the other operations nothing to answer about.
+        "--exclude-path", "/api/v1/work-orders/purge",
+    ]
+    print(run(command, cwd=work)[-600:].strip())
+
+
+class Service:
+    """The service on this machine, with a repository for its work orders."""
+
+    def __init__(self, bin_dir, folder):
+        self.folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        ready = folder / "ready.json"
+        environment = {**os.environ, "AWO_PORT": str(port), "AWO_DATA_DIR": str(folder / "data"),
+                       "AWO_READY_FILE": str(ready), "AWO_REQUESTS_PER_MINUTE": "1000000",
+                       "AWO_ALLOW_FILE_REPOSITORIES": "1", "AWO_LOG": "error"}
+        self.log = open(folder / "service.log", "w", encoding="utf-8")
+        self.process = subprocess.Popen([str(bin_dir / "awo-local")], env=environment,
+                                        stdout=self.log, stderr=subprocess.STDOUT)
+        began = time.monotonic()
+        while not ready.exists() or not ready.read_text().strip():
+            if self.process.poll() is not None or time.monotonic() - began > START_LIMIT_S:
+                raise RuntimeError("the service did not start:\n" + (folder / "service.log").read_text()[-3000:])
+            time.sleep(0.05)
+        told = json.loads(ready.read_text())
+        self.url, self.key = told["baseUrl"], told["apiKey"]
+        self.repository = self.make_repository()
+
+    def make_repository(self):
+        work, bare = self.folder / "work", self.folder / "repository.git"
+        work.mkdir()
+        (work / "verify.yaml").write_text('version: 1\ntests:\n  - {name: fixed, run: "test -f fixed.txt"}\n')
+        git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]
+        run([*git, "init", "--quiet"], cwd=work)
+        run([*git, "add", "."], cwd=work)
+        run([*git, "commit", "--quiet", "-m", "first"], cwd=work)
+        run([*git, "clone", "--quiet", "--bare", str(work), str(bare)])
+        return bare.as_uri()
+
+    def call(self, command, env=None):
+        """Runs a scenario; its last line says how far it came."""
+        own = {"AWO_URL": self.url, "AWO_API_KEY": self.key, "AWO_REPOSITORY": self.repository}
+        print(run(command, env={**os.environ, **own, **(env or {})}).strip().splitlines()[-1])
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.log.close()
+
+
+def main():
+    bin_dir, tool_dir = Path(sys.argv[1]).resolve(), tools(Path(sys.argv[2]).resolve())
+    folder = Path(tempfile.mkdtemp(prefix="awo-clients."))
+    service = Service(bin_dir, folder)
+    results, failures = {}, []
+
+    def step(name, work):
+        own = folder / name
+        own.mkdir()
+        began = time.monotonic()
+        try:
+            work(own)
+            results[name] = "passed"
+        except Skipped as why:
+            results[name] = f"skipped: {why}"
+        except Exception as why:  # what failed is said below, whatever it is
+            results[name] = "failed"
+            failures.append(f"{name}: {why}")
+        results[name] += f" ({time.monotonic() - began:.0f} s)"
+
+    clients = [("python", python_client), ("typescript", typescript_client), ("go", go_client)]
+    threads = [threading.Thread(target=step, args=(name, lambda own, make=make: make(tool_dir, own, service.call)))
+               for name, make in clients]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        step("schemathesis", lambda own: fuzz(tool_dir, own, service))
+    finally:
+        service.stop()
+    for name, result in results.items():
+        print(f"{name:14} {result}")
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    counts = [sum(r.startswith(word) for r in results.values()) for word in ("passed", "failed", "skipped")]
+    print("{} passed, {} failed, {} skipped".format(*counts))
+    if not failures:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,420 @@
+// The console in a real browser, over the local service with three months of runs. What the page shows is
+// compared with what the API and the ledger say, number by number.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const { CHROMIUM, SEED, TOOLS, AWO_WRITE_SCREENSHOT } = process.env;
+const require = createRequire(join(TOOLS, "package.json"));
+const { chromium } = require("playwright-core");
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const PICTURE = join(dirname(fileURLToPath(import.meta.url)), "../../docs/console.png");
+/** What all files of the page come to, compressed. */
+const MAX_PAGE_BYTES = 200 * 1024;
+const MAX_PICTURE_BYTES = 200 * 1024;
+/** How long a machine that is busy with other things may take for what takes a second. */
+const PATIENCE_MS = 30_000;
+const HOSTILE = { tenant: '=<img src=x onerror="hacked=1">', team: "</script><script>hacked=2</script>" };
+
+let service, browser, months;
+/** What no page may do: everything of these is a failure at the end. */
+const faults = [];
+
+before(async () => {
+  const seeded = spawn(SEED, { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: seeded.stdout })[Symbol.asyncIterator]();
+  service = { ...JSON.parse((await lines.next()).value), seeded };
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
+  const now = new Date();
+  months = [0, 1, 2].map((back) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7));
+});
+
+after(async () => {
+  await browser?.close();
+  service?.seeded.stdin.end();
+  assert.deepEqual(faults, []);
+});
+
+/** What the API answers to a key. */
+async function api(path, accept = "application/json", key = service.key) {
+  const answer = await fetch(service.baseUrl + path, { headers: { authorization: `Bearer ${key}`, accept } });
+  assert.equal(answer.status, 200, path);
+  return accept === "application/json" ? answer.json() : answer.text();
+}
+
+const micro = (number) => Math.round(number * 1e6);
+const net = (row) => micro(row.credits) - micro(row.refunds);
+const next = (month) => new Date(Date.UTC(+month.slice(0, 4), +month.slice(5), 1)).toISOString().slice(0, 10);
+/** A number of the page as whole millionths. */
+const shown = (text) => micro(Number(text.replaceAll(",", "").replace(" %", "")));
+
+async function report(month, by, more = "") {
+  const found = await api(`/v1/usage/report?from=${month}-01&to=${next(month)}&groupBy=${encodeURIComponent(by)}&limit=100${more}`);
+  assert.equal(found.hasMore, false);
+  return found;
+}
+
+/** Deductions less refunds of a month, by the ledger's own entries. */
+async function ledger(month) {
+  let [sum, cursor] = [0, ""];
+  do {
+    const page = await api(`/v1/credits/usage?startDate=${month}-01&endDate=${next(month)}&limit=100${cursor}`);
+    for (const entry of page.transactions) sum += { deduction: 1, refund: -1, purchase: 0 }[entry.type] * micro(entry.amount);
+    cursor = page.nextCursor ? `&cursor=${page.nextCursor}` : "";
+  } while (cursor);
+  return sum;
+}
+
+/** A page with a key entered, whose every fault is noted. */
+async function opened(hash = "#/money", key = service.key, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  await page.addInitScript(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    const isOfStatus = /status of (401|403|404|500)|net::ERR_FAILED/.test(message.text());
+    if (message.type() === "error" && !isOfStatus) faults.push(`console: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== service.baseUrl) faults.push(`another host: ${url}`);
+    if (request.url().includes("org_live_")) faults.push(`a key in an address: ${url}`);
+  });
+  await page.goto(`${service.baseUrl}/console/${hash}`);
+  if (key) {
+    await page.getByLabel("API key").fill(key);
+    await page.getByRole("button", { name: "Open" }).click();
+  }
+  return page;
+}
+
+/** A page of money that has all its numbers. */
+async function money(where = "", key = service.key, options = {}) {
+  const page = await opened(`#/money${where}`, key, options);
+  await whole(page);
+  return page;
+}
+
+async function whole(page) {
+  await page.locator("#card-spent").waitFor();
+  await page.locator("main table").first().waitFor();
+  await page.locator(".busy").waitFor({ state: "detached" });
+}
+
+/** The rows of a table by its caption, each a list of cells; totals come last. */
+async function rows(page, caption) {
+  const table = page.locator("table", { has: page.locator("caption", { hasText: caption }) });
+  await table.waitFor();
+  return table.locator("tbody tr, tfoot tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+}
+
+const card = async (page, id) => (await page.locator(`#card-${id} .value`).textContent()) ?? "";
+
+test("every number of a month is the API's and the ledger's, by whatever it is divided", async () => {
+  for (const [at, month] of months.entries()) {
+    for (const by of at === 0 ? ["model", "tenant", "outcome", "label:team", "label:project"] : ["model", "tenant"]) {
+      const page = await money(`?month=${month}&by=${encodeURIComponent(by)}`);
+      const wanted = await report(month, by);
+      const sum = await ledger(month);
+      assert.equal(shown(await card(page, "spent")), sum, month);
+      const table = await rows(page, /^Credits by/);
+      assert.equal(shown(table.at(-1)[5]), sum);
+      assert.equal(table.length - 1, wanted.rows.length, by);
+      for (const row of wanted.rows) {
+        const found = table.find((cells) => cells[0] === row.group[by]);
+        assert.ok(found, `${by}: no row of ${row.group[by]}`);
+        assert.deepEqual(found.slice(1, 6).map(shown), [micro(row.runs), micro(row.failed), micro(row.credits), micro(row.refunds), net(row)]);
+      }
+      await page.context().close();
+    }
+  }
+});
+
+test("the month is compared with the one before, and failures and successes have their cost", async () => {
+  const [month, last] = months;
+  const page = await money(`?month=${month}`);
+  const { totals } = await report(month, "outcome");
+  assert.equal(shown(await card(page, "before")), await ledger(last));
+  const credits = await api("/v1/credits");
+  assert.equal(shown(await card(page, "available")), micro(credits.available));
+  assert.equal(await card(page, "failed"), `${+((totals.failed / totals.runs) * 100).toFixed(1)} %`);
+  assert.equal(shown(await card(page, "each")), Math.round(net(totals) / totals.succeeded));
+  assert.match(await card(page, "runway"), /\d+ (days|hours|months)|over 2 years/);
+  await page.context().close();
+});
+
+test("the chart's days have the report's numbers, by keyboard", async () => {
+  const month = months[1];
+  const page = await money(`?month=${month}&by=tenant`);
+  const { rows: wanted } = await report(month, "tenant", "&bucket=day");
+  const days = {};
+  for (const row of wanted) (days[row.bucket] ??= []).push(row);
+  await page.locator(".chart").focus();
+  await page.keyboard.press("Home");
+  let seen = 0;
+  for (let day = 1; day <= new Date(Date.parse(next(month)) - 1).getUTCDate(); day += 1) {
+    const name = `${month}-${String(day).padStart(2, "0")}`;
+    const tip = page.locator(".tip");
+    assert.equal(await tip.locator("strong").textContent(), name);
+    const cells = await tip.locator("tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
+    const sum = (days[name] ?? []).reduce((all, row) => all + net(row), 0);
+    assert.equal(shown(cells.at(-1)[1]), sum, name);
+    for (const row of days[name] ?? []) {
+      if (net(row) === 0) continue;
+      const found = cells.find((of) => of[0] === row.group.tenant);
+      assert.equal(shown(found[1]), net(row));
+      seen += 1;
+    }
+    await page.keyboard.press("ArrowRight");
+  }
+  assert.ok(seen > 10);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/day=/);
+  await page.context().close();
+});
+
+test("a click leads from a tenant to its work orders, runs and ledger entry, which add up", async () => {
+  const month = months[1];
+  const page = await money(`?month=${month}&by=tenant`);
+  const tenant = HOSTILE.tenant;
+  const wanted = (await report(month, "tenant")).rows.find((row) => row.group.tenant === tenant);
+  await page.getByRole("button", { name: `Show what ${tenant} is made of` }).click();
+  await page.waitForURL(/tenant=/);
+  let level = await rows(page, /^Work orders/);
+  assert.equal(shown(level.at(-1)[4]), net(wanted));
+  const sums = level.slice(0, -1).reduce((all, row) => all + shown(row[4]), 0);
+  assert.equal(sums, net(wanted));
+  const [order] = level[0];
+  const cost = shown(level[0][4]);
+  await page.getByRole("button", { name: `Work order ${order}` }).click();
+  level = await rows(page, /^Runs of this work order/);
+  assert.equal(shown(level.at(-1)[4]), cost);
+  await page.getByRole("button", { name: `Run ${level[0][0]}` }).click();
+  level = await rows(page, /^Ledger entries of this run/);
+  const [entry] = level.find((row) => shown(row[4]) > 0);
+  await page.getByRole("button", { name: `Entry ${entry}` }).click();
+  const meters = await rows(page, /^What this entry is for/);
+  const fields = Object.fromEntries(await rows(page, `Ledger entry ${entry}`));
+  assert.equal(shown(meters.at(-1)[4]), shown(fields["Amount, credits"]));
+  assert.equal(fields["Tenant"], tenant);
+  const capped = shown(fields["Not covered by the hold, credits"]);
+  assert.equal(shown(fields["Models, credits"]) + shown(fields["Compute, credits"]) - capped, shown(fields["Amount, credits"]));
+  await page.goBack();
+  await rows(page, /^Ledger entries of this run/);
+  await page.context().close();
+});
+
+test("filters of labels, outcomes and models leave what the API counts with them", async () => {
+  const month = months[1];
+  for (const [by, value] of [["label:team", HOSTILE.team], ["outcome", "failed"], ["model", "gpt-5"]]) {
+    const filter = `${encodeURIComponent(by)}=${encodeURIComponent(value)}`;
+    const page = await money(`?month=${month}&by=tenant&${filter}`);
+    const wanted = await report(month, "tenant", `&${filter}`);
+    const table = await rows(page, /^Credits by/);
+    assert.equal(shown(table.at(-1)[5]), net(wanted.totals), by);
+    const level = await rows(page, /^Work orders/);
+    assert.equal(shown(level.at(-1)[4]), net(wanted.totals), by);
+    await page.context().close();
+  }
+});
+
+test("nothing that clients call things does anything", async () => {
+  const page = await money(`?month=${months[1]}&by=label:team`);
+  await page.getByRole("rowheader", { name: HOSTILE.team }).first().waitFor();
+  await page.goto(`${service.baseUrl}/console/#/runs`);
+  await page.getByText("newest first").waitFor();
+  await page.getByRole("button", { name: /^Run run_/ }).nth(3).click();
+  await page.getByText("Timeline").waitFor();
+  await page.locator("ol li").first().waitFor();
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+  assert.equal(await page.locator("main img, main svg, main script, main iframe").count(), 0);
+  await page.context().close();
+});
+
+test("the key stays in the tab's session storage and goes in a header to the service alone", async () => {
+  const page = await opened("", null);
+  const sent = [];
+  page.on("request", (request) => sent.push([new URL(request.url()).pathname, request.headers()["authorization"]]));
+  await page.getByLabel("API key").fill(service.moneyKey);
+  await page.getByRole("button", { name: "Open" }).click();
+  await whole(page);
+  assert.ok(sent.length > 5);
+  for (const [path, header] of sent) if (path.startsWith("/v1/")) assert.equal(header, `Bearer ${service.moneyKey}`, path);
+  const stored = await page.evaluate(() => [JSON.stringify(localStorage), document.cookie, location.href, JSON.stringify(sessionStorage)]);
+  assert.deepEqual(stored.slice(0, 3).map((of) => of.includes("org_live_")), [false, false, false]);
+  assert.ok(stored[3].includes(service.moneyKey));
+  await page.getByRole("button", { name: "Forget the key" }).click();
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.getByLabel("API key").waitFor();
+  await page.context().close();
+});
+
+test("a key sees what its scopes allow, and the page says why not more", async () => {
+  const page = await money("", service.moneyKey);
+  assert.ok(shown(await card(page, "spent")) > 0);
+  for (const title of ["Budgets", "Statements"]) {
+    const part = page.locator("section", { has: page.getByRole("heading", { name: title }) });
+    const text = await part.last().textContent();
+    assert.match(text, /may not see it|does not have it|There are none|Month/, title);
+  }
+  await page.getByRole("link", { name: "Runs" }).click();
+  await page.getByText("This key may not see it").first().waitFor();
+  await page.context().close();
+  const other = await opened("#/money", service.runsKey);
+  await other.getByRole("alert").first().waitFor();
+  await other.getByRole("link", { name: "Runs" }).click();
+  await other.getByText("newest first").waitFor();
+  await other.context().close();
+  const wrong = await opened("#/money", `${service.key.slice(0, -1)}~`);
+  await wrong.getByText("does not know this key").waitFor();
+  await wrong.getByRole("button", { name: "Enter another key" }).click();
+  await wrong.getByLabel("API key").waitFor();
+  await wrong.context().close();
+});
+
+test("an empty month, a slow service and a failure each say what they are, and a try again works", async () => {
+  const empty = await money("?month=2020-01");
+  await empty.getByText("Nothing was charged in this month").waitFor();
+  assert.equal(shown(await card(empty, "spent")), 0);
+  await empty.context().close();
+  const page = await opened("#/money", null);
+  let [release, fails] = [() => {}, true];
+  const held = new Promise((done) => (release = done));
+  await page.route("**/v1/usage/report*", async (route) => {
+    await held;
+    return fails ? route.fulfill({ status: 500, contentType: "application/json", body: '{"error":{"code":"INTERNAL_ERROR","message":"It did not work.","details":{}}}' }) : route.continue();
+  });
+  await page.getByLabel("API key").fill(service.key);
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.locator(".chart .busy").waitFor();
+  release();
+  await page.locator(".chart").getByText("It did not work.").waitFor();
+  fails = false;
+  await page.locator(".chart").getByRole("button", { name: "Try again" }).click();
+  await whole(page);
+  await page.context().close();
+});
+
+test("downloads are what the API gives", async () => {
+  const month = months[2];
+  const page = await money(`?month=${month}&by=tenant`);
+  for (const [button, path] of [
+    ["This report as CSV", `/v1/usage/report?from=${month}-01&to=${next(month)}&groupBy=tenant&bucket=day`],
+    ["All charges as FOCUS 1.2", `/v1/exports/focus?month=${month}`],
+  ]) {
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+    const text = readFileSync(await download.path(), "utf8");
+    assert.equal(text, await api(path, "text/csv"), button);
+    assert.ok(text.split("\n").length > 5);
+  }
+  await page.context().close();
+});
+
+/** What the contract says of budgets and statements, for a service that has them and for one that does not yet. */
+const BUDGETS = [
+  { id: "bud_1", name: "Payments", scope: { label: { name: "team", value: "payments" } }, period: "month", limitCredits: 1_000, onLimit: "block", alertsAt: [50, 80, 100], periodStart: "2026-11-01T00:00:00.000Z", periodEnd: "2026-12-01T00:00:00.000Z", spentCredits: 700.5, reservedCredits: 299.5, remainingCredits: 0, forecastCredits: 1_200.25 },
+  { id: "bud_2", name: HOSTILE.team, scope: {}, period: "quarter", limitCredits: 5_000, onLimit: "alert", alertsAt: [50], periodStart: "2026-10-01T00:00:00.000Z", spentCredits: 1.000001, reservedCredits: 0, remainingCredits: 4_998.999999, forecastCredits: 2 },
+];
+const STATEMENTS = [{ month: "2026-10", status: "closed", openingBalance: 10.5, closingBalance: 7.25, closedAt: "2026-11-03T00:00:10.000Z", hash: "5e".repeat(32) }, { month: "2026-11", status: "open" }];
+
+test("budgets have bars, and statements their months, as the contract has them", async () => {
+  const page = await opened("#/money", null);
+  const answers = { budgets: BUDGETS, statements: STATEMENTS };
+  for (const [name, list] of Object.entries(answers)) {
+    await page.route(`**/v1/${name}`, (route) => route.fulfill({ contentType: "application/json", body: JSON.stringify({ [name]: list, total: list.length, limit: 20, offset: 0 }) }));
+  }
+  await page.getByLabel("API key").fill(service.key);
+  await page.getByRole("button", { name: "Open" }).click();
+  await whole(page);
+  const bar = page.getByRole("progressbar", { name: /^Payments: 700.5 spent and 299.5 reserved of 1,000/ });
+  assert.deepEqual([await bar.getAttribute("value"), await bar.getAttribute("max")], ["1000", "1000"]);
+  await page.getByText("(100 %), forecast 1,200.25; 0 left in this month. team = payments; at the limit: block.").waitFor();
+  await page.getByRole("heading", { name: HOSTILE.team }).waitFor();
+  await page.getByText("The whole organization; at the limit: alert.").waitFor();
+  const table = await rows(page, /^Statements by month/);
+  assert.deepEqual(table.map((row) => row.slice(0, 5)), [["2026-10", "closed", "10.5", "7.25", "2026-11-03 00:00:10 UTC"], ["2026-11", "open", "–", "–", "–"]]);
+  const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ["violations"] })`);
+  assert.deepEqual(found.violations.map((of) => of.id), []);
+  assert.equal(await page.evaluate(() => globalThis.hacked), undefined);
+  await page.context().close();
+});
+
+test("people who use a keyboard, a reader or a phone find no obstacle, in the light and in the dark", async () => {
+  const places = [["", null], ["#/money", service.key], [`#/money?month=${months[1]}&by=tenant&tenant=acme`, service.key], ["#/runs", service.key]];
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [hash, key] of places) {
+      for (const width of [1200, 360]) {
+        const page = await opened(hash, key, { colorScheme, viewport: { width, height: 800 } });
+        if (hash.startsWith("#/money")) await whole(page);
+        else await page.getByText(key ? "newest first" : "stays in this tab").waitFor();
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.equal(over, 0, `${hash} ${width}: wider than the screen`);
+        // The page's policy allows no script that is handed over; the browser's own tools may.
+        const found = await page.evaluate(`${AXE}; axe.run(document, { resultTypes: ["violations"] })`);
+        const violations = found.violations.map((of) => `${of.id}: ${of.nodes.map((node) => node.html).join(" | ").slice(0, 400)}`);
+        assert.deepEqual(violations, [], `${hash} ${colorScheme} ${width}`);
+        await page.context().close();
+      }
+    }
+  }
+});
+
+test("the keyboard reaches everything, in the order in which it is read", async () => {
+  const page = await money(`?month=${months[1]}`);
+  await page.evaluate(() => document.body.focus());
+  const reached = [];
+  for (let at = 0; at < 40; at += 1) {
+    await page.keyboard.press("Tab");
+    reached.push(await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? ""));
+  }
+  for (const name of ["Skip to the content", "Money", "Runs", "Forget the key", "Month before", "Next month", "All charges"]) {
+    assert.ok(reached.includes(name), `${name} is not reached: ${reached.join(" · ")}`);
+  }
+  assert.ok(reached.some((name) => name.startsWith("Chart:")) && reached.some((name) => name.startsWith("Show what")));
+  await page.context().close();
+});
+
+test("the files are small, strictly governed and known again", async () => {
+  const page = await fetch(`${service.baseUrl}/console/`);
+  const policy = page.headers.get("content-security-policy");
+  assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'/);
+  assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+  const html = await page.text();
+  assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|\son\w+=|style=/);
+  const names = ["console.css", "uplot.css", "uplot.js", "console.js", "api.js", "chart.js", "dom.js", "drill.js", "focus.js", "format.js", "money.js", "runs.js"];
+  let bytes = gzipSync(html).length;
+  for (const name of names) {
+    const answer = await fetch(`${service.baseUrl}/console/${name}`);
+    assert.equal(answer.status, 200, name);
+    assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
+    bytes += gzipSync(await answer.text()).length;
+    const again = await fetch(`${service.baseUrl}/console/${name}`, { headers: { "if-none-match": answer.headers.get("etag") } });
+    assert.equal(again.status, 304, name);
+  }
+  assert.ok(bytes <= MAX_PAGE_BYTES, `${bytes} bytes`);
+  const bare = await fetch(`${service.baseUrl}/console`, { redirect: "manual" });
+  assert.deepEqual([bare.status, bare.headers.get("location")], [308, "console/"]);
+  assert.equal((await fetch(`${service.baseUrl}/console/../Cargo.toml`)).status, 401);
+  assert.equal((await fetch(`${service.baseUrl}/console/other.js`)).status, 404);
+  console.log(`console: ${bytes} bytes compressed`);
+});
+
+test("the first page is usable soon, and has its picture taken", async () => {
+  const page = await money(`?month=${months[1]}&by=model`, service.key, { colorScheme: "light" });
+  const began = Date.now();
+  await page.reload();
+  await whole(page);
+  console.log(`console: all numbers after ${Date.now() - began} ms`);
+  const options = AWO_WRITE_SCREENSHOT ? { path: PICTURE } : {};
+  await page.screenshot({ ...options, clip: { x: 0, y: 0, width: 1200, height: 1150 }, fullPage: true, animations: "disabled" });
+  assert.ok(statSync(PICTURE).size < MAX_PICTURE_BYTES, "AWO_WRITE_SCREENSHOT=1 takes docs/console.png anew");
+  await page.context().close();
+});

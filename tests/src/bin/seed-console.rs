@@ -1,0 +1,172 @@
+//! A service with three months of runs, for tests of the console in a browser: `seed-console` prints one line of
+//! JSON that says where it is and what its keys are, and serves until its standard input ends.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test's program: what it cannot do ends it"
+)]
+
+use awo_domain::api_key::Scope;
+use awo_domain::cost::labels::CostLabels;
+use awo_domain::cost::report::month;
+use awo_domain::money::MicroCredits;
+use awo_domain::{Timestamp, TransactionId};
+use awo_store::credits::Booking;
+use awo_tests::driven::DrivenRun;
+use awo_tests::service::TestService;
+use serde_json::{Value, json};
+
+const CREDITS: i64 = 250_000;
+const HOUR_MS: i64 = 3_600_000;
+/// Between two runs.
+const STEP_MS: i64 = 31 * HOUR_MS;
+const MODELS: [(&str, i64); 5] = [
+    ("claude-sonnet-4-5", 9_000),
+    ("claude-opus-4-1", 45_000),
+    ("gpt-5", 7_000),
+    ("gpt-4o-mini", 400),
+    ("gemini-2.5-pro", 6_000),
+];
+/// One of them would do something if a page took it for markup, or a spreadsheet for a formula.
+const TENANTS: [&str; 3] = ["acme", "globex", "=<img src=x onerror=\"hacked=1\">"];
+const TEAMS: [&str; 3] = ["payments", "search", "</script><script>hacked=2</script>"];
+const PROJECTS: [&str; 2] = ["checkout", "index"];
+const REPOSITORIES: [&str; 2] = [
+    "https://git.example/shop.git",
+    "https://git.example/'onload=hacked=3'.git",
+];
+const PROMPT: &str = "\"><svg onload=hacked=4> javascript:hacked=5 {{hacked}}";
+
+/// Numbers that are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most as u64).expect("a small number")
+    }
+}
+
+#[tokio::main]
+async fn main() {
+    let settings = [("AWO_MAX_CONCURRENT", "0"), ("AWO_MAX_QUEUE_SIZE", "200")];
+    let service = TestService::start(CREDITS, &settings).await;
+    let clock = &service.service.cloud.clock;
+    let now = clock.now();
+    let began = months_before(now, 2).plus_ms(8 * HOUR_MS);
+    clock.advance(began.epoch_ms() - now.epoch_ms());
+    seed(&service, now).await;
+    let keys = json!({
+        "baseUrl": service.service.base_url,
+        "key": key(&service, &[Scope::All]).await,
+        "moneyKey": key(&service, &[Scope::CreditsRead]).await,
+        "runsKey": key(&service, &[Scope::RunsRead]).await,
+    });
+    println!("{keys}");
+    let ended =
+        tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
+    ended
+        .await
+        .expect("a thread")
+        .expect("the end of the standard input");
+    service.service.stop().await;
+}
+
+/// The first moment of a month before.
+fn months_before(now: Timestamp, months: u32) -> Timestamp {
+    let mut first = month(now, 0);
+    for _ in 0..months {
+        first = month(first.plus_ms(-1), 0);
+    }
+    first
+}
+
+async fn key(service: &TestService, scopes: &[Scope]) -> String {
+    let cloud = &service.service.cloud;
+    let (key, store) = (cloud.mint.api_key(), cloud.store().expect("settings"));
+    let limit = Some(100_000);
+    let now = cloud.clock.now();
+    let made = store.create_key(&key, &service.org, scopes, limit, "console", now);
+    made.await.expect("a key");
+    key.reveal().to_owned()
+}
+
+/// Runs of all tenants, models and labels until now, refunds of some, and some that are not over.
+async fn seed(service: &TestService, until: Timestamp) {
+    let (cloud, mut dice) = (&service.service.cloud, Dice(0x2545_f491_4f6c_dd1d));
+    let store = cloud.store().expect("settings");
+    let labels = ["team", "project"].map(str::to_owned);
+    let labels = CostLabels::declare(&labels, &[]).expect("labels");
+    let declared = store.declare_cost_labels(&service.org, &labels);
+    declared.await.expect("a declaration");
+    for nth in 0.. {
+        let left = until.ms_since(cloud.clock.now());
+        if left < STEP_MS {
+            cloud.clock.advance(left);
+            break;
+        }
+        let run = run(service, &mut dice).await;
+        cloud.clock.advance(STEP_MS - 20 * 60_000);
+        if nth % 6 == 5 {
+            let now = cloud.clock.now();
+            let id = TransactionId::new(now, cloud.mint.random(now));
+            let booking = Booking {
+                note: Some("it did not build".to_owned()),
+                ..Booking::default()
+            };
+            let of = (MicroCredits::from_micro(250_007), &booking);
+            let refunded = store.refund(&service.org, &id, &run.run_id, of, now);
+            refunded.await.expect("a refund");
+        }
+        if nth % 9 == 8 {
+            service.service.sweep().await.expect("a sweep");
+        }
+    }
+    let waiting = create(service, &mut dice).await;
+    let running = create(service, &mut dice).await;
+    let mut running = DrivenRun::of(service, &running).await;
+    running.iterate(1).await;
+    assert_eq!(waiting["status"], "queued");
+}
+
+async fn create(service: &TestService, dice: &mut Dice) -> Value {
+    let mut order = json!({
+        "taskPrompt": PROMPT,
+        "workspaceSource": { "type": "git", "repository": (REPOSITORIES[dice.below(2)]) },
+        "maxIterations": 3,
+        "limits": { "maxCredits": ([40, 1_000][dice.below(2)]) },
+        "metadata": { "team": (TEAMS[dice.below(3)]), "project": (PROJECTS[dice.below(2)]) },
+    });
+    if dice.below(5) > 0 {
+        order["tenantContext"] = json!({ "tenantId": (TENANTS[dice.below(3)]) });
+    }
+    let made = service.client.post("/v1/work-orders", &order).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    made.body
+}
+
+/// A run that ended twenty minutes after it was created.
+async fn run(service: &TestService, dice: &mut Dice) -> DrivenRun {
+    let order = create(service, dice).await;
+    let mut run = DrivenRun::of(service, &order).await;
+    service.service.cloud.clock.advance(20 * 60_000);
+    run.iterate(1).await;
+    let mut usage = Vec::new();
+    for at in 0..=dice.below(2) {
+        let (model, nano) = MODELS[(dice.below(4) + at) % 5];
+        let tokens = 1 + i64::try_from(dice.below(90_000)).expect("a small number");
+        let used = json!({ "model": model, "inputTokens": tokens, "cachedInputTokens": tokens / 3,
+                           "outputTokens": tokens / 9 });
+        usage.push(json!({ "usage": used, "costUsdNano": nano * tokens }));
+    }
+    let outcome = match dice.below(4) {
+        0 => json!({ "type": "failed", "code": "AGENT_FAILED", "message": PROMPT }),
+        _ => json!({ "type": "succeeded", "commit": "c1" }),
+    };
+    let body = json!({ "events": [], "outcome": outcome, "iterations": 1, "usage": usage });
+    let finished = run.control("finish", &body).await;
+    assert_eq!(finished.status, 200, "{}", finished.text);
+    run
+}
