@@ -48,6 +48,9 @@ const TABLES: &[(&str, &str)] = &[
 ];
 const QUEUES: &[(&str, &str)] = &[("runs", "RunQueue"), ("deliveries", "DeliveriesQueue")];
 
+/// Roles that functions assume.
+const ROLES: &[(&str, &str)] = &[("bedrock", "BedrockRole")];
+
 /// What is wrong with the policies of a template, given the lines of the file of calls.
 #[must_use]
 pub fn faults(template: &Template, lines: &str, excuses: &[Excuse]) -> Vec<String> {
@@ -251,6 +254,7 @@ fn call(action: &str, resource: &str, with: &str) -> Option<Call> {
         }
         "task" => arn("ecs", "task/Cluster/1"),
         "secret" => arn("secretsmanager", &format!("secret:{rest}")),
+        "role" => named(ROLES, rest)?,
         "file-system" => arn("elasticfilesystem", "file-system/Files"),
         "access-point" => arn("elasticfilesystem", "access-point/fsap-1"),
         "*" => "*".to_owned(),

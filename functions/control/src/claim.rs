@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use awo_domain::agent::Agent;
 use awo_domain::control::{
-    Claim, GitCredential, ModelKey, Provider, RegistryAccess, Resumption, RunEnvironment, RunSpec,
-    SecretValue, Tariff,
+    Claim, GitCredential, RegistryAccess, Resumption, RunEnvironment, RunSpec, SecretValue, Tariff,
 };
 use awo_domain::environment::{EnvironmentRecord, SECRET_BYTES, secret_name};
 use awo_domain::money::{MicroCredits, NanoUsd};
@@ -23,6 +21,7 @@ use subtle::ConstantTimeEq;
 use url::Url;
 
 use crate::State;
+use crate::models::{self, RunModels};
 use crate::runner::{body, is_token, token_hash};
 
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
@@ -35,7 +34,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let credentials = tokio::try_join!(
         credentials(state, &org, &order.source.repository),
-        model_keys(state, &org, &order.agent)
+        models::of(state, &org, &order.agent)
     )?;
     let (profile, plugins, chosen) = tokio::try_join!(
         state.store.profile_of(&org, &order),
@@ -102,7 +101,7 @@ fn spec(
     order: WorkOrder,
     run: &Run,
     (profile, plugins): (Profile, Vec<Plugin>),
-    (git_credentials, model_keys): (Vec<GitCredential>, Vec<ModelKey>),
+    (git_credentials, models): (Vec<GitCredential>, RunModels),
 ) -> RunSpec {
     RunSpec {
         org_id,
@@ -110,7 +109,9 @@ fn spec(
         run_id: run.run_id.clone(),
         task_prompt: order.task_prompt,
         git_credentials,
-        model_keys,
+        model_keys: models.keys,
+        model_endpoints: models.endpoints,
+        bedrock: models.bedrock,
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
@@ -221,22 +222,6 @@ async fn credentials(
         .map(|token| GitCredential { host, token })
         .into_iter()
         .collect())
-}
-
-/// The organization's keys for the models that the agent may want to speak to, as far as it has
-/// set any.
-async fn model_keys(state: &State, org: &OrgId, agent: &Agent) -> Result<Vec<ModelKey>, Error> {
-    let mut keys = Vec::new();
-    for provider in Provider::of(agent) {
-        let key = state.secrets.get(org, provider.as_str()).await?;
-        // A key from a file often brings its line's end along.
-        let key = key.map(|key| key.trim().to_owned());
-        keys.extend(key.filter(|key| !key.is_empty()).map(|key| ModelKey {
-            provider: *provider,
-            key,
-        }));
-    }
-    Ok(keys)
 }
 
 fn host_of(repository: &Repository) -> Option<String> {

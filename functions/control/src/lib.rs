@@ -1,5 +1,5 @@
-//! The runner's own API: claims, reports, agent logs, diffs, requests for children, finishes. A
-//! run's configuration is audited when the runner receives it.
+//! The runner's own API: claims, reports, agent logs, diffs, requests for children and for
+//! credentials, finishes. A run's configuration is audited when the runner receives it.
 //!
 //! A runner is our program on a machine that runs hostile code, so its requests are checked like
 //! any other: identity by nonce or token, content by shape and range. A runner can only affect its
@@ -10,6 +10,7 @@ mod claim;
 mod diff;
 mod finish;
 mod log;
+mod models;
 mod report;
 mod runner;
 mod verification;
@@ -30,6 +31,8 @@ use awo_store::Store;
 use awo_store::tally::QueueLimits;
 use lambda_http::{Request, RequestExt};
 
+use models::Models;
+
 struct State {
     store: Store,
     secrets: Secrets,
@@ -42,6 +45,7 @@ struct State {
     opening: Opening,
     endings: Endings,
     stopper: Stopper,
+    models: Models,
 }
 
 /// The function `control`.
@@ -61,6 +65,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         opening: Opening::new(cloud)?,
         endings: Endings::new(cloud)?,
         stopper: Stopper::new(cloud)?,
+        models: Models::new(cloud)?,
     };
     Ok(HttpFunction::for_runner(cloud, state, handle))
 }
@@ -83,6 +88,8 @@ async fn handle(state: Arc<State>, request: Request, now: Timestamp) -> Result<A
         children::handle(&state, &request, now).await
     } else if routes::KEEP_LOG.matches(path) {
         log::handle(&state, &request, now).await
+    } else if routes::ISSUE_CREDENTIALS.matches(path) {
+        models::credentials(&state, &request).await
     } else if routes::CLAIM_VERIFICATION.matches(path) {
         verification::claim(&state, &request).await
     } else if routes::REPORT_VERIFICATION.matches(path) {

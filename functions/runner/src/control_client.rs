@@ -4,6 +4,7 @@ mod connection;
 
 use std::time::Duration;
 
+use awo_domain::control::bedrock::{SessionCredentials, credentials_path};
 use awo_domain::control::{
     CLAIM_PATH, Children, ChildrenAnswer, Claim, Finish, IterationLog, Report, ReportAnswer,
     RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path, report_path,
@@ -79,6 +80,7 @@ pub(crate) struct ControlClient {
     logs_path: String,
     diff_path: String,
     children_path: String,
+    credentials_path: String,
     finish_path: String,
 }
 
@@ -100,6 +102,7 @@ impl ControlClient {
             logs_path: logs_path(org, run),
             diff_path: diff_path(org, run),
             children_path: children_path(org, run),
+            credentials_path: credentials_path(org, run),
             finish_path: finish_path(org, run),
         };
         let is_ours = spec.org_id == *org && spec.run_id == *run;
@@ -142,6 +145,13 @@ impl ControlClient {
     pub(crate) async fn children(&self, asked: &Children) -> Result<ChildrenAnswer, CallError> {
         let path = &self.children_path;
         self.line.post(path, asked, CALL_TIMEOUT).await
+    }
+
+    /// Asks for credentials for Bedrock.
+    pub(crate) async fn credentials(&self) -> Result<SessionCredentials, CallError> {
+        let nothing = serde_json::Map::new();
+        let path = &self.credentials_path;
+        self.line.post(path, &nothing, CALL_TIMEOUT).await
     }
 
     /// Sends the last report; one try of it ends after `limit`, or after a call's own limit.

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::control_client::{CallError, ControlClient};
 use crate::environment::Masks;
 use crate::event_sender::EventSender;
+use crate::proxy::CredentialIssuer;
 use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
@@ -149,6 +150,11 @@ impl Reporter {
             .spawn(async move { client.children(&asked).await });
         sent.await
             .unwrap_or_else(|why| Err(CallError::TryAgain(why.to_string())))
+    }
+
+    /// Issues the run's credentials for Bedrock.
+    pub(crate) fn credential_issuer(&self) -> CredentialIssuer {
+        CredentialIssuer::new(self.client.clone(), self.control.clone())
     }
 
     /// Sends what is left and the outcome, and waits until it is kept, at most for `limit`.

@@ -10,7 +10,6 @@ use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
 use crate::delivery::forge_repository::Hosts;
-use crate::proxy::BaseUrls;
 
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -102,8 +101,6 @@ pub(crate) struct Settings {
     pub(crate) agent_paths: Vec<PathBuf>,
     /// Folders of the service on this machine that they never see.
     pub(crate) private_dirs: Vec<PathBuf>,
-    /// Where models are.
-    pub(crate) models: BaseUrls,
     /// Where git hosts and their APIs are.
     pub(crate) hosts: Hosts,
     /// This program, for `supervise`.
@@ -158,7 +155,6 @@ impl Settings {
             agent_user,
             agent_paths: paths("AWO_AGENT_PATHS", text)?,
             private_dirs: paths("AWO_PRIVATE_DIRS", text)?,
-            models: BaseUrls::from_env(text, is_loopback)?,
             hosts: Hosts::from_env(text, is_loopback)?,
             path: tools().0,
             tool_homes: tools().1,
@@ -246,12 +242,10 @@ mod tests {
     }
 
     /// For one machine only, and for tests: the cloud has none of them.
-    const ONE_MACHINE: [&str; 6] = [
+    const ONE_MACHINE: [&str; 4] = [
         "AWO_AGENT_PATHS",
-        "AWO_ANTHROPIC_BASE_URL",
         "AWO_GITHUB_API_URL",
         "AWO_GIT_CA_FILE",
-        "AWO_OPENAI_BASE_URL",
         "AWO_PRIVATE_DIRS",
     ];
 

@@ -35,6 +35,10 @@ pub(crate) fn access_point(id: &str) -> String {
     format!("arn:aws:elasticfilesystem:{REGION}:{ACCOUNT}:access-point/{id}")
 }
 
+pub(crate) fn role(name: &str) -> String {
+    format!("arn:aws:iam::{ACCOUNT}:role/{name}")
+}
+
 pub(crate) fn rule(name: &str) -> String {
     format!("arn:aws:events:{REGION}:{ACCOUNT}:rule/{name}")
 }

@@ -50,6 +50,17 @@ pub(crate) fn note_files(headers: &HeaderMap, action: &str, resource: &str) {
     }
 }
 
+/// Notes that a role was assumed, and whether the session has tags, which is a permission of its own.
+pub(crate) fn note_role(headers: &HeaderMap, role: &str, has_tags: bool) {
+    if let Some((file, function)) = FILE.as_ref().zip(function_of(headers)) {
+        let resource = format!("role/{}", last(role, '/'));
+        let tagging = has_tags.then_some("TagSession");
+        let actions = ["AssumeRole"].into_iter().chain(tagging);
+        let asked = actions.map(|action| of("sts", action, resource.clone(), "-"));
+        write(file, function, asked.collect());
+    }
+}
+
 fn write(file: &Path, function: &str, asked: Vec<Asked>) {
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     for (action, resource, with) in asked {

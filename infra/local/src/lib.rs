@@ -33,6 +33,7 @@ mod serve;
 pub mod service;
 pub mod shutdown;
 pub mod sqs;
+pub mod sts;
 
 pub use arn::{ACCOUNT, REGION};
 pub use in_process::http_client;

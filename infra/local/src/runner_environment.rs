@@ -5,16 +5,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Passed on to runners: other places of models and of GitHub's API than their own, whom git
-/// trusts besides, the user that agents run as, and what they may read beside programs.
-const PASSED_ON: [&str; 7] = [
+/// Passed on to runners: another place of GitHub's API than its own, whom git trusts besides, the
+/// user that agents run as, and what they may read beside programs.
+const PASSED_ON: [&str; 5] = [
     "AWO_AGENT_GID",
     "AWO_AGENT_PATHS",
     "AWO_AGENT_UID",
-    "AWO_ANTHROPIC_BASE_URL",
     "AWO_GITHUB_API_URL",
     "AWO_GIT_CA_FILE",
-    "AWO_OPENAI_BASE_URL",
 ];
 
 /// All of it; `settings` come before this process's environment.

@@ -39,7 +39,7 @@ use crate::metrics::Metrics;
 use crate::schedule::Schedule;
 use crate::shutdown::Shutdown;
 use crate::sqs::{Queues, queue_url};
-use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs};
+use crate::{REGION, Server, dynamodb, ecs, gateway, secrets, sqs, sts};
 
 /// How often expired items are removed.
 const TTL_PERIOD: Duration = Duration::from_secs(600);
@@ -255,6 +255,7 @@ struct StandIns {
     ecs_url: String,
     secrets: String,
     files: String,
+    sts: String,
 }
 
 impl StandIns {
@@ -314,6 +315,8 @@ impl StandIns {
             ending.stores.clone(),
         );
         let secrets = secrets.map_err(failed("Secrets Manager"))?;
+        let roles = sts::start(listen(0).await?, key.clone(), ending.stores.clone())
+            .map_err(failed("STS"))?;
         Ok(StandIns {
             key,
             queues,
@@ -323,7 +326,8 @@ impl StandIns {
             ecs_url: ecs_server.url(),
             secrets: secrets.url(),
             files: files.url(),
-            servers: vec![dynamodb, sqs, ecs_server, secrets, files],
+            sts: roles.url(),
+            servers: vec![dynamodb, sqs, ecs_server, secrets, files, roles],
         })
     }
 }
@@ -357,6 +361,7 @@ fn settings(options: &Options, stand_ins: &StandIns) -> BTreeMap<String, String>
         ("AWS_ENDPOINT_URL_ECS", &stand_ins.ecs_url),
         ("AWS_ENDPOINT_URL_SECRETS_MANAGER", &stand_ins.secrets),
         ("AWS_ENDPOINT_URL_EFS", &stand_ins.files),
+        ("AWS_ENDPOINT_URL_STS", &stand_ins.sts),
         ("AWO_WORK_TABLE", "awo-work"),
         ("AWO_LEDGER_TABLE", "awo-ledger"),
         ("AWO_SETTINGS_TABLE", "awo-settings"),

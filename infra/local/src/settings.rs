@@ -27,7 +27,7 @@ const fn setting(
     }
 }
 
-const SETTINGS: [Setting; 27] = [
+const SETTINGS: [Setting; 29] = [
     setting(
         "AWO_PORT",
         "port on loopback; 0 takes any free one",
@@ -131,6 +131,18 @@ const SETTINGS: [Setting; 27] = [
         "claude-code",
     ),
     setting(
+        "AWO_ANTHROPIC_BASE_URL",
+        "where models of Anthropic's are called, such as a gateway; gets the organizations' keys",
+        "https://api.anthropic.com",
+        "https://gateway.example.com/anthropic",
+    ),
+    setting(
+        "AWO_OPENAI_BASE_URL",
+        "where models of OpenAI's are called, without /v1",
+        "https://api.openai.com",
+        "https://gateway.example.com/openai",
+    ),
+    setting(
         "AWO_ALLOW_FILE_REPOSITORIES",
         "0 rejects file:// repositories",
         "1",
@@ -192,14 +204,16 @@ const SETTINGS: [Setting; 27] = [
     ),
 ];
 
-/// Names that are of `awo`, of runs, of the model proxy's and forge's addresses, or of our tests.
-const OTHERS: [&str; 11] = [
+/// Names that are of `awo`, of runs, of a cloud's models, of the forge's address, or of our tests.
+const OTHERS: [&str; 13] = [
     "AWO_URL",
     "AWO_API_KEY",
     "AWO_CONTEXT",
     "AWO_BIN_DIR",
-    "AWO_ANTHROPIC_BASE_URL",
-    "AWO_OPENAI_BASE_URL",
+    "AWO_BEDROCK_BASE_URL",
+    "AWO_BEDROCK_INFERENCE_PROFILES",
+    "AWO_BEDROCK_REGION",
+    "AWO_BEDROCK_ROLE_ARN",
     "AWO_GITHUB_API_URL",
     "AWO_GIT_CA_FILE",
     "AWO_TEST_MARK",

@@ -17,6 +17,7 @@ use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
 use crate::environment::{Environment, SetupError};
 use crate::files::Files;
+use crate::model_role::ModelRole;
 use crate::notifications::NotificationQueue;
 use crate::queue::RunQueue;
 use crate::secrets::Secrets;
@@ -206,6 +207,18 @@ impl Cloud {
             .build();
         let client = aws_sdk_secretsmanager::Client::from_conf(config);
         Ok(Secrets::new(client, stack))
+    }
+
+    /// The role with which runs call Bedrock.
+    #[must_use]
+    pub fn model_role(&self, arn: String) -> ModelRole {
+        let builder = aws_sdk_sts::config::Builder::from(&self.sdk);
+        let config = self
+            .at(builder, "AWS_ENDPOINT_URL_STS", |b, url| {
+                b.endpoint_url(url)
+            })
+            .build();
+        ModelRole::new(aws_sdk_sts::Client::from_conf(config), arn)
     }
 
     /// Sets an endpoint, where the environment names one. The SDK would read the same variable of

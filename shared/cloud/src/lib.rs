@@ -10,6 +10,7 @@ pub mod definitions;
 pub mod environment;
 pub mod files;
 pub mod launch;
+pub mod model_role;
 pub mod notifications;
 pub mod personal;
 pub mod queue;

@@ -12,6 +12,8 @@ use awo_store::tally::QueueLimits;
 
 use crate::environment::{Environment, SetupError};
 
+pub mod models;
+
 /// Slots and queue size of organizations that have no limits of their own.
 ///
 /// # Errors

@@ -8,8 +8,10 @@
 //! Events carry the runner's own numbers, from 1 and without gaps: the store accepts each number
 //! once, in order, so a repeated report changes nothing.
 
+pub mod bedrock;
 mod children;
 mod diff;
+mod endpoints;
 mod environment;
 mod log;
 mod models;
@@ -21,6 +23,7 @@ use utoipa::ToSchema;
 
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
+pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
 pub use environment::{RegistryAccess, RunEnvironment, SecretValue};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
@@ -146,6 +149,12 @@ pub struct RunSpec {
     /// Keys of the organization for models; never shown to the agent.
     #[serde(default)]
     pub model_keys: Vec<ModelKey>,
+    /// The base URLs of providers that are not called at their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_endpoints: Vec<ModelEndpoint>,
+    /// Amazon Bedrock, where it answers Messages instead of Anthropic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bedrock: Option<bedrock::BedrockAccess>,
     /// What the budget is counted by.
     #[serde(default)]
     pub tariff: Tariff,

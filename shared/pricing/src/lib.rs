@@ -1,5 +1,6 @@
 //! Prices of models. An unknown price is never guessed.
 
+mod bedrock;
 mod list;
 
 pub use list::{ListedPrice, Rate, Source, Tier};
@@ -11,7 +12,7 @@ use awo_domain::Timestamp;
 use awo_domain::agent::answer::{Counts, ServiceTier};
 use awo_domain::money::NanoUsd;
 use awo_domain::usage::{ModelUsage, PricedUsage};
-use genai_prices::{PriceRequest, Usage, UsageKey};
+use genai_prices::{PriceCalculation, PriceRequest, Usage, UsageKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -193,11 +194,34 @@ fn public_price(
     service_tier: Option<&str>,
     at: Timestamp,
 ) -> Option<f64> {
-    let mut request = PriceRequest::new(model, units).with_timestamp(to_time(at));
-    if let Some(tier) = service_tier {
-        request = request.with_price_context("service_tier", tier);
+    Some(calculated(model, units, service_tier, at)?.total_price)
+}
+
+/// What the bundled table says, and of which provider's model.
+fn calculated(
+    model: &str,
+    units: &Usage,
+    service_tier: Option<&str>,
+    at: Timestamp,
+) -> Option<PriceCalculation> {
+    let ask = |model: &str, provider: Option<&str>| {
+        let mut request = PriceRequest::new(model, units).with_timestamp(to_time(at));
+        if let Some(tier) = service_tier {
+            request = request.with_price_context("service_tier", tier);
+        }
+        if let Some(provider) = provider {
+            request = request.with_provider_id(provider);
+        }
+        genai_prices::calculate(&request).ok()
+    };
+    match bedrock::regional(model) {
+        // The table does not have each region's name; all regions have one price.
+        Some(regional) => {
+            let own = ask(model, Some(bedrock::TABLE_PROVIDER));
+            own.or_else(|| ask(regional, Some(bedrock::TABLE_PROVIDER)))
+        }
+        None => ask(model, None),
     }
-    Some(genai_prices::calculate(&request).ok()?.total_price)
 }
 
 fn to_time(at: Timestamp) -> SystemTime {

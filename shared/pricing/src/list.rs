@@ -2,9 +2,9 @@
 //! by asking it.
 
 use awo_domain::Timestamp;
-use genai_prices::{Calculator, PriceRequest, Usage, UsageKey};
+use genai_prices::{Calculator, Usage, UsageKey};
 
-use super::{OwnPrice, Prices, to_time};
+use super::{OwnPrice, Prices, bedrock, calculated, public_price};
 
 /// The day of the newest price in the bundled table.
 const TABLE_UPDATED_AT: &str = "2026-10-30T00:00:00.000Z";
@@ -75,18 +75,22 @@ impl Prices {
     pub fn list(&self, at: Timestamp) -> Vec<ListedPrice> {
         let own = self.own.iter().map(|(model, price)| ListedPrice {
             model: model.clone(),
-            provider: found(model, at).map_or(CUSTOM.to_owned(), |(provider, _)| provider),
+            provider: found(model, at).map_or(CUSTOM.to_owned(), |(provider, _)| {
+                bedrock::provider(&provider, model)
+            }),
             rate: own_rate(price),
             tiers: Vec::new(),
             source: Source::Operator,
         });
         let mut all: Vec<ListedPrice> = own.collect();
         for provider in Calculator::bundled().providers() {
-            for model in provider.models().map(genai_prices::ModelInfo::id) {
-                let is_asked =
-                    found(model, at).is_some_and(|(by, name)| by == provider.id() && name == model);
+            for of_table in provider.models().map(genai_prices::ModelInfo::id) {
+                let model = bedrock::called(provider.id(), of_table);
+                let is_asked = found(model, at)
+                    .is_some_and(|(by, name)| by == provider.id() && name == of_table);
                 if is_asked && !self.own.contains_key(model) {
-                    all.extend(listed(provider.id(), model, at));
+                    let provider = bedrock::provider(provider.id(), model);
+                    all.extend(listed(&provider, model, at));
                 }
             }
         }
@@ -98,8 +102,7 @@ impl Prices {
 /// Provider and name of the model that this name is priced as.
 fn found(model: &str, at: Timestamp) -> Option<(String, String)> {
     let none = Usage::from([(UsageKey::INPUT_TOKENS, 0.0)]);
-    let request = PriceRequest::new(model, &none).with_timestamp(to_time(at));
-    let price = genai_prices::calculate(&request).ok()?;
+    let price = calculated(model, &none, None, at)?;
     Some((price.provider_id, price.model_id))
 }
 
@@ -152,8 +155,7 @@ fn rate_of(model: &str, input: u64, at: Timestamp) -> Option<Rate> {
         for (key, count) in more {
             usage.insert(key.clone(), *count);
         }
-        let request = PriceRequest::new(model, &usage).with_timestamp(to_time(at));
-        Some(genai_prices::calculate(&request).ok()?.total_price)
+        public_price(model, &usage, None, at)
     };
     let whole = price(&[])?;
     let of_all = |usd: f64| rounded(usd / tokens * MILLION);

@@ -223,3 +223,43 @@ fn the_list_has_what_is_asked_for_a_call_of_each_model_by_its_size() {
         }
     }
 }
+
+#[test]
+fn bedrocks_models_have_anthropics_price_and_a_tenth_more_in_a_region() {
+    let prices = Prices::default();
+    let cost = |model: &str| prices.call(model, &input(1_000_000), at());
+    let (id, own) = ("anthropic.claude-sonnet-4-6", "claude-sonnet-4-6");
+    assert_eq!(cost(&format!("global.{id}")), usd(3_000_000_000));
+    for regional in ["", "us.", "eu.", "apac.", "anywhere."] {
+        let model = format!("{regional}{id}");
+        assert_eq!(cost(&model), usd(3_300_000_000), "{model}");
+    }
+    // It is not the price of the model at Anthropic: that has tiers.
+    assert!(cost(own).is_some());
+    let older = "eu.anthropic.claude-sonnet-4-20250514-v1:0";
+    assert_eq!(cost(older), usd(3_000_000_000), "no more before Sonnet 4.5");
+    assert_eq!(cost("eu.anthropic.claude-of-tomorrow"), None);
+    let own = Prices::parse(
+        format!(r#"{{"eu.{id}":{{"inputUsdPerMillion":1,"outputUsdPerMillion":1}}}}"#).as_bytes(),
+    );
+    let cost = own
+        .unwrap()
+        .call(&format!("eu.{id}"), &input(1_000_000), at());
+    assert_eq!(cost, usd(1_000_000_000), "the operator's price comes first");
+}
+
+#[test]
+fn the_list_has_bedrocks_models_by_the_names_by_which_they_are_called() {
+    let list = Prices::default().list(at());
+    let of = |model: &str| {
+        let found = list.iter().find(|one| one.model == model);
+        found.map(|one| (one.provider.as_str(), one.rate.input, one.rate.cached_input))
+    };
+    let id = "anthropic.claude-sonnet-4-5-20250929-v1:0";
+    let global = of(&format!("global.{id}"));
+    assert_eq!(global, Some(("bedrock", 3.0, Some(0.3))));
+    assert_eq!(of(id), Some(("bedrock", 3.3, Some(0.33))));
+    let bedrock = list.iter().filter(|one| one.provider == "bedrock").count();
+    assert!(bedrock > 30, "{bedrock}");
+    assert!(list.iter().all(|one| !one.model.starts_with("regional.")));
+}

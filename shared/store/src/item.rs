@@ -179,6 +179,11 @@ impl Key {
         Key::new(format!("{org}#environments"), "count")
     }
 
+    /// What an operator has set about the organization's model providers.
+    pub fn providers(org: &OrgId) -> Key {
+        Key::new(format!("{org}#providers"), "settings")
+    }
+
     pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
         Key::new(plugins(org), id.as_str())
     }

@@ -52,6 +52,7 @@
 //! | settings | `<org>#templates` | `count` | number of templates |
 //! | settings | `<org>#environment` | name | environment of the organization |
 //! | settings | `<org>#environments` | `count` | number of environments |
+//! | settings | `<org>#providers` | `settings` | base URLs of model providers, and what answers Messages |
 //! | settings | `<org>#task` | `definition` | the organization's task definition, and its origin |
 //! | settings | `<org>#plugin` | plugin id | plugin of the organization, or a built-in one's switch |
 //! | settings | `<org>#plugins` | `count` | number of its own plugins |
@@ -105,6 +106,7 @@ pub mod parents;
 pub mod places;
 pub mod plugins;
 pub mod profiles;
+pub mod providers;
 pub mod purge;
 pub mod queue_view;
 pub mod reports;

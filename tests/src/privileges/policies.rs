@@ -152,8 +152,8 @@ impl Template {
         all
     }
 
-    /// What a function's policies allow: its own statements, and those of managed policies that
-    /// the template has beside it.
+    /// What a function's policies allow: its own statements, those of managed policies that the
+    /// template has beside it, and those of policies that are attached to its role.
     fn grants(
         &mut self,
         name: &str,
@@ -178,14 +178,29 @@ impl Template {
                 self.faults
                     .push(format!("{name}: a policy without statements: {policy}"));
             }
-            for statement in statements {
-                match pieces(owner, &statement) {
-                    Ok(pieces) => grants.extend(pieces),
-                    Err(fault) => self.faults.push(fault),
-                }
+            self.add(&mut grants, owner, statements);
+        }
+        let role = own(&format!("{name}Role"));
+        for (owner, policy) in resources {
+            let properties = &policy["Properties"];
+            let mut roles = listed(&properties["Roles"]).into_iter();
+            let is_attached = policy["Type"] == "AWS::IAM::Policy"
+                && roles.any(|one| resolved(&one).contains(&role));
+            if is_attached {
+                let statements = listed(&properties["PolicyDocument"]["Statement"]);
+                self.add(&mut grants, owner, statements);
             }
         }
         grants
+    }
+
+    fn add(&mut self, grants: &mut Vec<Grant>, owner: &str, statements: Vec<Value>) {
+        for statement in statements {
+            match pieces(owner, &statement) {
+                Ok(pieces) => grants.extend(pieces),
+                Err(fault) => self.faults.push(fault),
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 mod audit;
 mod authorisation;
 mod bad_input;
+mod bedrock;
 mod broken_deliveries;
 mod budgets;
 mod cascades;

@@ -183,6 +183,7 @@ fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
     for variable in [
         "AWO_ALLOW_FILE_REPOSITORIES",
         "AWO_ALLOW_LOOPBACK_REGISTRIES",
+        "AWO_BEDROCK_BASE_URL",
         "AWO_GIT_CA_FILE",
         "AWO_WEBHOOK_ALLOW_LOOPBACK",
         "AWO_WEBHOOK_CA_FILE",

@@ -130,6 +130,29 @@ fn reply(status: u16, kind: &str, body: String) -> Response<Body> {
 async fn messages(State(models): State<Models>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let body: Value = serde_json::from_slice(&body).unwrap();
     let call = models.take(&headers, &body);
+    let events = models.message(call, &body["model"], &body);
+    let key = headers.get("x-api-key").unwrap().to_str().unwrap();
+    models.answer(call, key, events).await
+}
+
+impl Models {
+    /// A call by a session of Bedrock's; its number, from 1.
+    pub fn take_of_bedrock(&self, token: &str, body: &Value) -> usize {
+        let mut calls = self.calls();
+        calls.push(Call {
+            key: token.to_owned(),
+            body: body.clone(),
+        });
+        calls.len()
+    }
+
+    /// The answer to a call of Messages, as events.
+    pub fn message(&self, call: usize, model: &Value, body: &Value) -> Vec<Value> {
+        message(self, call, model, body)
+    }
+}
+
+fn message(models: &Models, call: usize, model: &Value, body: &Value) -> Vec<Value> {
     let said = &body["messages"];
     let blocks = said.as_array().unwrap().last().unwrap()["content"].as_array();
     let ran = blocks.is_some_and(|all| all.iter().any(|block| block["type"] == "tool_result"));
@@ -160,9 +183,9 @@ async fn messages(State(models): State<Models>, headers: HeaderMap, body: Bytes)
         "input_tokens": input - read - written, "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read, "output_tokens": 1,
     });
-    let events = vec![
+    vec![
         json!({ "type": "message_start", "message": {
-            "id": format!("msg_{call}"), "type": "message", "role": "assistant", "model": body["model"],
+            "id": format!("msg_{call}"), "type": "message", "role": "assistant", "model": model,
             "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage } }),
         json!({ "type": "content_block_start", "index": 0, "content_block": block }),
         json!({ "type": "content_block_delta", "index": 0, "delta": delta }),
@@ -170,9 +193,7 @@ async fn messages(State(models): State<Models>, headers: HeaderMap, body: Bytes)
         json!({ "type": "message_delta", "delta": { "stop_reason": stop, "stop_sequence": null },
             "usage": { "output_tokens": output } }),
         json!({ "type": "message_stop" }),
-    ];
-    let key = headers.get("x-api-key").unwrap().to_str().unwrap();
-    models.answer(call, key, events).await
+    ]
 }
 
 async fn responses(

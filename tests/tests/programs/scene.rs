@@ -3,8 +3,11 @@
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use awo_local::sts::Session;
+use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
 use awo_tests::local::Local;
 use awo_tests::processes::Watch;
 use awo_tests::repository::Repository;
@@ -15,6 +18,9 @@ use crate::models::{FAILURE, Manners, Models};
 
 /// Stands in the organization's keys.
 pub const CANARY: &str = "organizations-own";
+/// What Bedrock is called for Claude Code's model, and with which role.
+pub const PROFILE: &str = "eu.anthropic.claude-sonnet-4-5-20250929-v1:0";
+const ROLE: &str = "arn:aws:iam::000000000000:role/awo-bedrock";
 /// `nobody`, where the tests run as root: Claude Code would refuse.
 const AGENT_UID: &str = "65534";
 /// How long a run may take on a busy machine.
@@ -63,6 +69,50 @@ impl Scene {
     /// `first` is what every command of the models does first.
     pub async fn start(manners: Manners, first: &'static str) -> Scene {
         let models = Models::start(manners, first).await;
+        let urls = [
+            ("AWO_ANTHROPIC_BASE_URL", models.url.clone()),
+            ("AWO_OPENAI_BASE_URL", models.url.clone()),
+        ];
+        let scene = Scene::of(models, &urls);
+        for provider in ["anthropic", "openai"] {
+            set_key(&scene.local, scene.dir.path(), provider);
+        }
+        scene
+    }
+
+    /// The same without a key: Bedrock answers Messages.
+    pub async fn start_with_bedrock(first: &'static str) -> (Scene, Bedrock) {
+        let models = Models::start(Manners::Good, first).await;
+        let local_key: Arc<OnceLock<String>> = Arc::default();
+        let known_key = Arc::clone(&local_key);
+        let known = move |id: &str, token: &str| {
+            let session = Session::of_token(token).filter(|one| one.access_key_id == id)?;
+            Some(Known {
+                secret: Session::secret_of(known_key.get()?, token),
+                expires_at: session.expires_at,
+            })
+        };
+        let answering = models.clone();
+        let bedrock = Bedrock::start(known, move |_, call| {
+            let number = answering.take_of_bedrock(&call.token, &call.body);
+            Reply::Message(answering.message(number, &json!(call.model), &call.body))
+        });
+        let settings = [
+            ("AWO_BEDROCK_REGION", REGION.to_owned()),
+            ("AWO_BEDROCK_ROLE_ARN", ROLE.to_owned()),
+            ("AWO_BEDROCK_BASE_URL", bedrock.url.clone()),
+            (
+                "AWO_BEDROCK_INFERENCE_PROFILES",
+                format!("{}={PROFILE}", CLAUDE_CODE.model),
+            ),
+        ];
+        let scene = Scene::of(models, &settings);
+        let key = std::fs::read_to_string(scene.data_dir().join("access-key-id")).unwrap();
+        local_key.set(key.trim().to_owned()).unwrap();
+        (scene, bedrock)
+    }
+
+    fn of(models: Models, more: &[(&str, String)]) -> Scene {
         let dir = tempfile::tempdir().unwrap();
         // The agents' user has to get to its workspaces.
         let workspaces = dir.path().join("workspaces");
@@ -70,18 +120,12 @@ impl Scene {
         for place in [dir.path(), &workspaces] {
             std::fs::set_permissions(place, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
-        let mut settings = vec![
-            ("AWO_ANTHROPIC_BASE_URL", models.url.as_str()),
-            ("AWO_OPENAI_BASE_URL", models.url.as_str()),
-            ("AWO_WORKSPACE_ROOT", workspaces.to_str().unwrap()),
-        ];
+        let mut settings = vec![("AWO_WORKSPACE_ROOT", workspaces.to_str().unwrap())];
+        settings.extend(more.iter().map(|(name, value)| (*name, value.as_str())));
         if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
             settings.push(("AWO_AGENT_UID", AGENT_UID));
         }
         let local = Local::start(dir.path(), &settings);
-        for provider in ["anthropic", "openai"] {
-            set_key(&local, dir.path(), provider);
-        }
         Scene { local, models, dir }
     }
 

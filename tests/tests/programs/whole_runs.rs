@@ -88,6 +88,44 @@ async fn claude_code_learns_from_feedback_and_is_counted() {
     learns(CLAUDE_CODE).await;
 }
 
+/// The pattern does not find itself, nor the words of this test.
+const LOOK_FOR_SESSIONS: &str = "{ env; cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline; } \
+    2>/dev/null | tr '\\0' '\\n' | grep -acE 'ASI[A][0-9A-F]{16}|^AW[S]_' > keys.txt";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claude_code_is_answered_by_bedrock_without_a_key_and_is_counted() {
+    let (scene, bedrock) = Scene::start_with_bedrock(LOOK_FOR_SESSIONS).await;
+    let repository = scene::repository(&[]);
+    let order = scene.submit(&repository, CLAUDE_CODE, json!({})).await;
+    let run = scene.ended(&order).await;
+    assert_eq!(
+        run["status"],
+        "succeeded",
+        "{run:#} {:?}",
+        bedrock.refused()
+    );
+    assert_eq!(run["iteration"], 2, "{run:#}");
+    assert_eq!(bedrock.refused(), Vec::<String>::new());
+    let branch = run["branch"].as_str().unwrap();
+    assert_eq!(repository.show(branch, "answer.txt"), "right");
+    assert_eq!(repository.show(branch, "keys.txt"), "0");
+    let used = &run["usage"]["byModel"][scene::PROFILE];
+    assert_eq!(used["inputTokens"], 2_400, "{run:#}");
+    assert_eq!(used["cachedInputTokens"], 1_200, "{run:#}");
+    assert_eq!(used["outputTokens"], 80, "{run:#}");
+    // A tenth more than at Anthropic: the profile is a region's.
+    let cost = used["costUsd"].as_f64().unwrap();
+    assert!((cost - 1.1 * usd(CLAUDE_CODE)).abs() < 1e-9, "{run:#}");
+    let calls = bedrock.calls();
+    assert_eq!(calls.len(), 4, "two to an iteration, and none beside");
+    for call in calls.iter() {
+        assert_eq!((&*call.model, call.streams), (scene::PROFILE, true));
+    }
+    let before = "echo wrong > answer.txt";
+    let third = calls[2].body.to_string();
+    assert!(third.contains(FAILURE) && third.contains(before), "{third}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn codex_learns_from_feedback_and_is_counted() {
     learns(CODEX).await;

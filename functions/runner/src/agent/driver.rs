@@ -69,7 +69,7 @@ fn provider(agent: &Agent) -> Result<Provider, NotConfigured> {
         AgentType::Opencode => {
             let model = agent.model.as_deref().unwrap_or_default();
             let provider = model.split_once('/').map(|(provider, _)| provider);
-            let mut known = Provider::ALL.into_iter();
+            let mut known = Provider::KEYED.into_iter();
             known
                 .find(|known| Some(known.as_str()) == provider)
                 .ok_or_else(|| {
@@ -108,7 +108,7 @@ pub(super) fn command(start: &Start<'_>) -> Option<(Vec<OsString>, Environment)>
     let install = install(start.agent.kind)?;
     let program = find(install.program, start.path).unwrap_or_else(|| install.program.into());
     let (program, args, env) = match start.agent.kind {
-        AgentType::ClaudeCode => (program, claude_code(start), claude_code_env()),
+        AgentType::ClaudeCode => (program, claude_code(start), claude_code_env(start)),
         AgentType::Codex => (native(program), codex(start), Vec::new()),
         AgentType::Opencode => (program, opencode(start), opencode_env(start)),
         AgentType::Command | AgentType::Patch => return None,
@@ -145,14 +145,19 @@ fn claude_code(start: &Start<'_>) -> Vec<String> {
     with(&args, &options)
 }
 
-fn claude_code_env() -> Environment {
-    let set = [
+fn claude_code_env(start: &Start<'_>) -> Environment {
+    let mut set = vec![
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         // Without it, it tries for minutes what cannot succeed, such as a key that is refused.
         ("CLAUDE_CODE_MAX_RETRIES", "1"),
     ];
-    set.map(|(name, value)| (name, value.into())).into()
+    if start.proxy_address.has_bedrock {
+        // Bedrock refuses calls with members that it does not know.
+        set.push(("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS", "1"));
+    }
+    let set = set.into_iter();
+    set.map(|(name, value)| (name, value.into())).collect()
 }
 
 fn codex(start: &Start<'_>) -> Vec<String> {
@@ -261,7 +266,9 @@ pub(super) fn models(proxy_address: &ProxyAddress) -> Environment {
     let mut env = Environment::new();
     for provider in &proxy_address.providers {
         let (url, key, base) = match provider {
-            Provider::Anthropic => ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "/anthropic"),
+            Provider::Anthropic | Provider::Bedrock => {
+                ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "/anthropic")
+            }
             Provider::Openai => ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/openai/v1"),
         };
         env.push((url, format!("{}{base}", proxy_address.url).into()));

@@ -8,16 +8,19 @@ use awo_domain::control::Provider;
 use awo_domain::usage::PricedUsage;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName};
-use http::{Method, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use subtle::ConstantTimeEq;
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 
+use super::answer::{Answer, Next, Unanswered};
+use super::bedrock::{Invocation, translated};
 use super::outage::Outage;
 use super::refusal::Refusal;
-use super::request::{Route, checked};
+use super::request::{Checked, Route, checked};
+use super::upstream::Outgoing;
 use super::{Shared, now};
 use crate::loopback::Piped;
 
@@ -72,13 +75,18 @@ fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Resul
                        /openai/v1/chat/completions are passed on";
         Refusal::new(StatusCode::NOT_FOUND, message)
     })?;
-    if !shared.upstream.has_key(route.provider) {
+    if !shared.upstream.providers().contains(&route.provider) {
         let name = route.provider.as_str();
         let message = format!(
             "the organization has no key for {name}: its operator sets one with \
              `awo admin set-secret --name {name}`"
         );
         return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+    }
+    let is_bedrock = shared.upstream.bedrock(route.provider).is_some();
+    if is_bedrock && route.dialect.is_none() {
+        let message = "bedrock answers /v1/messages alone";
+        return Err(Refusal::new(StatusCode::NOT_FOUND, message));
     }
     Ok(route)
 }
@@ -108,25 +116,71 @@ async fn pass(
     let body = Vec::from(body.to_bytes());
     // Its turn and its body may have come late.
     at_work(&shared)?;
-    let (under_way, body) = match route.dialect {
+    let target = route.target(head.uri.query());
+    let (under_way, outgoing) = match route.dialect {
         Some(dialect) => {
-            let (under_way, body) = UnderWay::begin(&shared, dialect, body)?;
+            let begun = begin(&shared, route.provider, dialect, body, &head.headers)?;
+            let (under_way, body) = begun;
             (Some(under_way), body)
         }
-        None => (None, body),
+        None => (None, Body::Keyed(body)),
+    };
+    let outgoing = match outgoing {
+        Body::Keyed(body) => Outgoing::Keyed(head.method, target, body),
+        Body::Bedrock(call) => Outgoing::Bedrock(call),
     };
     let (told, telling) = oneshot::channel();
     let call = Call {
+        provider: shared.upstream.answering(route.provider),
         shared,
-        route,
-        method: head.method,
-        target: route.target(head.uri.query()),
+        outgoing,
         headers: head.headers,
-        body,
         _permit: permit,
     };
     tokio::spawn(call.carry_out(under_way, told));
     telling.await.map_err(|_| over())?
+}
+
+/// What is sent of a call, by who answers it.
+enum Body {
+    Keyed(Vec<u8>),
+    Bedrock(Invocation),
+}
+
+/// Admits a call that is paid for.
+fn begin(
+    shared: &Arc<Shared>,
+    provider: Provider,
+    dialect: Dialect,
+    body: Vec<u8>,
+    headers: &HeaderMap,
+) -> Result<(UnderWay, Body), Refusal> {
+    let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
+    let Checked {
+        model,
+        streams,
+        body,
+    } = checked(dialect, body).map_err(bad)?;
+    let Some(bedrock) = shared.upstream.bedrock(provider) else {
+        let under_way = UnderWay::begin(shared, dialect, &model, body.len())?;
+        return Ok((under_way, Body::Keyed(body)));
+    };
+    let called = bedrock.model(&model)?;
+    let body = translated(&body, &betas(headers)).map_err(bad)?;
+    let under_way = UnderWay::begin(shared, dialect, &called.priced_as, body.len())?;
+    let call = Invocation {
+        model_id: called.id,
+        streams,
+        body,
+    };
+    Ok((under_way, Body::Bedrock(call)))
+}
+
+/// The beta features that a call of Messages asks for, of all headers with them.
+fn betas(headers: &HeaderMap) -> String {
+    let all = headers.get_all("anthropic-beta").iter();
+    let all: Vec<&str> = all.filter_map(|value| value.to_str().ok()).collect();
+    all.join(",")
 }
 
 /// A call that is paid for, from its admission to its count. However it ends, it is counted as far
@@ -142,24 +196,22 @@ impl UnderWay {
     fn begin(
         shared: &Arc<Shared>,
         dialect: Dialect,
-        body: Vec<u8>,
-    ) -> Result<(UnderWay, Vec<u8>), Refusal> {
-        let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
-        let (model, body) = checked(dialect, body).map_err(bad)?;
-        let call = shared.meter().take_on(&model, body.len(), now());
+        model: &str,
+        bytes: usize,
+    ) -> Result<UnderWay, Refusal> {
+        let call = shared.meter().take_on(model, bytes, now());
         let call = call.map_err(|why| Refusal::new(StatusCode::PAYMENT_REQUIRED, why))?;
         shared.under_way.send_modify(|calls| *calls += 1);
-        let under_way = UnderWay {
+        Ok(UnderWay {
             shared: Arc::clone(shared),
             call,
             dialect,
             counter: None,
-        };
-        Ok((under_way, body))
+        })
     }
 
-    fn answered(&mut self, answer: &reqwest::Response) {
-        let kind = answer.headers().get(CONTENT_TYPE);
+    fn answered(&mut self, answer: &Answer) {
+        let kind = answer.headers.get(CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         self.counter = Some(Counter::new(self.dialect, is_stream));
     }
@@ -183,11 +235,10 @@ impl Drop for UnderWay {
 
 struct Call {
     shared: Arc<Shared>,
-    route: Route,
-    method: Method,
-    target: String,
+    /// Who answers.
+    provider: Provider,
+    outgoing: Outgoing,
     headers: HeaderMap,
-    body: Vec<u8>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -195,65 +246,67 @@ type Telling = oneshot::Sender<Result<Response<Pieces>, Refusal>>;
 
 impl Call {
     /// Talks to the provider to the end of its answer, or until the run has no more time for it.
-    async fn carry_out(mut self, mut under_way: Option<UnderWay>, told: Telling) {
+    async fn carry_out(self, under_way: Option<UnderWay>, told: Telling) {
         let mut cut = self.shared.cut.subscribe();
         tokio::select! {
-            () = self.converse(&mut under_way, told) => {}
+            () = self.converse(under_way, told) => {}
             // Nothing of this attempt is waited for any more.
             _ = cut.changed() => {}
         }
     }
 
-    async fn converse(&mut self, under_way: &mut Option<UnderWay>, told: Telling) {
-        let provider = self.route.provider;
-        let body = std::mem::take(&mut self.body);
-        let call = (self.method.clone(), self.target.as_str());
-        let upstream = &self.shared.upstream;
+    async fn converse(self, mut under_way: Option<UnderWay>, told: Telling) {
+        let Call {
+            shared, provider, ..
+        } = self;
+        let sent = shared.upstream.send(provider, self.outgoing, &self.headers);
         // Nobody listens any more where sending fails; what is used counts all the same.
-        let mut answer = match upstream.send(provider, call, &self.headers, body).await {
+        let mut answer = match sent.await {
             Ok(answer) => answer,
-            Err(why) => {
+            Err(Unanswered::Outage(why)) => {
                 let what = "could not be reached, or closed the connection";
                 let outage = Outage::of_connection(provider, what);
-                self.shared.last_call.failed(outage);
+                shared.last_call.failed(outage);
                 let _ = told.send(Err(Refusal::new(StatusCode::BAD_GATEWAY, why)));
                 return;
             }
+            Err(Unanswered::Refused(refusal)) => {
+                shared.last_call.answered();
+                let _ = told.send(Err(refusal));
+                return;
+            }
         };
-        let status = answer.status();
-        let outage = Outage::of_answer(provider, status, answer.headers());
-        if let Some(refusal) = not_passed_on(status, provider) {
-            self.shared.last_call.answered();
+        let outage = answer.outage(provider);
+        if let Some(refusal) = not_passed_on(answer.status, provider) {
+            shared.last_call.answered();
             let _ = told.send(Err(refusal));
             return;
         }
-        if let (Some(under_way), true) = (under_way.as_mut(), status.is_success()) {
+        if let (Some(under_way), true) = (under_way.as_mut(), answer.status.is_success()) {
             under_way.answered(&answer);
         }
         let (sender, pieces) = mpsc::channel(MAX_WAITING_PIECES);
         let _ = told.send(Ok(begun(&answer, pieces)));
-        loop {
-            match answer.chunk().await {
-                Ok(Some(piece)) => {
+        let (failed, is_cut) = loop {
+            match answer.next().await {
+                Next::Piece(piece) => {
                     if let Some(counter) = under_way.as_mut().and_then(|u| u.counter.as_mut()) {
                         counter.push(&piece);
                     }
                     let _ = sender.send(Ok(piece)).await;
                 }
-                Ok(None) => {
-                    match outage {
-                        Some(outage) => self.shared.last_call.failed(outage),
-                        None => self.shared.last_call.answered(),
-                    }
-                    return;
-                }
-                Err(_) => {
-                    let broken = Outage::of_connection(provider, "broke off its answer");
-                    self.shared.last_call.failed(outage.unwrap_or(broken));
-                    let _ = sender.send(Err(Cut)).await;
-                    return;
-                }
+                Next::End => break (None, false),
+                Next::Failed(what) => break (Some(what), false),
+                Next::Broken(what) => break (Some(what), true),
             }
+        };
+        let failed = failed.map(|what| Outage::of_connection(provider, &what));
+        match outage.or(failed) {
+            Some(outage) => shared.last_call.failed(outage),
+            None => shared.last_call.answered(),
+        }
+        if is_cut {
+            let _ = sender.send(Err(Cut)).await;
         }
     }
 }
@@ -261,6 +314,10 @@ impl Call {
 /// What the agent must not see in the provider's own words, which may quote the key; and redirects,
 /// which would take it elsewhere.
 fn not_passed_on(status: StatusCode, provider: Provider) -> Option<Refusal> {
+    // Its answers are in words of our own already.
+    if provider == Provider::Bedrock {
+        return None;
+    }
     let name = provider.as_str();
     let message = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
@@ -276,11 +333,11 @@ fn not_passed_on(status: StatusCode, provider: Provider) -> Option<Refusal> {
     Some(Refusal::new(status, message))
 }
 
-fn begun(answer: &reqwest::Response, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
+fn begun(answer: &Answer, pieces: mpsc::Receiver<Piece>) -> Response<Pieces> {
     let mut begun = Response::new(Piped::new(pieces).boxed_unsync());
-    *begun.status_mut() = answer.status();
+    *begun.status_mut() = answer.status;
     for name in HEADERS {
-        if let Some(value) = answer.headers().get(name) {
+        if let Some(value) = answer.headers.get(name) {
             let name = HeaderName::from_static(name);
             begun.headers_mut().insert(name, value.clone());
         }

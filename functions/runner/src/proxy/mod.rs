@@ -1,11 +1,14 @@
 //! The model proxy: a server on loopback that agents call with a key that only this proxy accepts.
-//! It calls the providers with the organization's key.
+//! It calls the providers with the organization's key, or Bedrock with the run's credentials.
 //!
 //! Invariants:
-//! - no key of the organization's reaches an agent or a log, not even in a provider's message;
+//! - neither a key of the organization's nor a credential reaches an agent or a log, not even in a
+//!   provider's message;
 //! - all billed usage is counted by the provider's own figures, even if the agent disconnects;
 //! - no call begins beyond the budget, and none while no agent is running.
 
+mod answer;
+mod bedrock;
 mod call;
 mod extras;
 mod outage;
@@ -16,7 +19,7 @@ mod upstream;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-use awo_domain::control::{ModelKey, Provider};
+use awo_domain::control::Provider;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
@@ -27,8 +30,9 @@ use crate::meter::{Meter, SharedMeter, now};
 use outage::LastCall;
 use upstream::Upstream;
 
+pub(crate) use bedrock::CredentialIssuer;
 pub(crate) use outage::Outage;
-pub(crate) use upstream::BaseUrls;
+pub(crate) use upstream::ModelAccess;
 
 /// Most calls at once; others wait.
 const MAX_CALLS: usize = 8;
@@ -42,8 +46,10 @@ pub(crate) struct ProxyAddress {
     pub(crate) url: String,
     /// Stands where the key of a provider would.
     pub(crate) key: String,
-    /// Whose models there are.
+    /// Whose protocols can be spoken.
     pub(crate) providers: Vec<Provider>,
+    /// True if Bedrock answers Messages.
+    pub(crate) has_bedrock: bool,
 }
 
 /// The proxy, open or shut.
@@ -80,19 +86,15 @@ impl Proxy {
     ///
     /// # Errors
     /// A sentence for the operator.
-    pub(crate) async fn start(
-        bases: BaseUrls,
-        keys: Vec<ModelKey>,
-        meter: SharedMeter,
-    ) -> Result<Proxy, String> {
-        let upstream = Upstream::new(bases, keys)?;
+    pub(crate) async fn start(access: ModelAccess, meter: SharedMeter) -> Result<Proxy, String> {
+        let upstream = Upstream::new(access)?;
         let (listener, address) = loopback::listen().await?;
         let key = new_key()?;
-        let all = Provider::ALL.into_iter();
         let proxy_address = ProxyAddress {
             url: format!("http://{address}"),
             key: key.clone(),
-            providers: all.filter(|one| upstream.has_key(*one)).collect(),
+            providers: upstream.providers(),
+            has_bedrock: upstream.bedrock(Provider::Anthropic).is_some(),
         };
         let shared = Arc::new(Shared {
             key,
@@ -131,7 +133,10 @@ impl Proxy {
 
     /// US dollars that are left for a model; nothing where its price is not known.
     pub(crate) fn usd_left(&self, model: &str) -> Option<f64> {
-        self.shared.meter().usd_left(model, now())
+        let bedrock = self.shared.upstream.bedrock(Provider::Anthropic);
+        let called = bedrock.and_then(|bedrock| bedrock.model(model).ok());
+        let priced_as = called.map_or_else(|| model.to_owned(), |called| called.priced_as);
+        self.shared.meter().usd_left(&priced_as, now())
     }
 
     /// Lets nobody through any more. The agent is dead; providers have `limit` to say what its

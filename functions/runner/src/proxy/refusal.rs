@@ -26,17 +26,8 @@ impl Refusal {
 
     /// As an answer.
     pub(super) fn answer(self, provider: Provider) -> Response<Pieces> {
-        let kind = kind(self.status);
-        let error = Fault {
-            kind,
-            message: &self.message,
-            code: (provider == Provider::Openai).then_some(kind),
-        };
-        let envelope = Envelope {
-            kind: (provider == Provider::Anthropic).then_some("error"),
-            error,
-        };
-        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let is_openai = provider == Provider::Openai;
+        let body = body(self.status, &self.message, is_openai);
         let never = |never: std::convert::Infallible| match never {};
         let body = Full::new(Bytes::from(body)).map_err(never).boxed_unsync();
         let mut answer = Response::new(body);
@@ -45,6 +36,25 @@ impl Refusal {
         answer.headers_mut().insert(CONTENT_TYPE, json);
         answer
     }
+}
+
+/// The body of an error in the words of Messages, which Anthropic and Bedrock speak.
+pub(super) fn error_body(status: StatusCode, message: &str) -> Vec<u8> {
+    body(status, message, false)
+}
+
+fn body(status: StatusCode, message: &str, is_openai: bool) -> Vec<u8> {
+    let kind = kind(status);
+    let error = Fault {
+        kind,
+        message,
+        code: is_openai.then_some(kind),
+    };
+    let envelope = Envelope {
+        kind: (!is_openai).then_some("error"),
+        error,
+    };
+    serde_json::to_vec(&envelope).unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -70,6 +80,7 @@ fn kind(status: StatusCode) -> &'static str {
         StatusCode::FORBIDDEN => "permission_error",
         StatusCode::NOT_FOUND => "not_found_error",
         StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
         status if status.is_client_error() => "invalid_request_error",
         _ => "api_error",
     }

@@ -105,12 +105,21 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
-/// The model of a call and its body as it is passed on: word for word, but a stream of chat
-/// completions is made to say what it used.
+/// A call whose cost can be counted.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) model: String,
+    pub(super) streams: bool,
+    /// As it is passed on: word for word, but a stream of chat completions is made to say what it
+    /// used.
+    pub(super) body: Vec<u8>,
+}
+
+/// Reads a call.
 ///
 /// # Errors
 /// A sentence for the agent.
-pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<(String, Vec<u8>), String> {
+pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<Checked, String> {
     // An array would do as well where a structure is read.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err("the body is not valid: it must be a JSON object".to_owned());
@@ -127,7 +136,8 @@ pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<(String, Ve
     if deciding.background == Some(true) {
         return Err("background answers are not passed on: leave background out".to_owned());
     }
-    if dialect == Dialect::Chat && deciding.stream == Some(true) {
+    let streams = deciding.stream == Some(true);
+    if dialect == Dialect::Chat && streams {
         let options = deciding.stream_options;
         match options.map(|options| options.and_then(|options| options.include_usage)) {
             Some(Some(true)) => {}
@@ -137,7 +147,11 @@ pub(super) fn checked(dialect: Dialect, mut body: Vec<u8>) -> Result<(String, Ve
             None => tell_usage(&mut body),
         }
     }
-    Ok((model, body))
+    Ok(Checked {
+        model,
+        streams,
+        body,
+    })
 }
 
 /// Puts the option in front of the object's first field; there is one, `model`.
@@ -194,8 +208,8 @@ mod tests {
     #[test]
     fn a_body_goes_on_word_for_word_but_chat_streams_are_made_to_tell_their_usage() {
         let body = |dialect, text: &str| {
-            let (_, body) = checked(dialect, text.as_bytes().to_vec()).unwrap();
-            String::from_utf8(body).unwrap()
+            let checked = checked(dialect, text.as_bytes().to_vec()).unwrap();
+            String::from_utf8(checked.body).unwrap()
         };
         let stream = r#" {"z":1.10,"model":"m","stream":true}"#;
         assert_eq!(body(Dialect::Messages, stream), stream);

@@ -1,13 +1,16 @@
-//! The model providers: their addresses, and the organization's key for each.
+//! The model providers: their addresses, and what each is called with.
 
 use std::time::Duration;
 
-use awo_domain::control::{ModelKey, Provider};
-use http::Method;
+use awo_domain::control::bedrock::BedrockAccess;
+use awo_domain::control::{ModelEndpoint, ModelKey, Provider};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http::{Method, StatusCode};
 use reqwest::Client;
-use url::Url;
 
+use super::answer::{Answer, Unanswered};
+use super::bedrock::{Bedrock, CredentialIssuer, Invocation};
+use super::refusal::Refusal;
 use crate::http_client;
 
 /// For a connection to a provider.
@@ -24,55 +27,50 @@ const HEADERS: [&str; 6] = [
     "user-agent",
 ];
 
-/// Where providers are; other places than their own are for tests.
+/// Where providers are: their own places, or those that an operator has set.
 #[derive(Debug, Clone)]
-pub(crate) struct BaseUrls {
+struct BaseUrls {
     anthropic: String,
     openai: String,
-    /// True if one of them is spoken to in plain HTTP: only on loopback.
-    plain_http: bool,
 }
 
 impl BaseUrls {
-    /// Reads the environment; `is_loopback` says of a URL that it does not leave this machine.
-    ///
-    /// # Errors
-    /// A sentence that names the variable.
-    pub(crate) fn from_env(
-        text: impl Fn(&str) -> Option<String>,
-        is_loopback: impl Fn(&Url) -> bool,
-    ) -> Result<BaseUrls, String> {
-        let mut plain_http = false;
-        let mut read = |name: &str, default: &str| {
-            let Some(given) = text(name) else {
-                return Ok(default.to_owned());
-            };
-            let url = Url::parse(&given).map_err(|why| format!("{name} is not a URL: {why}"))?;
-            match url.scheme() {
-                "https" => {}
-                "http" if is_loopback(&url) => plain_http = true,
-                _ => {
-                    return Err(format!(
-                        "{name} must be https:// (http:// on loopback only)"
-                    ));
-                }
-            }
-            Ok(given.trim_end_matches('/').to_owned())
+    fn of(endpoints: &[ModelEndpoint]) -> BaseUrls {
+        let base = |provider: Provider, own: &str| {
+            let mut endpoints = endpoints.iter();
+            let set = endpoints.find(|endpoint| endpoint.provider == provider);
+            set.map_or(own, |set| set.base_url.as_str()).to_owned()
         };
-        let anthropic = read("AWO_ANTHROPIC_BASE_URL", "https://api.anthropic.com")?;
-        let openai = read("AWO_OPENAI_BASE_URL", "https://api.openai.com")?;
-        Ok(BaseUrls {
-            anthropic,
-            openai,
-            plain_http,
-        })
+        BaseUrls {
+            anthropic: base(Provider::Anthropic, "https://api.anthropic.com"),
+            openai: base(Provider::Openai, "https://api.openai.com"),
+        }
     }
 
-    fn of(&self, provider: Provider) -> &str {
+    fn get(&self, provider: Provider) -> &str {
         match provider {
-            Provider::Anthropic => &self.anthropic,
             Provider::Openai => &self.openai,
+            Provider::Anthropic | Provider::Bedrock => &self.anthropic,
         }
+    }
+}
+
+/// What a run calls models with.
+pub(crate) struct ModelAccess {
+    pub(crate) keys: Vec<ModelKey>,
+    pub(crate) endpoints: Vec<ModelEndpoint>,
+    /// Bedrock, where it answers Messages, and who issues credentials for it.
+    pub(crate) bedrock: Option<(BedrockAccess, CredentialIssuer)>,
+}
+
+impl ModelAccess {
+    /// The providers whose protocols the agent can speak.
+    pub(crate) fn providers(keys: &[ModelKey], has_bedrock: bool) -> Vec<Provider> {
+        let has_key = |provider| keys.iter().any(|key| key.provider == provider);
+        let speaks = |provider: &Provider| {
+            has_key(*provider) || (has_bedrock && *provider == Provider::Anthropic)
+        };
+        Provider::KEYED.into_iter().filter(speaks).collect()
     }
 }
 
@@ -81,24 +79,62 @@ pub(super) struct Upstream {
     http: Client,
     bases: BaseUrls,
     keys: Vec<ModelKey>,
+    bedrock: Option<Bedrock>,
+}
+
+/// A call as its provider gets it.
+pub(super) enum Outgoing {
+    /// With the organization's key; path and query, and the body.
+    Keyed(Method, String, Vec<u8>),
+    /// With the run's credentials.
+    Bedrock(Invocation),
 }
 
 impl Upstream {
     /// # Errors
     /// A sentence, if there is no HTTP client to be had.
-    pub(super) fn new(bases: BaseUrls, keys: Vec<ModelKey>) -> Result<Upstream, String> {
-        let builder = http_client::builder_of_one_server(bases.plain_http);
+    pub(super) fn new(access: ModelAccess) -> Result<Upstream, String> {
+        let bases = BaseUrls::of(&access.endpoints);
+        let of_bedrock = access.bedrock.as_ref();
+        let of_bedrock = of_bedrock.map(|(bedrock, _)| bedrock.base_url.as_str());
+        let keyed = access.keys.iter().map(|key| bases.get(key.provider));
+        let called: Vec<&str> = keyed.chain(of_bedrock).collect();
+        let is_plain = |url: &&str| url.starts_with("http:");
+        let builder = match called.iter().all(is_plain) {
+            true => http_client::builder_of_one_server(true),
+            false => http_client::builder(called.iter().any(is_plain)),
+        };
         let http = http_client::build(
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .read_timeout(SILENCE),
         )?;
-        Ok(Upstream { http, bases, keys })
+        let bedrock = access.bedrock;
+        Ok(Upstream {
+            bases,
+            keys: access.keys,
+            bedrock: bedrock.map(|(access, issuer)| Bedrock::new(access, issuer, http.clone())),
+            http,
+        })
     }
 
-    /// True if the organization has a key for it.
-    pub(super) fn has_key(&self, provider: Provider) -> bool {
-        self.key(provider).is_some()
+    /// The providers whose protocols agents can speak.
+    pub(super) fn providers(&self) -> Vec<Provider> {
+        ModelAccess::providers(&self.keys, self.bedrock.is_some())
+    }
+
+    /// The provider that answers calls in a provider's protocol.
+    pub(super) fn answering(&self, provider: Provider) -> Provider {
+        match (provider, &self.bedrock) {
+            (Provider::Anthropic, Some(_)) => Provider::Bedrock,
+            _ => provider,
+        }
+    }
+
+    /// Bedrock, where it answers a provider's calls.
+    pub(super) fn bedrock(&self, provider: Provider) -> Option<&Bedrock> {
+        let bedrock = self.bedrock.as_ref();
+        bedrock.filter(|_| self.answering(provider) == Provider::Bedrock)
     }
 
     fn key(&self, provider: Provider) -> Option<&str> {
@@ -107,18 +143,41 @@ impl Upstream {
         found.map(|key| key.key.as_str())
     }
 
-    /// Sends a call in the organization's name; `target` is path and query.
+    /// Sends a call in the organization's name.
     ///
     /// # Errors
-    /// A sentence without addresses and keys.
+    /// What kept it from being answered.
     pub(super) async fn send(
+        &self,
+        provider: Provider,
+        call: Outgoing,
+        headers: &HeaderMap,
+    ) -> Result<Answer, Unanswered> {
+        match (call, &self.bedrock) {
+            (Outgoing::Keyed(method, target, body), _) => {
+                let call = (method, target.as_str());
+                let sent = self.send_with_key(provider, call, headers, body).await;
+                sent.map(Answer::of).map_err(Unanswered::Outage)
+            }
+            (Outgoing::Bedrock(call), Some(bedrock)) => bedrock.send(&call, headers).await,
+            (Outgoing::Bedrock(_), None) => {
+                let why = "this run does not call bedrock";
+                Err(Unanswered::Refused(Refusal::new(
+                    StatusCode::NOT_FOUND,
+                    why,
+                )))
+            }
+        }
+    }
+
+    async fn send_with_key(
         &self,
         provider: Provider,
         (method, target): (Method, &str),
         headers: &HeaderMap,
         body: Vec<u8>,
     ) -> Result<reqwest::Response, String> {
-        let url = format!("{}{target}", self.bases.of(provider));
+        let url = format!("{}{target}", self.bases.get(provider));
         let mut sent = HeaderMap::new();
         for name in HEADERS {
             if let Some(value) = headers.get(name) {
@@ -127,7 +186,7 @@ impl Upstream {
         }
         let key = self.key(provider).unwrap_or_default();
         let (name, value) = match provider {
-            Provider::Anthropic => ("x-api-key", key.to_owned()),
+            Provider::Anthropic | Provider::Bedrock => ("x-api-key", key.to_owned()),
             Provider::Openai => ("authorization", format!("Bearer {key}")),
         };
         let mut value = HeaderValue::from_str(&value)
@@ -144,21 +203,32 @@ impl Upstream {
 
 #[cfg(test)]
 mod tests {
+    use awo_domain::control::BaseUrl;
+
     use super::*;
 
-    fn read(value: &str) -> Result<BaseUrls, String> {
-        let text = |name: &str| (name == "AWO_OPENAI_BASE_URL").then(|| value.to_owned());
-        BaseUrls::from_env(text, |url| url.host_str() == Some("127.0.0.1"))
+    #[test]
+    fn a_provider_is_called_where_the_operator_says_or_at_its_own() {
+        let endpoints = [ModelEndpoint {
+            provider: Provider::Openai,
+            base_url: BaseUrl::parse("https://gateway.example/x/").unwrap(),
+        }];
+        let bases = BaseUrls::of(&endpoints);
+        assert_eq!(bases.get(Provider::Openai), "https://gateway.example/x");
+        assert_eq!(bases.get(Provider::Anthropic), "https://api.anthropic.com");
     }
 
     #[test]
-    fn keys_travel_by_https_or_do_not_leave_the_machine() {
-        let loopback = read("http://127.0.0.1:1/").unwrap();
-        assert_eq!(loopback.of(Provider::Openai), "http://127.0.0.1:1");
-        let theirs = loopback.of(Provider::Anthropic);
-        assert_eq!(theirs, "https://api.anthropic.com");
-        for bad in ["http://a.example", "ftp://127.0.0.1", "nonsense"] {
-            assert!(read(bad).unwrap_err().contains("AWO_OPENAI_BASE_URL"));
-        }
+    fn messages_can_be_spoken_with_a_key_or_with_bedrock() {
+        let openai = ModelKey {
+            provider: Provider::Openai,
+            key: "k".to_owned(),
+        };
+        let of = ModelAccess::providers;
+        assert_eq!(of(&[], false), []);
+        assert_eq!(of(&[], true), [Provider::Anthropic]);
+        assert_eq!(of(&[openai.clone()], false), [Provider::Openai]);
+        let both = [Provider::Anthropic, Provider::Openai];
+        assert_eq!(of(&[openai], true), both);
     }
 }

@@ -1,7 +1,7 @@
 //! What a run begins with: what can be known before anything is cloned, its folders, its budget, the
 //! proxy of its models, its caches.
 
-use awo_domain::control::{Provider, RunSpec};
+use awo_domain::control::RunSpec;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunErrorCode;
 use awo_pricing::Prices;
@@ -13,8 +13,9 @@ use crate::contained_process::ContainedProcesses;
 use crate::environment::{Archiver, Cache, Environment};
 use crate::layout::Layout;
 use crate::meter::{Budget, SharedMeter};
-use crate::proxy::Proxy;
+use crate::proxy::{ModelAccess, Proxy};
 use crate::registries::Registries;
+use crate::reporter::Reporter;
 use crate::settings::Settings;
 use crate::workspace;
 
@@ -62,8 +63,8 @@ pub(super) fn begin(
     spec: &RunSpec,
     processes: &ContainedProcesses,
 ) -> Result<Layout, Abort> {
-    let keys: Vec<Provider> = spec.model_keys.iter().map(|key| key.provider).collect();
-    agent::check_type(&spec.agent, processes.path(), &keys)
+    let providers = ModelAccess::providers(&spec.model_keys, spec.bedrock.is_some());
+    agent::check_type(&spec.agent, processes.path(), &providers)
         .map_err(|why| fail(RunErrorCode::AgentNotConfigured, &why.0))?;
     let broken = |why: &str| fail(RunErrorCode::WorkspaceFailed, why);
     workspace::check_source(spec).map_err(|why| broken(&why))?;
@@ -98,17 +99,22 @@ pub(super) fn meter(spec: &RunSpec, began: Instant) -> Result<SharedMeter, Abort
     })
 }
 
-/// The proxy to the models that the organization has keys for, if it has any.
+/// The proxy to the models that the run may call, if it may call any.
 pub(super) async fn start_proxy(
-    settings: &Settings,
     spec: &RunSpec,
+    reporter: &Reporter,
     meter: &SharedMeter,
 ) -> Result<Option<Proxy>, Abort> {
-    if spec.model_keys.is_empty() {
+    if spec.model_keys.is_empty() && spec.bedrock.is_none() {
         return Ok(None);
     }
-    let (bases, keys) = (settings.models.clone(), spec.model_keys.clone());
-    let opened = Proxy::start(bases, keys, meter.clone());
+    let bedrock = spec.bedrock.clone();
+    let access = ModelAccess {
+        keys: spec.model_keys.clone(),
+        endpoints: spec.model_endpoints.clone(),
+        bedrock: bedrock.map(|bedrock| (bedrock, reporter.credential_issuer())),
+    };
+    let opened = Proxy::start(access, meter.clone());
     opened.await.map(Some).map_err(|why| {
         let message = format!("the agent cannot reach its models: {why}");
         fail(RunErrorCode::AgentNotConfigured, &message)

@@ -142,7 +142,7 @@ pub(crate) async fn run(
                 NoWorkspace::Stopped => Abort::Stopped(Stopped::default()),
             })?;
         let meter = meter(spec, began)?;
-        let proxy = start_proxy(settings, spec, &meter).await?;
+        let proxy = start_proxy(spec, reporter, &meter).await?;
         let mut work = Work {
             spec: spec.clone(),
             proxy: proxy.as_ref(),

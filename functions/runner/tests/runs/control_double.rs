@@ -50,6 +50,9 @@ pub enum Fault {
     InFront(&'static [u16]),
     /// What agents wrote is turned away by something in front of the control API, always.
     LogsTurnedAway,
+    /// Credentials last for these seconds, one after the other, and the last ones for ever; without
+    /// any there are none.
+    CredentialsLast(&'static [i64]),
 }
 
 /// Between two looks whether a call is still held.
@@ -68,6 +71,8 @@ pub struct Seen {
     /// Requests for children, each once, and the answers to them.
     pub children: Vec<(Children, ChildrenAnswer)>,
     pub heartbeats: u64,
+    /// How often credentials were issued.
+    pub issued: usize,
     /// What the client wants from now on.
     pub stop_request: Option<StopRequest>,
     /// What iterations go by from now on, if not by the spec.
@@ -112,6 +117,7 @@ impl ControlDouble {
             .route(&format!("/stage{reports}/logs"), post(logs))
             .route(&format!("/stage{reports}/diff"), post(diff))
             .route(&format!("/stage{reports}/children"), post(children))
+            .route(&format!("/stage{reports}/credentials"), post(credentials))
             .route(&format!("/stage{reports}/finish"), post(finish))
             .layer(middleware::from_fn_with_state(Arc::clone(&api), in_front))
             .with_state(api);
@@ -339,6 +345,23 @@ async fn children(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) 
     }
     seen.children.push((asked, answer.clone()));
     api.answer(&mut seen, &answer)
+}
+
+async fn credentials(State(api): State<Arc<Api>>, headers: HeaderMap, body: Bytes) -> Answer {
+    let mut seen = api.seen.lock().unwrap();
+    if api.is_closed(&seen, &headers) || body != "{}" {
+        return (StatusCode::CONFLICT, b"fenced".to_vec());
+    }
+    let last = match api.fault {
+        Fault::CredentialsLast(seconds) => seconds.get(seen.issued).or(seconds.last()).copied(),
+        _ => Some(3_600),
+    };
+    let Some(seconds) = last else {
+        return (StatusCode::INTERNAL_SERVER_ERROR, b"no".to_vec());
+    };
+    seen.issued += 1;
+    let issued = crate::bedrock::credentials(seen.issued, seconds);
+    api.answer(&mut seen, &issued)
 }
 
 /// The id of a run's child.

@@ -31,7 +31,7 @@ impl Hunt {
         let mut scene = Scene::new(&[("hunt.pl", HUNT)], "").once();
         let models = ModelDouble::start(Manners::Good);
         equip(&mut scene, &models);
-        scene.spec.model_keys = Provider::ALL
+        scene.spec.model_keys = Provider::KEYED
             .map(|provider| ModelKey {
                 provider,
                 key: format!("{CANARY}-{secret}"),

@@ -6,6 +6,7 @@
 )]
 
 mod agents;
+mod bedrock;
 mod budgets;
 mod canaries;
 mod children;

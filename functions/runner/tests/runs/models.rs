@@ -5,7 +5,7 @@ mod drivers;
 
 use std::fs;
 
-use awo_domain::control::{ModelKey, Provider};
+use awo_domain::control::{BaseUrl, ModelEndpoint, ModelKey, Provider};
 use awo_domain::run::RunErrorCode as Code;
 use serde_json::json;
 
@@ -25,10 +25,13 @@ fn scene(agent: &str, models: &ModelDouble) -> Scene {
 }
 
 pub fn equip(scene: &mut Scene, models: &ModelDouble) {
-    scene.spec.model_keys = Provider::ALL.map(key).into();
-    for name in ["AWO_ANTHROPIC_BASE_URL", "AWO_OPENAI_BASE_URL"] {
-        scene.env.push((name, models.url.clone()));
-    }
+    scene.spec.model_keys = Provider::KEYED.map(key).into();
+    scene.spec.model_endpoints = Provider::KEYED
+        .map(|provider| ModelEndpoint {
+            provider,
+            base_url: BaseUrl::parse(&models.url).unwrap(),
+        })
+        .into();
 }
 
 fn key(provider: Provider) -> ModelKey {

@@ -104,6 +104,8 @@ impl Scene {
             max_credits: 1_000.0,
             git_credentials: Vec::new(),
             model_keys: Vec::new(),
+            model_endpoints: Vec::new(),
+            bedrock: None,
             tariff: Tariff::default(),
             start_commit: None,
             depth: 0,

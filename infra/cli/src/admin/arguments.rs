@@ -3,10 +3,11 @@
 use awo_domain::OrgId;
 use awo_domain::RunId;
 use awo_domain::api_key::KeyId;
+use awo_domain::control::{BaseUrl, Provider};
 use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
-use super::values::{BookingArguments, Scopes, key_id, org_name, scopes, secret_name};
+use super::values::{BookingArguments, Scopes, base_url, key_id, org_name, scopes, secret_name};
 use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
@@ -224,6 +225,25 @@ pub enum Action {
         /// Organization: org_… [default: all organizations]
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: Option<OrgId>,
+    },
+    /// Set where an organization's models are called; without --base-url, at the provider's own
+    /// base URL or the deployment's
+    #[command(group = clap::ArgGroup::new("what").required(true))]
+    SetProvider {
+        /// Organization: org_…
+        #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
+        org: OrgId,
+        /// Model provider: anthropic and bedrock answer Messages instead of each other
+        #[arg(long, group = "what", value_parser = names(Provider::ALL.map(Provider::as_str)))]
+        provider: Option<String>,
+        /// Base URL (https, without /v1) of a server that speaks the provider's protocol; the
+        /// organization's key is sent there
+        #[arg(long, value_name = "URL", requires = "provider", value_parser = base_url)]
+        base_url: Option<BaseUrl>,
+        /// Remove all settings: Messages are answered by Anthropic if there is a key, otherwise by
+        /// Bedrock if the deployment has it
+        #[arg(long, group = "what")]
+        reset: bool,
     },
     /// Set a secret; the value is read from standard input, or prompted for without echo
     SetSecret {

@@ -9,11 +9,13 @@ mod dispatch;
 mod keys;
 mod ledger;
 mod organizations;
+mod providers;
 mod secret;
 pub mod stores;
 mod values;
 
 use awo_cloud::Environment;
+use awo_domain::control::Provider;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
 use awo_store::credits::Booking;
@@ -104,6 +106,15 @@ pub async fn run(
             required,
         } => costs::set_labels(&stores, org, labels, required).await?,
         Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
+        Action::SetProvider {
+            org,
+            provider,
+            base_url,
+            reset: _,
+        } => {
+            let provider = provider.as_deref().and_then(Provider::parse);
+            providers::set(&stores, org, provider, base_url.clone()).await?
+        }
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,

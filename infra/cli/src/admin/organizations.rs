@@ -86,6 +86,7 @@ async fn shape(stores: &Stores, organization: &Organization) -> Result<Value, Fa
     let tally = stores.store.tally(org).await.map_err(refused)?;
     let balance = stores.store.balance(org).await.map_err(refused)?;
     let keys = stores.store.list_keys(org).await.map_err(refused)?;
+    let providers = stores.store.providers(org).await.map_err(refused)?;
     let alive = keys.iter().filter(|key| key.revoked_at.is_none()).count();
     let mut shape = json!({
         "orgId": org,
@@ -103,6 +104,9 @@ async fn shape(stores: &Stores, organization: &Organization) -> Result<Value, Fa
     let rest = [
         ("maxConcurrent", json!(tally.max_concurrent)),
         ("maxQueueSize", json!(tally.max_queue_size)),
+        ("messagesProvider", json!(providers.messages_provider)),
+        ("anthropicBaseUrl", json!(providers.anthropic_base_url)),
+        ("openaiBaseUrl", json!(providers.openai_base_url)),
         ("suspendedAt", json!(organization.suspended_at)),
         ("pausedAt", json!(tally.paused_at)),
         ("deletedAt", json!(organization.deleted_at)),

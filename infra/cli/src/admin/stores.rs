@@ -26,6 +26,8 @@ pub struct Stores {
     pub cloud: Cloud,
     /// Tables.
     pub store: Store,
+    /// True if they are the local service's.
+    pub is_local: bool,
 }
 
 impl Stores {
@@ -51,7 +53,11 @@ impl Stores {
             cloud.or_of(&sdk.http_client(http_client()).load().await)
         };
         let store = cloud.store().map_err(unset)?;
-        Ok(Stores { cloud, store })
+        Ok(Stores {
+            cloud,
+            store,
+            is_local: local,
+        })
     }
 
     /// The organization, which must be there before anything is written for it.

@@ -1,7 +1,7 @@
 //! Parsers of an operator's arguments.
 
 use awo_domain::api_key::{KeyId, Scope};
-use awo_domain::control::Provider;
+use awo_domain::control::{BaseUrl, Provider};
 use awo_domain::environment::{self, parse_secret_name};
 
 /// Longest name of an organization or a key.
@@ -65,15 +65,20 @@ pub fn secret_name(text: &str) -> Result<String, String> {
             Some((host, port)) => plain(host, ".-") && port.parse::<u16>().is_ok(),
             None => plain(host, ".-"),
         },
-        None => Provider::ALL.iter().any(|known| known.as_str() == text),
+        None => Provider::KEYED.iter().any(|known| known.as_str() == text),
     };
     if good && text.len() <= MAX_SECRET_NAME {
         return Ok(text.to_owned());
     }
-    let known = Provider::ALL.map(Provider::as_str).join(", ");
+    let known = Provider::KEYED.map(Provider::as_str).join(", ");
     Err(format!(
         "is not a known secret name: it must be {known}, git:HOST[:PORT] or env:ENVIRONMENT:NAME"
     ))
+}
+
+/// Reads the base URL of a provider.
+pub fn base_url(text: &str) -> Result<BaseUrl, String> {
+    BaseUrl::parse(text)
 }
 
 /// How a purchase or a refund came about; the ledger shows it.

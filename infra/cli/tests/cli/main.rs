@@ -21,6 +21,7 @@ mod listen;
 mod operations;
 mod operators;
 mod orders;
+mod providers;
 mod references;
 mod submit;
 mod usage;

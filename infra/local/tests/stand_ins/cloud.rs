@@ -66,6 +66,10 @@ pub fn secrets_client(url: &str, key: &str) -> aws_sdk_secretsmanager::Client {
     client!(aws_sdk_secretsmanager, url, key)
 }
 
+pub fn sts_client(url: &str, key: &str) -> aws_sdk_sts::Client {
+    client!(aws_sdk_sts, url, key)
+}
+
 pub fn dynamodb_client(url: &str, key: &str) -> aws_sdk_dynamodb::Client {
     client!(aws_sdk_dynamodb, url, key)
 }

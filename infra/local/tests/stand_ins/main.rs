@@ -24,3 +24,4 @@ mod secrets;
 mod sqs;
 mod sqs_limits;
 mod sqs_poll;
+mod sts;

@@ -11,7 +11,7 @@ use crate::agent::{Agent, AgentType};
 use crate::ledger::Rates;
 use crate::money::MicroCredits;
 
-/// A provider of models that the runner can speak to for an agent.
+/// A provider of models that the runner can call for an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ModelProvider)]
@@ -20,29 +20,41 @@ pub enum Provider {
     Anthropic,
     /// OpenAI's Responses and chat completions.
     Openai,
+    /// Anthropic's models on Amazon Bedrock, for agents that speak Messages.
+    Bedrock,
 }
 
 impl Provider {
     /// Every provider.
-    pub const ALL: [Provider; 2] = [Provider::Anthropic, Provider::Openai];
+    pub const ALL: [Provider; 3] = [Provider::Anthropic, Provider::Openai, Provider::Bedrock];
+    /// Those that are called with a key of the organization. Agents speak their protocols alone:
+    /// what answers Messages may be Bedrock all the same.
+    pub const KEYED: [Provider; 2] = [Provider::Anthropic, Provider::Openai];
 
-    /// The name on the wire; the organization's secret with its key has it, too.
+    /// The name on the wire; the organization's secret with its key, if it has one, has it, too.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Provider::Anthropic => "anthropic",
             Provider::Openai => "openai",
+            Provider::Bedrock => "bedrock",
         }
     }
 
-    /// The providers that an agent may want to speak to.
+    /// The provider of that name, if there is one.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Provider> {
+        Provider::ALL.into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// The providers whose protocols an agent may speak.
     #[must_use]
     pub fn of(agent: &Agent) -> &'static [Provider] {
         match agent.kind {
             AgentType::Patch => &[],
             AgentType::ClaudeCode => &[Provider::Anthropic],
             AgentType::Codex => &[Provider::Openai],
-            AgentType::Command | AgentType::Opencode => &Provider::ALL,
+            AgentType::Command | AgentType::Opencode => &Provider::KEYED,
         }
     }
 }

@@ -12,6 +12,8 @@ pub const FINISH: Route = control("/control/{orgId}/runs/{runId}/finish");
 pub const OPEN_CHILDREN: Route = control("/control/{orgId}/runs/{runId}/children");
 /// `POST /control/{orgId}/runs/{runId}/logs`
 pub const KEEP_LOG: Route = control("/control/{orgId}/runs/{runId}/logs");
+/// `POST /control/{orgId}/runs/{runId}/credentials`
+pub const ISSUE_CREDENTIALS: Route = control("/control/{orgId}/runs/{runId}/credentials");
 /// `POST /control/verifications/claim`
 pub const CLAIM_VERIFICATION: Route = control("/control/verifications/claim");
 /// `POST /control/{orgId}/verifications/{verificationId}/report`

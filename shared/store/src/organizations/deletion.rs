@@ -98,6 +98,7 @@ impl Store {
             "webhook-answer",
             "task",
             "costs",
+            "providers",
         ] {
             self.empty(settings, format!("{org}#{kind}")).await?;
         }

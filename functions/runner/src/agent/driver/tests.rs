@@ -16,6 +16,7 @@ fn proxy_address() -> ProxyAddress {
         url: "http://127.0.0.1:9".to_owned(),
         key: "awo-run-1".to_owned(),
         providers: vec![Provider::Anthropic, Provider::Openai],
+        has_bedrock: false,
     }
 }
 
@@ -49,6 +50,30 @@ fn claude_code_is_started_with_its_budget_and_resumes_its_session() {
     );
     let retries = ("CLAUDE_CODE_MAX_RETRIES", OsString::from("1"));
     assert!(env.contains(&retries));
+}
+
+#[test]
+fn claude_code_leaves_out_of_its_calls_what_bedrock_would_refuse() {
+    let agent = agent(AgentType::ClaudeCode, None);
+    let betas = |has_bedrock| {
+        let proxy_address = ProxyAddress {
+            has_bedrock,
+            ..proxy_address()
+        };
+        let start = Start {
+            agent: &agent,
+            path: OsStr::new("/nowhere"),
+            proxy_address: &proxy_address,
+            session_id: None,
+            usd_left: None,
+        };
+        let (_, env) = command(&start).unwrap();
+        let names = env.iter().map(|(name, _)| *name);
+        names
+            .into_iter()
+            .any(|name| name == "CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS")
+    };
+    assert!(betas(true) && !betas(false));
 }
 
 #[test]

@@ -183,6 +183,7 @@ fn of_runners(route: &'static Route) -> Option<Vec<Sample>> {
             });
             vec![call().body(diff)]
         }
+        "/control/{orgId}/runs/{runId}/credentials" => vec![call().body(json!({}))],
         "/control/verifications/claim" => {
             let nonce = format!("{{org}}.{VERIFICATION}.{}", "0".repeat(64));
             vec![call().body(json!({ "nonce": nonce, "token": "0".repeat(64) }))]
