@@ -39,6 +39,7 @@ pub use stage::Stage;
 
 const QUEUE: &str = "runs";
 const NOTIFICATIONS: &str = "deliveries";
+
 /// The world.
 pub struct World {
     /// The product's view, without faults.
@@ -82,6 +83,38 @@ async fn listener() -> TcpListener {
         .expect("a loopback port")
 }
 
+/// The settings of the functions, given the addresses of DynamoDB, SQS, ECS and Secrets Manager.
+fn settings(
+    [dynamodb, sqs, ecs, secrets]: [String; 4],
+    key: &AccessKey,
+) -> BTreeMap<String, String> {
+    [
+        ("AWS_REGION", REGION.to_owned()),
+        ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
+        ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb),
+        ("AWS_ENDPOINT_URL_SQS", sqs.clone()),
+        ("AWS_ENDPOINT_URL_ECS", ecs),
+        ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets),
+        ("AWO_WORK_TABLE", "work".to_owned()),
+        ("AWO_LEDGER_TABLE", "ledger".to_owned()),
+        ("AWO_SETTINGS_TABLE", "settings".to_owned()),
+        ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
+        ("AWO_RUN_QUEUE_URL", queue_url(&sqs, QUEUE)),
+        ("AWO_DELIVERIES_QUEUE_URL", queue_url(&sqs, NOTIFICATIONS)),
+        ("AWO_CLUSTER", "awo".to_owned()),
+        ("AWO_STACK", "awo".to_owned()),
+        // What earlier stories leave may stand in nobody's way.
+        ("AWO_MAX_TASKS", "100000".to_owned()),
+        ("AWO_TASK_DEFINITION", "runner".to_owned()),
+        ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
+        ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1".to_owned()),
+        ("AWO_WEBHOOK_CA_FILE", crate::receiver::ca_file()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
 impl World {
     async fn made(own: &[(&'static str, String)], locks: Locks, lag: Option<Staleness>) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
@@ -122,34 +155,10 @@ impl World {
             shutdown.clone(),
         )
         .expect("Secrets Manager");
-        let mut settings: BTreeMap<String, String> = [
-            ("AWS_REGION", REGION.to_owned()),
-            ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
-            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url()),
-            ("AWS_ENDPOINT_URL_SQS", sqs.url()),
-            ("AWS_ENDPOINT_URL_ECS", ecs_server.url()),
-            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url()),
-            ("AWO_WORK_TABLE", "work".to_owned()),
-            ("AWO_LEDGER_TABLE", "ledger".to_owned()),
-            ("AWO_SETTINGS_TABLE", "settings".to_owned()),
-            ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
-            ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
-            (
-                "AWO_DELIVERIES_QUEUE_URL",
-                queue_url(&sqs.url(), NOTIFICATIONS),
-            ),
-            ("AWO_CLUSTER", "awo".to_owned()),
-            ("AWO_STACK", "awo".to_owned()),
-            // What earlier stories leave may stand in nobody's way.
-            ("AWO_MAX_TASKS", "100000".to_owned()),
-            ("AWO_TASK_DEFINITION", "runner".to_owned()),
-            ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
-            ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1".to_owned()),
-            ("AWO_WEBHOOK_CA_FILE", crate::receiver::ca_file()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
+        let mut settings = settings(
+            [dynamodb.url(), sqs.url(), ecs_server.url(), secrets.url()],
+            &key,
+        );
         let own = own
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));

@@ -6,7 +6,7 @@ use awo_domain::api_key::KeyId;
 use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
-use super::values::{BookingArguments, Scopes, key_id, org_name, scopes, secret_name};
+use super::values::{BookingArguments, KeyArguments, key_id, org_name, secret_name};
 use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
@@ -116,18 +116,8 @@ pub enum Action {
         /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Scopes of the key, separated by commas; * for all
-        #[arg(long, value_name = "NAMES", value_parser = scopes)]
-        scopes: Scopes,
-        /// Maximum requests per minute [default: set by the deployment]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        requests_per_minute: Option<u32>,
-        /// Name of the key, such as the person or program that uses it
-        #[arg(long, value_parser = org_name)]
-        name: Option<String>,
-        /// Lifetime of the key, such as 90d or 12h [default: unlimited]
-        #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
-        expires_in: Option<u64>,
+        #[command(flatten)]
+        terms: KeyArguments,
     },
     /// Replace a key by a new one with the same scopes, limit and name; both work for a while
     RotateKey {

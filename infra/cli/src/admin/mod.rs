@@ -17,7 +17,6 @@ use awo_cloud::Environment;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
 use awo_store::credits::Booking;
-use awo_store::keys::KeyTerms;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;
@@ -52,21 +51,7 @@ pub async fn run(
         Action::Drain { org, timeout } => {
             dispatch::drain(&stores, org.as_ref(), *timeout, output).await?
         }
-        Action::CreateKey {
-            org,
-            scopes,
-            requests_per_minute,
-            name,
-            expires_in,
-        } => {
-            let terms = KeyTerms {
-                scopes: scopes.0.iter().map(|s| s.as_str().to_owned()).collect(),
-                requests_per_minute: *requests_per_minute,
-                name: name.clone(),
-                expires_at: keys::end(&stores, *expires_in),
-            };
-            keys::create(&stores, org, &terms).await?
-        }
+        Action::CreateKey { org, terms } => keys::create(&stores, org, terms).await?,
         Action::RotateKey {
             key_id,
             overlap,
