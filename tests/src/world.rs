@@ -83,6 +83,16 @@ async fn listener() -> TcpListener {
         .expect("a loopback port")
 }
 
+fn queues(shutdown: &Shutdown) -> Queues {
+    let queues = Queues::new(shutdown.clone());
+    for queue in [QUEUE, NOTIFICATIONS] {
+        queues
+            .create(queue, QueueAttributes::default())
+            .expect("a queue");
+    }
+    queues
+}
+
 /// The settings of the functions, given the addresses of DynamoDB, SQS, ECS and Secrets Manager.
 fn settings(
     [dynamodb, sqs, ecs, secrets]: [String; 4],
@@ -131,12 +141,7 @@ impl World {
             (locks, index_lag.clone()),
         )
         .expect("DynamoDB");
-        let queues = Queues::new(shutdown.clone());
-        for queue in [QUEUE, NOTIFICATIONS] {
-            queues
-                .create(queue, QueueAttributes::default())
-                .expect("a queue");
-        }
+        let queues = queues(&shutdown);
         let sqs = sqs::start(
             listener().await,
             queues.clone(),

@@ -210,10 +210,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Statement, Error> {
         let last_month = month.previous();
-        let (previous, first) = tokio::try_join!(
-            self.closed_statement(org, &last_month),
-            self.balance(org)
-        )?;
+        let (previous, first) =
+            tokio::try_join!(self.closed_statement(org, &last_month), self.balance(org))?;
         let mut before = first;
         for attempt in 0..TRIES {
             let (draft, later) = tokio::try_join!(
