@@ -19,6 +19,9 @@ help: ## List the targets
 demo: programs ## Show one complete run: one command, no account, no key
 	@AWO_BIN_DIR='$(BIN_DIR)' infra/demo/run.sh
 
+picture: programs ## Record the demo anew as docs/demo.svg (asciinema from PyPI, svg-term from npm)
+	@infra/demo/record.sh '$(TARGET_DIR)/recording' '$(BIN_DIR)' docs/demo.svg
+
 run: programs ## Run the service in the foreground on http://127.0.0.1:8787
 	@exec '$(BIN_DIR)/awo-local'
 
@@ -146,4 +149,4 @@ bench: programs ## Measure request latency, kill latency, delivery cost and idle
 
 include infra/deploy.mk
 
-.PHONY: help demo run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-machine

@@ -29,7 +29,7 @@ BUILD_FUNCTIONS = PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" RUSTFLAGS='-C force-u
 
 # Marks the functions in target/lambda as built from these sources with the release profile.
 BUILT := target/lambda/.built-$(ARCH)
-FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json $(wildcard functions/openapi/page/*)
+FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json $(wildcard functions/openapi/page/* functions/console/static/* functions/console/static/vendor/*)
 
 build: $(BUILT) ## Build the functions for the cloud (ARCH=arm64 or x86_64)
 

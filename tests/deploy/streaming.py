@@ -6,6 +6,7 @@ What is looked for is what the route promises: bytes that reach the client while
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from contextlib import contextmanager
@@ -171,12 +172,26 @@ def is_purged(scene: Scene, paths: dict[str, str]) -> None:
     expect(data["deletedCount"] > 0, f"purge-work-orders: {data}")
 
 
+def is_exported(scene: Scene, paths: dict[str, str]) -> None:
+    deductions = scene.client.get("/v1/credits/usage?type=deduction&limit=1")["transactions"]
+    month = deductions[0]["createdAt"][:7]
+    with scene.function("export-focus") as export:
+        exporting = export.invoke(scene.event("GET", paths["export-focus"], f"{paths['export-focus']}?month={month}"))
+        head = exporting.until_ended("export-focus", END_SECONDS)
+    rows = list(csv.DictReader(exporting.body().decode().splitlines()))
+    expect(head["statusCode"] == 200 and len(exporting.pieces) > 1, f"export-focus: {head}")
+    spent = [row for row in rows if row["ChargeCategory"] == "Usage"]
+    expect(spent, f"export-focus has no usage of {month} among {len(rows)} rows")
+    say(f"  export-focus: {len(exporting.pieces)} pieces, {len(rows)} rows of {month}")
+
+
 # Each function with what shows it; the purge takes what the kill leaves.
 SHOWN = {
     "list-run-events": lives_and_is_killed,
     "kill-work-order": lives_and_is_killed,
     "test-webhook": is_tested,
     "run-verification": is_verified,
+    "export-focus": is_exported,
     "purge-work-orders": is_purged,
 }
 

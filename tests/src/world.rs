@@ -3,6 +3,7 @@
 
 mod cluster;
 mod kinds;
+mod settings;
 mod stage;
 mod webhooks;
 
@@ -16,29 +17,29 @@ use awo_domain::api_key;
 use awo_domain::budget::{AlertsAt, BudgetScope, Content, OnLimit, Period, ScopeParts};
 use awo_domain::money::MicroCredits;
 use awo_domain::{BudgetId, OrgId, TransactionId};
-use awo_local::REGION;
 use awo_local::access::AccessKey;
 use awo_local::dynamodb::{self, Storage};
 use awo_local::ecs::{self, Ecs};
 use awo_local::index_lag::{IndexLag, Staleness};
 use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
-use awo_local::sqs::{self, QueueAttributes, Queues, Receive, Received, queue_url};
+use awo_local::sqs::{self, Queues, Receive, Received};
 use awo_store::Store;
 use awo_store::budgets::NewBudget;
 use awo_store::credits::Booking;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::faults::Faults;
 use crate::functions::Functions;
 use crate::rules::Dump;
+use settings::listener;
 
 pub use stage::Stage;
 
 const QUEUE: &str = "runs";
 const NOTIFICATIONS: &str = "deliveries";
+
 /// The world.
 pub struct World {
     /// The product's view, without faults.
@@ -76,12 +77,6 @@ pub struct Org {
     pub key: String,
 }
 
-async fn listener() -> TcpListener {
-    TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a loopback port")
-}
-
 impl World {
     async fn made(own: &[(&'static str, String)], locks: Locks, lag: Option<Staleness>) -> World {
         let (key, shutdown) = (AccessKey::random(), Shutdown::new());
@@ -98,12 +93,7 @@ impl World {
             (locks, index_lag.clone()),
         )
         .expect("DynamoDB");
-        let queues = Queues::new(shutdown.clone());
-        for queue in [QUEUE, NOTIFICATIONS] {
-            queues
-                .create(queue, QueueAttributes::default())
-                .expect("a queue");
-        }
+        let queues = settings::queues(&shutdown);
         let sqs = sqs::start(
             listener().await,
             queues.clone(),
@@ -122,34 +112,10 @@ impl World {
             shutdown.clone(),
         )
         .expect("Secrets Manager");
-        let mut settings: BTreeMap<String, String> = [
-            ("AWS_REGION", REGION.to_owned()),
-            ("AWS_ACCESS_KEY_ID", key.id().to_owned()),
-            ("AWS_SECRET_ACCESS_KEY", "local".to_owned()),
-            ("AWS_ENDPOINT_URL_DYNAMODB", dynamodb.url()),
-            ("AWS_ENDPOINT_URL_SQS", sqs.url()),
-            ("AWS_ENDPOINT_URL_ECS", ecs_server.url()),
-            ("AWS_ENDPOINT_URL_SECRETS_MANAGER", secrets.url()),
-            ("AWO_WORK_TABLE", "work".to_owned()),
-            ("AWO_LEDGER_TABLE", "ledger".to_owned()),
-            ("AWO_SETTINGS_TABLE", "settings".to_owned()),
-            ("AWO_DELIVERIES_TABLE", "deliveries".to_owned()),
-            ("AWO_RUN_QUEUE_URL", queue_url(&sqs.url(), QUEUE)),
-            (
-                "AWO_DELIVERIES_QUEUE_URL",
-                queue_url(&sqs.url(), NOTIFICATIONS),
-            ),
-            ("AWO_CLUSTER", "awo".to_owned()),
-            ("AWO_STACK", "awo".to_owned()),
-            // What earlier stories leave may stand in nobody's way.
-            ("AWO_MAX_TASKS", "100000".to_owned()),
-            ("AWO_TASK_DEFINITION", "runner".to_owned()),
-            ("AWO_ALLOW_FILE_REPOSITORIES", "1".to_owned()),
-            ("AWO_WEBHOOK_ALLOW_LOOPBACK", "1".to_owned()),
-            ("AWO_WEBHOOK_CA_FILE", crate::receiver::ca_file()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
+        let mut settings = settings::settings(
+            [dynamodb.url(), sqs.url(), ecs_server.url(), secrets.url()],
+            &key,
+        );
         let own = own
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()));

@@ -1,25 +1,41 @@
-//! `GET /console/`: the page.
+//! `GET /console/`: the page, and the files that it loads.
 
 use awo_cloud::{Cloud, SetupError};
-use awo_domain::Error;
-use awo_http::{Answer, HttpFunction, routes};
-use lambda_http::{Request, RequestExt};
+use awo_http::site::{File, Site};
+use awo_http::{HttpFunction, routes};
 
-use crate::files::PAGE;
+/// A browser loads these files and no others, runs no script that is written into a page, and calls
+/// the origin that they came from and nobody else.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+                      require-trusted-types-for 'script'; trusted-types 'none'";
+
+static SITE: Site = Site::folder(
+    &[
+        File::html("index.html", include_str!("../static/index.html")),
+        File::css("console.css", include_str!("../static/console.css")),
+        File::css(
+            "uplot.css",
+            include_str!("../static/vendor/uplot-1.6.32.css"),
+        ),
+        File::script("uplot.js", include_str!("../static/vendor/uplot-1.6.32.js")),
+        File::script("console.js", include_str!("../static/console.js")),
+        File::script("api.js", include_str!("../static/api.js")),
+        File::script("chart.js", include_str!("../static/chart.js")),
+        File::script("dom.js", include_str!("../static/dom.js")),
+        File::script("drill.js", include_str!("../static/drill.js")),
+        File::script("focus.js", include_str!("../static/focus.js")),
+        File::script("format.js", include_str!("../static/format.js")),
+        File::script("money.js", include_str!("../static/money.js")),
+        File::script("runs.js", include_str!("../static/runs.js")),
+    ],
+    POLICY,
+);
 
 /// The function `get-console`.
 ///
 /// # Errors
 /// When a setting is missing.
 pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
-    HttpFunction::open(cloud, &routes::GET_CONSOLE, handle)
-}
-
-/// A gateway has one resource for the path with a slash and without. What the page loads lies in the folder,
-/// so the slash must be there.
-async fn handle(request: Request) -> Result<Answer, Error> {
-    match request.raw_http_path().ends_with('/') {
-        true => Ok(PAGE.answer(&request)),
-        false => Ok(Answer::moved("console/")),
-    }
+    SITE.function(cloud, &routes::GET_CONSOLE)
 }

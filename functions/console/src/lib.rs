@@ -1,6 +1,4 @@
 //! The console: a page of static files that calls this API with a key that a person enters. The files hold
 //! no data and no key, so everybody may load them.
 
-pub mod files;
 pub mod get_console;
-pub mod get_console_file;

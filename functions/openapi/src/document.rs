@@ -97,7 +97,6 @@ fn tags() -> Value {
         { "name": "prices", "description": "What models and compute cost." },
         { "name": "usage", "description": "What was used." },
         { "name": "exports", "description": "What was charged, for other tools." },
-        { "name": "console", "description": "A page for people." },
         { "name": "openapi", "description": "This document." },
     ])
 }

@@ -11,30 +11,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; \
     img-src 'self' data:; connect-src 'self'; worker-src blob:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
-
 static SITE: Site = Site::new(
     &[
-        File {
-            name: "index.html",
-            media_type: "text/html; charset=utf-8",
-            text: include_str!("../page/index.html"),
-        },
-        File {
-            name: "page.css",
-            media_type: "text/css; charset=utf-8",
-            text: include_str!("../page/page.css"),
-        },
-        File {
-            name: "page.js",
-            media_type: JAVASCRIPT,
-            text: include_str!("../page/page.js"),
-        },
-        File {
-            name: "redoc.standalone.js",
-            media_type: JAVASCRIPT,
-            text: include_str!("../page/redoc.standalone.js"),
-        },
+        File::html("index.html", include_str!("../page/index.html")),
+        File::css("page.css", include_str!("../page/page.css")),
+        File::script("page.js", include_str!("../page/page.js")),
+        File::script(
+            "redoc.standalone.js",
+            include_str!("../page/redoc.standalone.js"),
+        ),
     ],
     POLICY,
 );

@@ -16,112 +16,121 @@ const MAX_LINE: usize = 160;
 /// Digits of a commit that tell it from others.
 const SHORT_COMMIT: usize = 10;
 
+/// What an event shows: the text after its time, and further lines.
+type Shown = (String, Vec<String>);
+
 /// The lines that an event adds.
 pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
-    let data = &event.data;
-    let iteration = data["iteration"].as_u64().unwrap_or(0);
-    let (head, rest) = match event.kind.as_str() {
-        "run.created" => ("queued".to_owned(), Vec::new()),
-        "run.no_capacity" => (
-            "queued       no compute is available; the run waits".to_owned(),
-            Vec::new(),
-        ),
-        "run.building" => (
-            "building     the workspace is being prepared".to_owned(),
-            Vec::new(),
-        ),
-        "workspace.ready" => {
-            let (branch, commit) = (text(data, "branch"), short(data));
-            (format!("workspace    {branch} at {commit}"), Vec::new())
-        }
-        "environment.ready" => {
-            let restored = match names(data, "restored") {
-                restored if restored.is_empty() => String::new(),
-                restored => format!(", from the cache: {restored}"),
-            };
-            let head = format!("environment  {} is set up{restored}", text(data, "name"));
-            (head, Vec::new())
-        }
-        "iteration.started" => (paint.strong(&format!("iteration {iteration}")), Vec::new()),
-        "agent.output" => return output(data, paint),
-        "provider.waiting" => {
-            let wait = seconds(data["waitMs"].as_i64().unwrap_or(0));
-            let head = format!("  waiting    {wait}: {}", text(data, "reason"));
-            (paint.warn(&head), Vec::new())
-        }
-        "provider.resumed" => ("  resumed    the agent goes on".to_owned(), Vec::new()),
-        "agent.finished" => (agent(data, paint), Vec::new()),
-        "iteration.committed" => {
-            let files = data["filesChanged"].as_u64().unwrap_or(0);
-            let plural = if files == 1 { "file" } else { "files" };
-            (
-                format!("  commit     {} ({files} {plural} changed)", short(data)),
-                Vec::new(),
-            )
-        }
-        "verification.started" => (format!("  verifying  {}", levels(data)), Vec::new()),
-        "verification.passed" => passed(data, paint),
-        "verification.baseline" => {
-            let head = format!("baseline     {}", text(data, "summary"));
-            (head, failing_checks(data, paint))
-        }
-        "protected.restored" => {
-            let head = format!("  restored   protected files: {}", names(data, "files"));
-            (paint.warn(&head), Vec::new())
-        }
-        "verification.failed" => {
-            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
-            (head, failing_checks(data, paint))
-        }
-        "children.refused" => {
-            let head = paint.bad(&format!("  no children {}", text(data, "reason")));
-            (head, Vec::new())
-        }
-        "run.waiting" => (
-            "waiting      for its children to end (awo get shows them)".to_owned(),
-            Vec::new(),
-        ),
-        "run.integrating" => return Vec::new(),
-        "integration.started" => {
-            let count = data["children"].as_array().map_or(0, Vec::len);
-            (
-                format!("integrating  the work of {count} children"),
-                Vec::new(),
-            )
-        }
-        "integration.merged" => (
-            format!("  merged     {}", text(data, "workOrderId")),
-            Vec::new(),
-        ),
-        "integration.conflict" => {
-            let head = format!("  conflict   with {}", text(data, "workOrderId"));
-            (paint.bad(&head), Vec::new())
-        }
-        "delivery.started" => ("delivering".to_owned(), Vec::new()),
-        "delivery.finished" => {
-            let (branch, url) = (text(data, "branch"), text(data, "prUrl"));
-            (
-                format!("delivered    {branch} {url}").trim_end().to_owned(),
-                Vec::new(),
-            )
-        }
-        "delivery.skipped" => (format!("not done     {}", text(data, "reason")), Vec::new()),
+    let (kind, data) = (event.kind.as_str(), &event.data);
+    if kind == "agent.output" {
+        return output(data, paint);
+    }
+    let shown = match kind.split_once('.') {
         // What follows them says it better.
-        "run.started"
-        | "run.compute_stopped"
-        | "run.completed"
-        | "run.failed"
-        | "run.cancelled" => return Vec::new(),
-        unknown => (clean_line(unknown), Vec::new()),
+        Some((
+            "run",
+            "integrating" | "started" | "compute_stopped" | "completed" | "failed" | "cancelled",
+        )) => return Vec::new(),
+        Some(("run" | "workspace" | "environment" | "delivery", _)) => of_run(kind, data),
+        Some(("verification" | "protected", _)) => of_verification(kind, data, paint),
+        Some(("integration" | "children", _)) => of_family(kind, data, paint),
+        _ => of_iteration(kind, data, paint),
     };
+    let (head, rest) = shown.unwrap_or_else(|| (clean_line(kind), Vec::new()));
     let at = paint.faint(&format!("{:>7}", seconds(elapsed_ms)));
     let mut lines = vec![format!("{at}  {head}")];
     lines.extend(rest);
     lines
 }
 
+fn of_run(kind: &str, data: &Value) -> Option<Shown> {
+    let head = match kind {
+        "run.created" => "queued".to_owned(),
+        "run.no_capacity" => "queued       no compute is available; the run waits".to_owned(),
+        "run.building" => "building     the workspace is being prepared".to_owned(),
+        "run.waiting" => "waiting      for its children to end (awo get shows them)".to_owned(),
+        "workspace.ready" => {
+            let (branch, commit) = (text(data, "branch"), short(data));
+            format!("workspace    {branch} at {commit}")
+        }
+        "environment.ready" => {
+            let restored = match names(data, "restored") {
+                restored if restored.is_empty() => String::new(),
+                restored => format!(", from the cache: {restored}"),
+            };
+            format!("environment  {} is set up{restored}", text(data, "name"))
+        }
+        "delivery.started" => "delivering".to_owned(),
+        "delivery.finished" => {
+            let (branch, url) = (text(data, "branch"), text(data, "prUrl"));
+            format!("delivered    {branch} {url}").trim_end().to_owned()
+        }
+        "delivery.skipped" => format!("not done     {}", text(data, "reason")),
+        _ => return None,
+    };
+    Some((head, Vec::new()))
+}
+
+fn of_iteration(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
+    let head = match kind {
+        "iteration.started" => {
+            let iteration = data["iteration"].as_u64().unwrap_or(0);
+            paint.strong(&format!("iteration {iteration}"))
+        }
+        "agent.finished" => agent(data, paint),
+        "provider.waiting" => {
+            let wait = seconds(data["waitMs"].as_i64().unwrap_or(0));
+            paint.warn(&format!("  waiting    {wait}: {}", text(data, "reason")))
+        }
+        "provider.resumed" => "  resumed    the agent goes on".to_owned(),
+        "iteration.committed" => {
+            let files = data["filesChanged"].as_u64().unwrap_or(0);
+            let plural = if files == 1 { "file" } else { "files" };
+            format!("  commit     {} ({files} {plural} changed)", short(data))
+        }
+        _ => return None,
+    };
+    Some((head, Vec::new()))
+}
+
+fn of_verification(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
+    Some(match kind {
+        "verification.started" => (format!("  verifying  {}", levels(data)), Vec::new()),
+        "verification.passed" => passed(data, paint),
+        "verification.baseline" => {
+            let head = format!("baseline     {}", text(data, "summary"));
+            (head, failing_checks(data, paint))
+        }
+        "verification.failed" => {
+            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
+            (head, failing_checks(data, paint))
+        }
+        "protected.restored" => {
+            let head = format!("  restored   protected files: {}", names(data, "files"));
+            (paint.warn(&head), Vec::new())
+        }
+        _ => return None,
+    })
+}
+
+fn of_family(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
+    let head = match kind {
+        "children.refused" => paint.bad(&format!("  no children {}", text(data, "reason"))),
+        "integration.started" => {
+            let count = data["children"].as_array().map_or(0, Vec::len);
+            format!("integrating  the work of {count} children")
+        }
+        "integration.merged" => format!("  merged     {}", text(data, "workOrderId")),
+        "integration.conflict" => {
+            paint.bad(&format!("  conflict   with {}", text(data, "workOrderId")))
+        }
+        _ => return None,
+    };
+    Some((head, Vec::new()))
+}
+
 /// A verification that passed; what was not verified is no success.
-fn passed(data: &Value, paint: Paint) -> (String, Vec<String>) {
+fn passed(data: &Value, paint: Paint) -> Shown {
     let summary = text(data, "summary");
     let head = match data["verified"].as_bool() {
         Some(false) => paint.warn(&format!("  unverified {summary}")),

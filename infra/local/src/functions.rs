@@ -127,7 +127,6 @@ const HTTP: &[(&str, Make<HttpFunction>)] = &[
     ("get-openapi", awo_openapi::get_openapi::function),
     ("get-docs", awo_openapi::get_docs::function),
     ("get-console", awo_console::get_console::function),
-    ("get-console-file", awo_console::get_console_file::function),
     ("list-plugins", awo_verification::list_plugins::function),
     (
         "register-plugin",

@@ -12,7 +12,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
+use prometheus_client::registry::{Metric, Registry, Unit};
 use tokio::net::TcpListener;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -57,86 +57,64 @@ struct Counts {
     running: Gauge<i64, AtomicI64>,
 }
 
+/// Registers a metric, and gives what counts it.
+fn registered<M: Metric + Clone>(
+    registry: &mut Registry,
+    (name, help): (&'static str, &'static str),
+    metric: M,
+) -> M {
+    registry.register(name, help, metric.clone());
+    metric
+}
+
+/// Registers a histogram of seconds, and gives what observes it.
+fn seconds<const N: usize>(
+    registry: &mut Registry,
+    (name, help): (&'static str, &'static str),
+    bounds: [f64; N],
+) -> Histogram {
+    let histogram = Histogram::new(bounds);
+    registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+    histogram
+}
+
 impl Default for Metrics {
     fn default() -> Metrics {
-        let mut registry = Registry::with_prefix("awo");
-        let requests = Family::default();
-        registry.register(
-            "requests",
-            "Answers of the API, by status",
-            requests.clone(),
-        );
-        let request_seconds = Histogram::new(REQUEST_SECONDS);
-        registry.register_with_unit(
+        let mut all = Registry::with_prefix("awo");
+        let of = &mut all;
+        let requests = ("requests", "Answers of the API, by status");
+        let request = (
             "request_duration",
             "Time from a request to the head of its answer",
-            Unit::Seconds,
-            request_seconds.clone(),
         );
-        let errors = Counter::default();
-        registry.register(
-            "errors_logged",
-            "Lines of the log of level error",
-            errors.clone(),
-        );
-        let dispatched = Counter::default();
-        registry.register(
-            "runs_dispatched",
-            "Runs that got a slot",
-            dispatched.clone(),
-        );
-        let settled = Family::default();
-        registry.register(
-            "runs_settled",
-            "Runs whose charge is known, by outcome",
-            settled.clone(),
-        );
-        let run_minutes = Counter::default();
-        registry.register(
-            "run_minutes",
-            "Minutes of settled runs",
-            run_minutes.clone(),
-        );
-        let run_credits = Counter::default();
-        registry.register(
-            "run_credits",
-            "Credits of settled runs",
-            run_credits.clone(),
-        );
-        let agent_start_seconds = Histogram::new(START_SECONDS);
-        registry.register_with_unit(
+        let errors = ("errors_logged", "Lines of the log of level error");
+        let dispatched = ("runs_dispatched", "Runs that got a slot");
+        let settled = ("runs_settled", "Runs whose charge is known, by outcome");
+        let minutes = ("run_minutes", "Minutes of settled runs");
+        let credits = ("run_credits", "Credits of settled runs");
+        let start = (
             "agent_start",
             "Time from the creation of a run to its first agent process",
-            Unit::Seconds,
-            agent_start_seconds.clone(),
         );
-        let at_task_limit = Counter::default();
-        registry.register(
+        let at_limit = (
             "at_task_limit",
             "Dispatches that found the deployment at its task limit",
-            at_task_limit.clone(),
         );
-        let waiting = Gauge::default();
-        registry.register(
-            "queue_waiting",
-            "Work orders that wait in queues",
-            waiting.clone(),
-        );
-        let running = Gauge::default();
-        registry.register("slots_taken", "Slots that are taken", running.clone());
+        let waiting = ("queue_waiting", "Work orders that wait in queues");
+        let running = ("slots_taken", "Slots that are taken");
         Metrics(Arc::new(Counts {
-            registry,
-            requests,
-            request_seconds,
-            errors,
-            dispatched,
-            settled,
-            run_minutes,
-            run_credits,
-            agent_start_seconds,
-            at_task_limit,
-            waiting,
-            running,
+            requests: registered(of, requests, Family::default()),
+            request_seconds: seconds(of, request, REQUEST_SECONDS),
+            errors: registered(of, errors, Counter::default()),
+            dispatched: registered(of, dispatched, Counter::default()),
+            settled: registered(of, settled, Family::default()),
+            run_minutes: registered(of, minutes, Counter::default()),
+            run_credits: registered(of, credits, Counter::default()),
+            agent_start_seconds: seconds(of, start, START_SECONDS),
+            at_task_limit: registered(of, at_limit, Counter::default()),
+            waiting: registered(of, waiting, Gauge::default()),
+            running: registered(of, running, Gauge::default()),
+            registry: all,
         }))
     }
 }

@@ -110,8 +110,17 @@ async fn answer(request: Request<RequestBody>, key: &AccessKey) -> Result<String
         return Err((StatusCode::BAD_REQUEST, "InvalidAction", message));
     }
     let tags = tags(&form)?;
+    calls::note_role(&head.headers, of("RoleArn"), !tags.is_empty());
+    assume(&form, tags, key)
+}
+
+fn assume(
+    form: &BTreeMap<String, String>,
+    tags: BTreeMap<String, String>,
+    key: &AccessKey,
+) -> Result<String, Refusal> {
+    let of = |name: &str| form.get(name).map_or("", String::as_str);
     let role = of("RoleArn");
-    calls::note_role(&head.headers, role, !tags.is_empty());
     let prefix = arn::role("");
     if !role
         .strip_prefix(&prefix)

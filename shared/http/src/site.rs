@@ -17,8 +17,8 @@ use crate::answer::Answer;
 use crate::function::HttpFunction;
 use crate::routes::Route;
 
-/// How long caches may keep a file without asking: it changes with a release.
-const CACHE_CONTROL: &str = "public, max-age=300";
+/// A browser asks each time whether a file has changed: files of two releases do not fit together.
+const CACHE_CONTROL: &str = "no-cache";
 /// The parameter of the route below the page.
 const FILE: &str = "file";
 
@@ -26,31 +26,75 @@ const FILE: &str = "file";
 #[derive(Debug)]
 pub struct File {
     /// Its name, without a folder.
-    pub name: &'static str,
-    /// Its media type, with its character set.
-    pub media_type: &'static str,
-    /// What is in it.
-    pub text: &'static str,
+    name: &'static str,
+    media_type: &'static str,
+    text: &'static str,
+}
+
+impl File {
+    /// A page.
+    #[must_use]
+    pub const fn html(name: &'static str, text: &'static str) -> File {
+        File {
+            name,
+            media_type: "text/html; charset=utf-8",
+            text,
+        }
+    }
+
+    /// Styles.
+    #[must_use]
+    pub const fn css(name: &'static str, text: &'static str) -> File {
+        File {
+            name,
+            media_type: "text/css; charset=utf-8",
+            text,
+        }
+    }
+
+    /// A script.
+    #[must_use]
+    pub const fn script(name: &'static str, text: &'static str) -> File {
+        File {
+            name,
+            media_type: "text/javascript; charset=utf-8",
+            text,
+        }
+    }
 }
 
 /// A page and what it loads.
 #[derive(Debug)]
 pub struct Site {
     /// The page first, then what it loads.
-    pub files: &'static [File],
+    files: &'static [File],
     /// Its Content-Security-Policy.
-    pub policy: &'static str,
+    policy: &'static str,
+    /// The page is at its route with a slash at the end, and what it loads beside it.
+    is_folder: bool,
     /// The tags of its files, once they are known.
-    pub tags: OnceLock<Vec<String>>,
+    tags: OnceLock<Vec<String>>,
 }
 
 impl Site {
-    /// A site of these files.
+    /// A site of these files, whose page names what it loads as `ROUTE/FILE`.
     #[must_use]
     pub const fn new(files: &'static [File], policy: &'static str) -> Site {
+        Site::of(files, policy, false)
+    }
+
+    /// A site whose page names what it loads as `FILE`, and so must have a slash at the end of its
+    /// path. A gateway has one resource for the path with a slash and without.
+    #[must_use]
+    pub const fn folder(files: &'static [File], policy: &'static str) -> Site {
+        Site::of(files, policy, true)
+    }
+
+    const fn of(files: &'static [File], policy: &'static str, is_folder: bool) -> Site {
         Site {
             files,
             policy,
+            is_folder,
             tags: OnceLock::new(),
         }
     }
@@ -74,6 +118,11 @@ impl Site {
     fn answer(&self, request: &Request) -> Result<Answer, Error> {
         let parameters = request.path_parameters_ref();
         let at = match parameters.and_then(|of| of.first(FILE)) {
+            None if self.is_folder && !request.raw_http_path().ends_with('/') => {
+                let path = request.raw_http_path();
+                let name = path.rsplit('/').next().unwrap_or_default();
+                return Ok(Answer::moved(&format!("{name}/")));
+            }
             None => 0,
             Some(name) => (self.files.iter().position(|file| file.name == name))
                 .ok_or(Error::NotFound(Resource::Route))?,
@@ -89,6 +138,8 @@ impl Site {
             .header("cache-control", CACHE_CONTROL.to_owned())
             .header("vary", "accept-encoding".to_owned())
             .header("content-security-policy", self.policy.to_owned())
+            .header("cross-origin-opener-policy", "same-origin".to_owned())
+            .header("cross-origin-resource-policy", "same-origin".to_owned())
             .header("x-content-type-options", "nosniff".to_owned())
             .header("referrer-policy", "no-referrer".to_owned()))
     }

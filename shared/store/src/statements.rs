@@ -30,8 +30,6 @@ const MAX_MONTHS: u32 = 1_200;
 const HOLDS_BEFORE_MS: i64 = 92 * DAY_MS;
 /// How often an open month is added up that changes meanwhile.
 const TRIES: u32 = 6;
-/// Days that are read at once.
-const AT_ONCE: usize = 8;
 
 /// A closed statement as it is stored: as it was hashed.
 #[derive(Debug, Serialize, Deserialize)]
@@ -211,9 +209,11 @@ impl Store {
         month: &Month,
         now: Timestamp,
     ) -> Result<Statement, Error> {
-        let previous = self.closed_statement(org, &month.previous()).await?;
+        let last_month = month.previous();
+        let (previous, first) =
+            tokio::try_join!(self.closed_statement(org, &last_month), self.balance(org))?;
+        let mut before = first;
         for attempt in 0..TRIES {
-            let before = self.balance(org).await?;
             let (draft, later) = tokio::try_join!(
                 Box::pin(self.draft(org, month)),
                 Box::pin(self.booked_since(org, month.start()))
@@ -222,11 +222,13 @@ impl Store {
                 true => MicroCredits::from_micro(before.reserved),
                 false => Box::pin(self.open_holds_at_end(org, month)).await?,
             };
-            if self.balance(org).await?.changes == before.changes {
+            let after = self.balance(org).await?;
+            if after.changes == before.changes {
                 let opening = MicroCredits::from_micro(before.balance - later);
                 return draft.open(opening, open_holds).chained(previous.as_ref());
             }
             conflict_pause(attempt).await;
+            before = self.balance(org).await?;
         }
         Err(Error::contended(
             "statement: credits were booked all the time",
@@ -235,21 +237,17 @@ impl Store {
 
     /// All of a month but its ends.
     async fn draft(&self, org: &OrgId, month: &Month) -> Result<Draft, Error> {
-        let label = self.cost_policy(org).await?;
-        let label = label.labels.all().first().map(|label| label.name.clone());
+        let days = std::iter::successors(Some(month.start()), |at| Some(at.plus_ms(DAY_MS)))
+            .take_while(|at| *at < month.end());
+        let each = try_join_all(days.map(|day| self.day_of_ledger(org, day)));
+        let (policy, days) = tokio::try_join!(self.cost_policy(org), each)?;
+        let label = policy.labels.all().first().map(|label| label.name.clone());
         let mut draft = Draft::new(month.clone(), label);
-        let days: Vec<Timestamp> =
-            std::iter::successors(Some(month.start()), |at| Some(at.plus_ms(DAY_MS)))
-                .take_while(|at| *at < month.end())
-                .collect();
-        for some in days.chunks(AT_ONCE) {
-            let each = some.iter().map(|day| self.day_of_ledger(org, *day));
-            for (entries, records) in try_join_all(each).await? {
-                for entry in entries {
-                    draft.book(booked(entry));
-                }
-                records.iter().for_each(|record| draft.attribute(record));
+        for (entries, records) in days {
+            for entry in entries {
+                draft.book(booked(entry));
             }
+            records.iter().for_each(|record| draft.attribute(record));
         }
         Ok(draft)
     }

@@ -48,6 +48,7 @@ fn advance_to(service: &TestService, at: awo_domain::Timestamp) {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 async fn a_closed_month_never_changes_and_what_comes_later_is_a_correction_that_names_the_run() {
     let service = quiet_service().await;
     let cloud = &service.service.cloud;

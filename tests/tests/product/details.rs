@@ -87,7 +87,7 @@ async fn details_of_a_run_expire_and_the_run_with_its_audit_stays() {
     // A live stream of it has nothing to send any more: 204 ends a client that connects again.
     let live = [("accept", "text/event-stream")];
     let stream = service.client.watch(&format!("{path}/events"), &live).await;
-    assert_eq!(stream.err().expect("no stream").status, 204);
+    assert_eq!(stream.expect_err("no stream").status, 204);
 }
 
 #[tokio::test]

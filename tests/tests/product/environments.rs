@@ -58,7 +58,10 @@ async fn an_environment_is_made_shown_listed_replaced_and_deleted() {
     assert_eq!((got.status, &got.body), (200, &made.body));
     let again = client.post("/v1/environments", &whole).await;
     assert_eq!(again.status, 409, "{}", again.text);
-    let with_key = [("content-type", "application/json"), ("idempotency-key", "k")];
+    let with_key = [
+        ("content-type", "application/json"),
+        ("idempotency-key", "k"),
+    ];
     for (name, status) in [("python", 201), ("python", 201), ("other", 422)] {
         let body = json!({ "name": name }).to_string().into_bytes();
         let made = client.send("POST", "/v1/environments", &with_key, body);

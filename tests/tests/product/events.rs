@@ -103,6 +103,7 @@ async fn verify(run: &mut DrivenRun, iteration: u32, status: &str) {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 async fn every_event_of_runs_is_delivered_once_with_the_data_of_the_contract() {
     let service = service().await;
     let client = &service.client;

@@ -124,6 +124,7 @@ fn close(a: &Value, b: f64) -> bool {
 }
 
 /// The summary by going over all runs.
+#[expect(clippy::too_many_lines, reason = "a sum for each field")]
 fn check(answer: &Value, runs: &[Value], query: &[(&str, String)]) {
     let value = |name: &str| {
         query

@@ -341,7 +341,6 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
             ("EnvironmentName", "The name of an environment.")
         }
         path if path.contains("/profiles/") => ("ProfileName", "The name of a harness profile."),
-        _ if name == "file" => return (path_word("FileName", ".+"), "The name of a file."),
         _ if name == "month" => {
             let month = path_word("StatementMonth", "^[0-9]{4}-[0-9]{2}$");
             return (month, "A month in UTC, such as `2026-11`.");
@@ -354,9 +353,6 @@ fn path_parameter(path: &str, name: &str) -> (Value, &'static str) {
 
 /// The group of a path: the part after the version.
 fn tag(path: &str) -> &str {
-    if path.starts_with("/console") {
-        return "console";
-    }
     let path = path.strip_prefix("/api").unwrap_or(path);
     let part = path.strip_prefix("/v1/").unwrap_or("openapi");
     part.split('/').next().unwrap_or(part)

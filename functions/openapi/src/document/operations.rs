@@ -2,7 +2,6 @@
 
 mod audit;
 mod budgets;
-mod console;
 mod credits;
 mod environments;
 mod openapi;
@@ -31,7 +30,6 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
         environments::all,
         webhooks::all,
         verification::all,
-        console::all,
         openapi::all,
     ];
     groups.into_iter().flat_map(|of| of(schemas)).collect()

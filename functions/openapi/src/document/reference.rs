@@ -155,13 +155,13 @@ fn run_errors(page: &mut String, document: &Value) {
         let (Some((_, when)), Ok(known)) = (row, known) else {
             panic!("the code {name} of runs is not described in reference.rs");
         };
-        let (category, retryable, remedy) = known.explanation();
-        let category = serde_json::json!(category);
+        let category = serde_json::json!(known.category());
         let category = category.as_str().unwrap_or_default();
         put!(
             page,
-            "| `{name}` | `{category}` | {} | {when} | {remedy} |",
-            if retryable { "yes" } else { "no" }
+            "| `{name}` | `{category}` | {} | {when} | {} |",
+            if known.is_retryable() { "yes" } else { "no" },
+            known.remedy()
         );
     }
 }

@@ -48,14 +48,6 @@ impl Success {
         }
     }
 
-    /// No body, since it is elsewhere.
-    pub fn moved(description: &'static str) -> Success {
-        Success {
-            status: 308,
-            ..Success::nothing(description)
-        }
-    }
-
     /// No body, since the client has it.
     pub fn not_modified(description: &'static str) -> Success {
         Success {

@@ -3,11 +3,11 @@
 use awo_domain::OrgId;
 use awo_domain::RunId;
 use awo_domain::api_key::KeyId;
-use awo_domain::control::{BaseUrl, Provider};
 use awo_domain::run::RunStatus;
 use clap::{Args, Subcommand};
 
-use super::values::{BookingArguments, Scopes, base_url, key_id, org_name, scopes, secret_name};
+use super::providers::ProviderArguments;
+use super::values::{BookingArguments, KeyArguments, key_id, org_name, secret_name};
 use crate::arguments::names;
 use crate::quantity::{self, Credits};
 
@@ -117,18 +117,8 @@ pub enum Action {
         /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Scopes of the key, separated by commas; * for all
-        #[arg(long, value_name = "NAMES", value_parser = scopes)]
-        scopes: Scopes,
-        /// Maximum requests per minute [default: set by the deployment]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-        requests_per_minute: Option<u32>,
-        /// Name of the key, such as the person or program that uses it
-        #[arg(long, value_parser = org_name)]
-        name: Option<String>,
-        /// Lifetime of the key, such as 90d or 12h [default: unlimited]
-        #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
-        expires_in: Option<u64>,
+        #[command(flatten)]
+        terms: KeyArguments,
     },
     /// Replace a key by a new one with the same scopes, limit and name; both work for a while
     RotateKey {
@@ -233,17 +223,8 @@ pub enum Action {
         /// Organization: org_…
         #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
         org: OrgId,
-        /// Model provider: anthropic and bedrock answer Messages instead of each other
-        #[arg(long, group = "what", value_parser = names(Provider::ALL.map(Provider::as_str)))]
-        provider: Option<String>,
-        /// Base URL (https, without /v1) of a server that speaks the provider's protocol; the
-        /// organization's key is sent there
-        #[arg(long, value_name = "URL", requires = "provider", value_parser = base_url)]
-        base_url: Option<BaseUrl>,
-        /// Remove all settings: Messages are answered by Anthropic if there is a key, otherwise by
-        /// Bedrock if the deployment has it
-        #[arg(long, group = "what")]
-        reset: bool,
+        #[command(flatten)]
+        change: ProviderArguments,
     },
     /// Set a secret; the value is read from standard input, or prompted for without echo
     SetSecret {

@@ -6,18 +6,30 @@ use awo_store::keys::{KeyTerms, StoredKey};
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused};
+use super::values::KeyArguments;
 use crate::failure::Failure;
 use crate::grid::{Column, Entry, Grid};
 use crate::output::Output;
 
 /// The time so long from now.
-pub fn end(stores: &Stores, in_ms: Option<u64>) -> Option<Timestamp> {
+fn end(stores: &Stores, in_ms: Option<u64>) -> Option<Timestamp> {
     let ms = i64::try_from(in_ms?).ok()?;
     Some(stores.cloud.clock.now().plus_ms(ms))
 }
 
 /// Makes a key.
-pub async fn create(stores: &Stores, org: &OrgId, terms: &KeyTerms) -> Result<Value, Failure> {
+pub async fn create(stores: &Stores, org: &OrgId, asked: &KeyArguments) -> Result<Value, Failure> {
+    let names = asked.scopes.0.iter().map(|scope| scope.as_str().to_owned());
+    let terms = KeyTerms {
+        scopes: names.collect(),
+        requests_per_minute: asked.requests_per_minute,
+        name: asked.name.clone(),
+        expires_at: end(stores, asked.expires_in),
+    };
+    create_by(stores, org, &terms).await
+}
+
+async fn create_by(stores: &Stores, org: &OrgId, terms: &KeyTerms) -> Result<Value, Failure> {
     let organization = stores.organization(org).await?;
     let (key, now) = (stores.cloud.mint.api_key(), stores.cloud.clock.now());
     let cursor_key = &organization.cursor_key;
@@ -48,7 +60,7 @@ pub async fn rotate(
         name: old.name.clone(),
         expires_at: end(stores, expires_in),
     };
-    let mut answer = create(stores, &old.org_id, &terms).await?;
+    let mut answer = create_by(stores, &old.org_id, &terms).await?;
     // A key that ends sooner anyway keeps its end.
     let overlap = end(stores, Some(overlap_ms)).unwrap_or_else(|| stores.cloud.clock.now());
     let ends = old.expires_at.map_or(overlap, |at| at.min(overlap));

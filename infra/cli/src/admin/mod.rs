@@ -15,11 +15,9 @@ pub mod stores;
 mod values;
 
 use awo_cloud::Environment;
-use awo_domain::control::Provider;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
 use awo_store::credits::Booking;
-use awo_store::keys::KeyTerms;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;
@@ -54,21 +52,7 @@ pub async fn run(
         Action::Drain { org, timeout } => {
             dispatch::drain(&stores, org.as_ref(), *timeout, output).await?
         }
-        Action::CreateKey {
-            org,
-            scopes,
-            requests_per_minute,
-            name,
-            expires_in,
-        } => {
-            let terms = KeyTerms {
-                scopes: scopes.0.iter().map(|s| s.as_str().to_owned()).collect(),
-                requests_per_minute: *requests_per_minute,
-                name: name.clone(),
-                expires_at: keys::end(&stores, *expires_in),
-            };
-            keys::create(&stores, org, &terms).await?
-        }
+        Action::CreateKey { org, terms } => keys::create(&stores, org, terms).await?,
         Action::RotateKey {
             key_id,
             overlap,
@@ -106,15 +90,7 @@ pub async fn run(
             required,
         } => costs::set_labels(&stores, org, labels, required).await?,
         Action::BackfillCosts { org } => costs::backfill(&stores, org.as_ref()).await?,
-        Action::SetProvider {
-            org,
-            provider,
-            base_url,
-            reset: _,
-        } => {
-            let provider = provider.as_deref().and_then(Provider::parse);
-            providers::set(&stores, org, provider, base_url.clone()).await?
-        }
+        Action::SetProvider { org, change } => providers::set(&stores, org, change).await?,
         Action::SetSecret { org, name } => secret::set(&stores, org, name).await?,
         Action::ListSecrets { org } => secret::list(&stores, org).await?,
         Action::DeleteSecret { org, name } => secret::delete(&stores, org, name).await?,

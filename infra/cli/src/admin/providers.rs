@@ -3,18 +3,45 @@
 use awo_domain::OrgId;
 use awo_domain::control::{BaseUrl, Provider};
 use awo_store::providers::ProviderChange;
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused};
+use crate::arguments::names;
 use crate::failure::Failure;
+
+/// A change; the group `what` is its command's.
+#[derive(Debug, Clone, Args)]
+pub struct ProviderArguments {
+    /// Model provider: anthropic and bedrock answer Messages instead of each other
+    #[arg(long, group = "what", value_parser = names(Provider::ALL.map(Provider::as_str)))]
+    provider: Option<String>,
+    /// Base URL (https, without /v1) of a server that speaks the provider's protocol; the
+    /// organization's key is sent there
+    #[arg(long, value_name = "URL", requires = "provider", value_parser = base_url)]
+    base_url: Option<BaseUrl>,
+    /// Remove all settings: Messages are answered by Anthropic if there is a key, otherwise by
+    /// Bedrock if the deployment has it
+    #[arg(long, group = "what")]
+    reset: bool,
+}
+
+/// Reads the base URL of a provider.
+fn base_url(text: &str) -> Result<BaseUrl, String> {
+    BaseUrl::parse(text)
+}
 
 /// Sets a provider; without one, all settings are removed.
 pub(super) async fn set(
     stores: &Stores,
     org: &OrgId,
-    provider: Option<Provider>,
-    base_url: Option<BaseUrl>,
+    arguments: &ProviderArguments,
 ) -> Result<Value, Failure> {
+    let provider = match arguments.reset {
+        true => None,
+        false => arguments.provider.as_deref().and_then(Provider::parse),
+    };
+    let base_url = arguments.base_url.clone();
     if let Some(base_url) = &base_url {
         check(stores, provider, base_url)?;
     }

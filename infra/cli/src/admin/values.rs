@@ -1,8 +1,10 @@
 //! Parsers of an operator's arguments.
 
 use awo_domain::api_key::{KeyId, Scope};
-use awo_domain::control::{BaseUrl, Provider};
+use awo_domain::control::Provider;
 use awo_domain::environment::{self, parse_secret_name};
+
+use crate::quantity;
 
 /// Longest name of an organization or a key.
 const MAX_NAME: usize = 128;
@@ -14,7 +16,7 @@ const MAX_SECRET_NAME: usize = 200;
 pub struct Scopes(pub Vec<Scope>);
 
 /// Reads scopes.
-pub fn scopes(text: &str) -> Result<Scopes, String> {
+fn scopes(text: &str) -> Result<Scopes, String> {
     let valid = || Scope::ALL.map(Scope::as_str).join(", ");
     let mut scopes = Vec::new();
     for name in text.split(',').map(str::trim) {
@@ -76,9 +78,21 @@ pub fn secret_name(text: &str) -> Result<String, String> {
     ))
 }
 
-/// Reads the base URL of a provider.
-pub fn base_url(text: &str) -> Result<BaseUrl, String> {
-    BaseUrl::parse(text)
+/// What a new key may do, and for how long.
+#[derive(Debug, Clone, clap::Args)]
+pub struct KeyArguments {
+    /// Scopes of the key, separated by commas; * for all
+    #[arg(long, value_name = "NAMES", value_parser = scopes)]
+    pub scopes: Scopes,
+    /// Maximum requests per minute [default: set by the deployment]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub requests_per_minute: Option<u32>,
+    /// Name of the key, such as the person or program that uses it
+    #[arg(long, value_parser = org_name)]
+    pub name: Option<String>,
+    /// Lifetime of the key, such as 90d or 12h [default: unlimited]
+    #[arg(long, value_name = "TIME", value_parser = quantity::lifetime_ms)]
+    pub expires_in: Option<u64>,
 }
 
 /// How a purchase or a refund came about; the ledger shows it.

@@ -90,6 +90,7 @@ pub fn constant(answer: Value) -> Function {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 async fn the_event_is_that_of_api_gateway() {
     let api = Api::start(mirror()).await;
     let answer = api

@@ -97,6 +97,7 @@ fn a_run_counts_in_the_period_of_its_reservation_and_not_before_the_budgets_firs
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn a_scope_names_one_thing_and_includes_whom_it_names() {
     let tenant = |id: &str, user: Option<&str>| TenantContext {
         tenant_id: id.to_owned(),

@@ -100,86 +100,84 @@ impl RunErrorCode {
         )
     }
 
-    /// Where the fault lies, whether a new run with nothing changed can be expected to go better, and
-    /// one sentence for the person who can act.
+    /// Where the fault lies.
     #[must_use]
-    pub fn explanation(self) -> (ErrorCategory, bool, &'static str) {
-        use ErrorCategory as C;
+    pub fn category(self) -> ErrorCategory {
         match self {
-            RunErrorCode::MaxIterationsReached => (
-                C::Verification,
-                false,
+            RunErrorCode::MaxIterationsReached | RunErrorCode::NotVerified => {
+                ErrorCategory::Verification
+            }
+            RunErrorCode::BudgetExceeded | RunErrorCode::Timeout => ErrorCategory::Budget,
+            RunErrorCode::WorkspaceFailed => ErrorCategory::Workspace,
+            RunErrorCode::AgentFailed
+            | RunErrorCode::AgentNotConfigured
+            | RunErrorCode::ChildrenFailed => ErrorCategory::Agent,
+            RunErrorCode::DeliveryFailed => ErrorCategory::Delivery,
+            RunErrorCode::ComputeLost | RunErrorCode::RunnerFailed => ErrorCategory::Platform,
+            RunErrorCode::ProviderUnavailable => ErrorCategory::Provider,
+            RunErrorCode::Killed => ErrorCategory::Client,
+        }
+    }
+
+    /// True if a new run with nothing changed can be expected to go better.
+    #[must_use]
+    pub fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            RunErrorCode::ComputeLost
+                | RunErrorCode::RunnerFailed
+                | RunErrorCode::ProviderUnavailable
+        )
+    }
+
+    /// One sentence for the person who can act.
+    #[must_use]
+    pub fn remedy(self) -> &'static str {
+        match self {
+            RunErrorCode::MaxIterationsReached => {
                 "Read the failing checks, then make the task prompt more exact, allow more iterations, or \
-                 mend a check that no change can pass.",
-            ),
-            RunErrorCode::BudgetExceeded => (
-                C::Budget,
-                false,
-                "Raise the limit that the message names, or split the task, then start the work order again.",
-            ),
-            RunErrorCode::Timeout => (
-                C::Budget,
-                false,
+                 mend a check that no change can pass."
+            }
+            RunErrorCode::BudgetExceeded => {
+                "Raise the limit that the message names, or split the task, then start the work order again."
+            }
+            RunErrorCode::Timeout => {
                 "Raise maxDurationMs of the work order, or maxDurationMs or maxIterationMs of its profile, \
-                 or split the task.",
-            ),
-            RunErrorCode::WorkspaceFailed => (
-                C::Workspace,
-                false,
+                 or split the task."
+            }
+            RunErrorCode::WorkspaceFailed => {
                 "Mend what the message names in the repository, its verify.yaml or its environment, then \
-                 start the work order again.",
-            ),
-            RunErrorCode::AgentFailed => (
-                C::Agent,
-                false,
+                 start the work order again."
+            }
+            RunErrorCode::AgentFailed => {
                 "Read the agent's output in the run's logs, and mend its command, its model or the task \
-                 prompt.",
-            ),
-            RunErrorCode::AgentNotConfigured => (
-                C::Agent,
-                false,
+                 prompt."
+            }
+            RunErrorCode::AgentNotConfigured => {
                 "Name an agent in the work order or add .awo/agent.sh to the repository, and set the key \
-                 of its provider.",
-            ),
-            RunErrorCode::DeliveryFailed => (
-                C::Delivery,
-                false,
+                 of its provider."
+            }
+            RunErrorCode::DeliveryFailed => {
                 "Let the service's git credential push the branch that the message names; the diff of the \
-                 run still has the result.",
-            ),
-            RunErrorCode::ComputeLost => (
-                C::Platform,
-                true,
-                "Start the work order again: this run cost nothing.",
-            ),
-            RunErrorCode::RunnerFailed => (
-                C::Platform,
-                true,
+                 run still has the result."
+            }
+            RunErrorCode::ComputeLost => "Start the work order again: this run cost nothing.",
+            RunErrorCode::RunnerFailed => {
                 "Start the work order again, with a larger size if the task used up its memory; if it \
-                 repeats, an operator reads the task's log.",
-            ),
-            RunErrorCode::ProviderUnavailable => (
-                C::Provider,
-                true,
+                 repeats, an operator reads the task's log."
+            }
+            RunErrorCode::ProviderUnavailable => {
                 "Start the work order again when the provider's status page reports no outage, or choose a \
-                 model of another provider.",
-            ),
-            RunErrorCode::ChildrenFailed => (
-                C::Agent,
-                false,
-                "Read the error of the child that the message names, mend that, then start the parent again.",
-            ),
-            RunErrorCode::NotVerified => (
-                C::Verification,
-                false,
+                 model of another provider."
+            }
+            RunErrorCode::ChildrenFailed => {
+                "Read the error of the child that the message names, mend that, then start the parent again."
+            }
+            RunErrorCode::NotVerified => {
                 "Add a check to verify.yaml that runs something of the project, or set \
-                 verification.required of the profile to false.",
-            ),
-            RunErrorCode::Killed => (
-                C::Client,
-                false,
-                "Start the work order again if its result is still wanted.",
-            ),
+                 verification.required of the profile to false."
+            }
+            RunErrorCode::Killed => "Start the work order again if its result is still wanted.",
         }
     }
 }
@@ -225,13 +223,12 @@ pub struct RunFailure<'a> {
 
 impl<'a> From<&'a RunError> for RunFailure<'a> {
     fn from(error: &'a RunError) -> RunFailure<'a> {
-        let (category, retryable, remedy) = error.code.explanation();
         RunFailure {
             code: error.code,
             message: &error.message,
-            category,
-            retryable,
-            remedy,
+            category: error.code.category(),
+            retryable: error.code.is_retryable(),
+            remedy: error.code.remedy(),
         }
     }
 }
@@ -243,21 +240,21 @@ mod tests {
     #[test]
     fn a_remedy_is_one_sentence_and_no_two_codes_share_it() {
         for (i, code) in RunErrorCode::ALL.into_iter().enumerate() {
-            let (_, _, remedy) = code.explanation();
+            let remedy = code.remedy();
             assert!(remedy.ends_with('.') && !remedy.contains(". "), "{remedy}");
             assert!(
                 remedy.starts_with(|c: char| c.is_ascii_uppercase()),
                 "{remedy}"
             );
             let others = &RunErrorCode::ALL[i + 1..];
-            assert!(others.iter().all(|other| other.explanation().2 != remedy));
+            assert!(others.iter().all(|other| other.remedy() != remedy));
         }
     }
 
     #[test]
     fn what_is_free_of_charge_or_the_services_own_is_the_platforms_or_a_clients() {
         for code in RunErrorCode::ALL {
-            let (category, retryable, _) = code.explanation();
+            let (category, retryable) = (code.category(), code.is_retryable());
             let is_platforms = category == ErrorCategory::Platform;
             assert!(!code.is_free_of_charge() || is_platforms, "{code:?}");
             let is_own = is_platforms || category == ErrorCategory::Client;

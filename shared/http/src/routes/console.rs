@@ -1,8 +1,8 @@
 //! The console.
 
-use super::{Route, open};
+use super::{Route, page};
 
 /// `GET /console/`
-pub const GET_CONSOLE: Route = open("/console", "get-console");
+pub const GET_CONSOLE: Route = page("/console", "get-console");
 /// `GET /console/{file}`
-pub const GET_CONSOLE_FILE: Route = open("/console/{file}", "get-console-file");
+pub const GET_CONSOLE_FILE: Route = page("/console/{file}", "get-console");

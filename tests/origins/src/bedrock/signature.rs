@@ -64,17 +64,6 @@ pub(super) fn check(
     if scope != format!("{day}/{REGION}/bedrock/aws4_request") || !is_now(date) {
         return Err(incomplete("another scope"));
     }
-    let canonical_headers: String = names
-        .iter()
-        .map(|name| format!("{name}:{}\n", text(name).unwrap_or_default().trim()))
-        .collect();
-    let canonical_path = utf8_percent_encode(path, PATH);
-    let canonical = format!(
-        "POST\n{canonical_path}\n\n{canonical_headers}\n{signed}\n{}",
-        hex::encode(Sha256::digest(body))
-    );
-    let digest = hex::encode(Sha256::digest(canonical));
-    let to_sign = format!("{ALGORITHM}\n{date}\n{scope}\n{digest}");
     let known = known(id, token);
     let known = known.ok_or_else(|| {
         let message = "The security token included in the request is invalid.";
@@ -84,6 +73,7 @@ pub(super) fn check(
     for part in [REGION, "bedrock", "aws4_request"] {
         key = mac(&key, part);
     }
+    let to_sign = to_sign(path, headers, body, (date, scope, signed));
     if hex::encode(mac(&key, &to_sign)) != signature {
         let message = "The request signature we calculated does not match";
         return Err((403, "InvalidSignatureException", message.to_owned()));
@@ -93,6 +83,27 @@ pub(super) fn check(
         return Err((403, "ExpiredTokenException", message.to_owned()));
     }
     Ok(token.to_owned())
+}
+
+/// What is signed of a request.
+fn to_sign(
+    path: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+    (date, scope, signed): (&str, &str, &str),
+) -> String {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let canonical_headers: String = signed
+        .split(';')
+        .map(|name| format!("{name}:{}\n", text(name).unwrap_or_default().trim()))
+        .collect();
+    let canonical_path = utf8_percent_encode(path, PATH);
+    let canonical = format!(
+        "POST\n{canonical_path}\n\n{canonical_headers}\n{signed}\n{}",
+        hex::encode(Sha256::digest(body))
+    );
+    let digest = hex::encode(Sha256::digest(canonical));
+    format!("{ALGORITHM}\n{date}\n{scope}\n{digest}")
 }
 
 fn mac(key: &[u8], text: &str) -> Vec<u8> {

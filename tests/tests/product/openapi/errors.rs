@@ -9,6 +9,7 @@ use super::scene::{Scene, create, example_body};
 use super::timeless::example;
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 async fn every_error_has_one_body_in_each_style() {
     let scene = Scene::new().await;
     let client = scene.client();

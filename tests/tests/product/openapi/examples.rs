@@ -82,8 +82,6 @@ const CALLS: &[&str] = &[
     "GET /api/v1/audit/runs/{done_run}/summary 200",
     "GET /v1/runs/{done_run}/diff 200",
     "POST /api/v1/work-orders/purge 200",
-    "GET /console/ 200",
-    "GET /console/console.js 200",
     "GET /openapi.json 200",
 ];
 
@@ -147,8 +145,6 @@ async fn every_operation_answers_as_it_is_documented() {
             // It would be an example of itself.
             ("get-openapi", _) => assert_eq!(answer.body, *contract::DOCUMENT),
             // They are no JSON.
-            ("get-console", _) => assert!(answer.text.starts_with("<!doctype html>")),
-            ("get-console-file", _) => assert!(answer.text.starts_with("//")),
             ("export-focus", _) => assert!(answer.text.starts_with("ProviderName,")),
             (_, 204) => assert_eq!((answer.status, answer.text.as_str()), (204, "")),
             ("get-prices", status) => example("get-prices", status, &of_some(answer)),

@@ -81,7 +81,6 @@ fn reads(route: &'static Route) -> Option<Vec<Sample>> {
         | "list-plugins"
         | "get-plugin"
         | "get-console"
-        | "get-console-file"
         | "get-openapi"
         | "get-docs" => vec![call()],
         _ => return None,

@@ -1,4 +1,0 @@
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_http::Error> {
-    awo_http::serve(awo_console::get_console_file::function).await
-}
