@@ -13,7 +13,17 @@ if [ ! -e "$tools/installed" ]; then
     touch "$tools/installed"
 fi
 
-# The demo as it is, in a terminal of this size; its pauses are kept, and the end stays for a while.
 TERM=xterm-256color AWO_BIN_DIR=$binaries "$tools/python/bin/asciinema" rec --quiet --overwrite \
-    --cols 96 --rows 40 --command "sh -c '\"$here/run.sh\"; sleep 6; echo'" "$tools/demo.cast"
-"$tools/node_modules/.bin/svg-term" --in "$tools/demo.cast" --out "$picture" --window
+    --cols 96 --rows 40 --command "$here/run.sh" "$tools/demo.cast"
+
+# Six times slower, so that it can be read, and the end stays for a while.
+"$tools/python/bin/python" - "$tools/demo.cast" > "$tools/slow.cast" <<'SLOWER'
+import json, sys
+head, *events = open(sys.argv[1]).read().splitlines()
+print(head)
+at = 0
+for at, kind, text in map(json.loads, events):
+    print(json.dumps([at * 6, kind, text]))
+print(json.dumps([at * 6 + 8, "o", "\n"]))
+SLOWER
+"$tools/node_modules/.bin/svg-term" --in "$tools/slow.cast" --out "$picture" --window
