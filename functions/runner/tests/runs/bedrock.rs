@@ -124,7 +124,8 @@ fn calls_of_messages_are_signed_and_translated_and_counted_to_the_token() {
         "ask '{whole}' || exit 1; ask '{stream}' || exit 1; env > env; mv answer stream; \
          ask '{whole}' || exit 1; cat /proc/$PPID/environ > environ 2>/dev/null; true"
     );
-    let ended = scene(&agent, &bedrock).run();
+    let scene = scene(&agent, &bedrock);
+    let ended = scene.run();
     ended.succeeded();
     assert_eq!(bedrock.refused(), Vec::<String>::new());
     let each = [1_000, 600, 100, 50];
@@ -188,9 +189,9 @@ fn failures_that_are_nobodys_fault_are_waited_for_and_others_are_not() {
         Some(way) => way.clone(),
         None => answers(number, call),
     };
-    let bedrock_ = bedrock(1, reply);
+    let double = bedrock(1, reply);
     let asked = format!("ask '{}'", body("claude-sonnet-4-5", true));
-    let ended = scene(&asked, &bedrock_).run();
+    let ended = scene(&asked, &double).run();
     ended.succeeded();
     assert_eq!(ended.finish.as_ref().unwrap().iterations, 1);
     let reasons = waits(&ended.events);
@@ -298,7 +299,7 @@ fn credentials_are_renewed_before_they_expire_and_when_they_have() {
 }
 
 #[test]
-fn without_credentials_the_run_waits_and_bedrock_is_not_called() {
+fn without_credentials_the_run_waits_and_doubleis_not_called() {
     let bedrock = bedrock(1, answers);
     let asked = format!("ask '{}'", body("claude-sonnet-4-5", true));
     let mut scene = scene(&asked, &bedrock);
@@ -315,7 +316,7 @@ fn without_credentials_the_run_waits_and_bedrock_is_not_called() {
 }
 
 #[test]
-fn what_bedrock_cannot_do_is_refused_without_a_call() {
+fn what_doublecannot_do_is_refused_without_a_call() {
     let bedrock = bedrock(1, answers);
     let known = body("claude-sonnet-4-5", false);
     for (path, asked, word) in [
@@ -328,7 +329,8 @@ fn what_bedrock_cannot_do_is_refused_without_a_call() {
         ("messages/count_tokens", known, "/v1/messages alone"),
     ] {
         let agent = format!("call {path} '{asked}'; grep -q 404 status");
-        let ended = scene(&agent, &bedrock).run();
+        let scene = scene(&agent, &bedrock);
+        let ended = scene.run();
         ended.succeeded();
         let answer = left_behind(&ended, "answer");
         assert!(
@@ -348,7 +350,8 @@ fn a_role_that_may_not_call_a_model_shows_nothing_of_the_account() {
         "call messages '{}'; grep -q 403 status",
         body("claude-haiku-4-5", true)
     );
-    let ended = scene(&agent, &bedrock).run();
+    let scene = scene(&agent, &bedrock);
+    let ended = scene.run();
     ended.succeeded();
     let answer = left_behind(&ended, "answer");
     assert!(answer.contains("permission_error"), "{answer}");

@@ -6,12 +6,13 @@ mod frames;
 mod signature;
 
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
-use futures::stream;
+use futures::{StreamExt, future, stream};
 use serde_json::{Value, json};
 
 use crate::serve::{Server, serve};
@@ -22,6 +23,8 @@ pub const REGION: &str = "eu-west-1";
 const MAX_BODY_BYTES: usize = 32 * 1_048_576;
 /// In how large pieces streams come: frames do not end where pieces do.
 const PIECE_BYTES: usize = 61;
+/// How long after the last piece a connection is cut.
+const CUT_AFTER: Duration = Duration::from_millis(50);
 /// What a body may have.
 const MEMBERS: [&str; 15] = [
     "anthropic_beta",
@@ -233,11 +236,19 @@ fn rendered(reply: Reply, streams: bool) -> Response<Body> {
     let mut bytes: Vec<u8> = events.iter().flat_map(frames::chunk).collect();
     bytes.extend(end);
     let pieces = bytes.chunks(PIECE_BYTES).map(Bytes::copy_from_slice);
-    let mut pieces: Vec<Result<Bytes, std::io::Error>> = pieces.map(Ok).collect();
-    if is_cut {
-        pieces.push(Err(std::io::ErrorKind::ConnectionReset.into()));
-    }
-    let body = Body::from_stream(stream::iter(pieces));
+    let cut = stream::once(async move {
+        if !is_cut {
+            return None;
+        }
+        // What came before has to be on its way.
+        tokio::time::sleep(CUT_AFTER).await;
+        Some(Err(std::io::Error::from(
+            std::io::ErrorKind::ConnectionReset,
+        )))
+    });
+    let pieces: Vec<Result<Bytes, std::io::Error>> = pieces.map(Ok).collect();
+    let pieces = stream::iter(pieces).chain(cut.filter_map(future::ready));
+    let body = Body::from_stream(pieces);
     response(200, "application/vnd.amazon.eventstream", body)
 }
 
