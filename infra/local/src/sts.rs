@@ -122,10 +122,8 @@ fn assume(
     let of = |name: &str| form.get(name).map_or("", String::as_str);
     let role = of("RoleArn");
     let prefix = arn::role("");
-    if !role
-        .strip_prefix(&prefix)
-        .is_some_and(|name| !name.is_empty())
-    {
+    let name = role.strip_prefix(&prefix);
+    if name.is_none_or(str::is_empty) {
         let message = format!("no caller is authorized to perform sts:AssumeRole on {role}");
         return Err((StatusCode::FORBIDDEN, "AccessDenied", message));
     }

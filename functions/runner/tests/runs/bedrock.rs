@@ -299,7 +299,7 @@ fn credentials_are_renewed_before_they_expire_and_when_they_have() {
 }
 
 #[test]
-fn without_credentials_the_run_waits_and_doubleis_not_called() {
+fn without_credentials_the_run_waits_and_bedrock_is_not_called() {
     let bedrock = bedrock(1, answers);
     let asked = format!("ask '{}'", body("claude-sonnet-4-5", true));
     let mut scene = scene(&asked, &bedrock);
@@ -316,7 +316,7 @@ fn without_credentials_the_run_waits_and_doubleis_not_called() {
 }
 
 #[test]
-fn what_doublecannot_do_is_refused_without_a_call() {
+fn what_bedrock_cannot_do_is_refused_without_a_call() {
     let bedrock = bedrock(1, answers);
     let known = body("claude-sonnet-4-5", false);
     for (path, asked, word) in [
