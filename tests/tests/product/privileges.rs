@@ -144,6 +144,28 @@ fn what_is_added_to_a_policy_is_extra() {
 }
 
 #[test]
+fn a_policy_that_is_attached_to_a_functions_role_counts_as_its_own() {
+    let attached = "
+  WriteThings:
+    Type: AWS::IAM::Policy
+    Properties:
+      Roles: [!Ref ReadThingRole]
+      PolicyDocument:
+        Statement:
+          - {Sid: Write, Effect: Allow, Action: dynamodb:PutItem, Resource: !GetAtt WorkTable.Arn}
+";
+    let template = Template::parse(&format!("{TEMPLATE}{attached}"));
+    says(
+        &faults(&template, CALLS, &[]),
+        "read-thing: extra: dynamodb:PutItem on WorkTable (WriteThings's Write allows it",
+    );
+    let of_another = attached.replace("ReadThingRole", "OtherRole");
+    let template = Template::parse(&format!("{TEMPLATE}{of_another}"));
+    let found = faults(&template, CALLS, &[]);
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
 fn a_pattern_that_is_wider_than_its_calls_is_extra() {
     says(
         &after("['key#*']", "['k*']"),

@@ -227,8 +227,9 @@ mod tests {
         let of = ModelAccess::providers;
         assert_eq!(of(&[], false), []);
         assert_eq!(of(&[], true), [Provider::Anthropic]);
-        assert_eq!(of(&[openai.clone()], false), [Provider::Openai]);
+        let keys = [openai];
+        assert_eq!(of(&keys, false), [Provider::Openai]);
         let both = [Provider::Anthropic, Provider::Openai];
-        assert_eq!(of(&[openai], true), both);
+        assert_eq!(of(&keys, true), both);
     }
 }

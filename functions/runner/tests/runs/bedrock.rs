@@ -40,10 +40,11 @@ fn bedrock(good: usize, reply: impl Fn(usize, &Call) -> Reply + Send + Sync + 's
         let number: usize = token.rsplit('-').next()?.parse().ok()?;
         let issued = credentials(number, 3_600);
         let is_known = issued.access_key_id == id && issued.session_token == token;
-        is_known.then(|| Known {
+        let known = Known {
             secret: issued.secret_access_key,
             expires_at: if number < good { 0 } else { i64::MAX },
-        })
+        };
+        is_known.then_some(known)
     };
     Bedrock::start(known, reply)
 }
@@ -106,10 +107,12 @@ fn left_behind(ended: &Ended, file: &str) -> String {
 }
 
 fn waits(ended: &[E]) -> Vec<&str> {
-    let reason = |event| match event {
-        &E::ProviderWaiting { ref reason, .. } => Some(reason.as_str()),
-        _ => None,
-    };
+    fn reason(event: &E) -> Option<&str> {
+        match event {
+            E::ProviderWaiting { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
     ended.iter().filter_map(reason).collect()
 }
 
@@ -257,7 +260,10 @@ fn a_stream_that_does_not_come_to_its_end_is_an_outage_and_counts_as_far_as_it_c
         if word.ends_with("Exception") {
             let answer = left_behind(&ended, "answer");
             let error = "event: error\ndata: {\"type\":\"error\"";
-            assert!(answer.contains("hello") && answer.contains(error), "{answer}");
+            assert!(
+                answer.contains("hello") && answer.contains(error),
+                "{answer}"
+            );
         }
     }
 }
