@@ -98,7 +98,7 @@ test-model: ## Compare N random sequences of all operations with the model (N=10
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
 		cargo test --locked -p awo-tests --test product model:: -- --nocapture
 
-test-crash: programs ## Test all crash points: each AWS call of each step, with each fault (make test covers a third a day)
+test-crash: programs ## Test all crash points: each AWS call of each step, with each fault (make test raises one of seven faults in each call, another one each day)
 	AWO_CRASH_PART=all cargo test --workspace --locked --test product -- \
 		crash_points:: families:: purge::crashes:: cost_reports::whatever --nocapture
 

@@ -1,6 +1,6 @@
 //! The selection of crash points for a test run. The points of a step are its calls times the
-//! faults; all of them take a third of the time of all tests, so a run covers a third, another one
-//! each day, and `make test-crash` all.
+//! faults; all of them take longer than all other tests, so each call gets one of the seven faults,
+//! another one each day of a week, and `make test-crash` raises all.
 
 use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,8 +9,8 @@ use crate::faults::Fault;
 
 /// `all`, or the number of a part, from 0. Without it the part changes with the day (UTC).
 const VARIABLE: &str = "AWO_CRASH_PART";
-/// A fault comes to every third call of a part.
-pub const PARTS: u32 = 3;
+/// As many as faults: in each part, each call gets one.
+pub const PARTS: u32 = Fault::ALL.len() as u32;
 const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 
 /// The calls from 1 to `max` in which this run of the tests raises the fault.

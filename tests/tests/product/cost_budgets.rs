@@ -4,6 +4,7 @@ mod alerts;
 mod bodies;
 mod waiting;
 
+use awo_cloud::notifications::Notifier;
 use awo_cloud::queue::WakeUp;
 use awo_domain::cost::labels::CostLabels;
 use awo_domain::money::MicroCredits;
@@ -108,6 +109,8 @@ async fn dispatch(service: &TestService) {
         .fill_slots(&WakeUp::of(&service.org))
         .await
         .unwrap();
+    // As whoever calls a dispatcher: what it noted for webhooks is sent.
+    Notifier::new(&service.service.cloud).notify().await;
 }
 
 /// Ends a run after a minute of compute, which costs a credit.

@@ -236,7 +236,7 @@ async fn try_all(plot: &Plot, step: Step) {
 }
 
 #[test]
-fn a_run_of_the_tests_raises_each_fault_and_meets_each_call() {
+fn a_run_of_the_tests_raises_each_fault_and_one_in_each_call() {
     if crash_part::part().is_none() {
         return;
     }
@@ -247,7 +247,7 @@ fn a_run_of_the_tests_raises_each_fault_and_meets_each_call() {
         let raised = Fault::ALL
             .into_iter()
             .filter(|fault| crash_part::calls(*fault, all).any(|call| call == nth));
-        assert!((2..=3).contains(&raised.count()), "call {nth}");
+        assert_eq!(raised.count(), 1, "call {nth}");
     }
 }
 

@@ -30,7 +30,6 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getQueueHealth", &["queue"]),
     ("getQueuePosition", &["queue", WO]),
     ("getUsageSummary", &["usage"]),
-    ("getConsole", &["console"]),
     ("exportFocus", &["finance", "export", "--month", "2026-11"]),
     (
         "getUsageReport",
@@ -131,9 +130,6 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("getOpenapi", &["openapi"]),
 ];
 
-/// What browsers load, and no command does.
-const FOR_BROWSERS: &[&str] = &["getConsoleFile"];
-
 /// Method and path of each operation of the document.
 fn operations() -> Vec<(String, String, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -142,7 +138,7 @@ fn operations() -> Vec<(String, String, String)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str();
-            if let Some(id) = id.filter(|id| !FOR_BROWSERS.contains(id)) {
+            if let Some(id) = id {
                 found.push((id.to_owned(), method.to_uppercase(), path.clone()));
             }
         }
