@@ -37,7 +37,7 @@ REGION = "us-east-1"
 # webhooks would let one call what listens beside a function, and an endpoint would send calls with
 # a role's signature to somebody else.
 LOCAL_ONLY = re.compile(
-    r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_GITHUB_API_URL|AWO_(ANTHROPIC|OPENAI)_BASE_URL"
+    r"^(AWO_ALLOW_FILE_REPOSITORIES|AWO_GIT_CA_FILE|AWO_GITHUB_API_URL|AWO_BEDROCK_BASE_URL"
     r"|AWO_WEBHOOK_(ALLOW_LOOPBACK|CA_FILE|NAME_SERVER|RETRY_DELAYS_MS)|AWS_ENDPOINT_URL.*)$"
 )
 # Actions that IAM cannot bind to a resource, with why that does no harm.
@@ -83,6 +83,7 @@ def expand(template: dict) -> dict:
 VARIANTS = [
     {},
     {"Network": "NatPerZone", "StreamConcurrency": 10, "ControlConcurrency": 10, "ApiLogRole": "Create"},
+    {"BedrockRegion": "eu-west-1", "BedrockInferenceProfiles": "claude-sonnet-4-5=eu.anthropic.claude-sonnet-4-5-20250929-v1:0"},
     {"Network": "Public", "ControlSources": "198.51.100.7/32", "KmsKeyArn": "arn:aws:kms:us-east-1:123456789012:key/1"},
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "ControlSources": "198.51.100.7/32"},
     {"SubnetIds": "subnet-1,subnet-2", "SecurityGroupIds": "sg-1", "FileSystemId": "fs-1", "DataOnDelete": "Delete"},
@@ -230,10 +231,11 @@ def listed(value: object) -> list:
 
 
 def statements(expanded: dict):
-    """Every (owner, statement) of a role's or a managed policy."""
-    for name, properties in of_type(expanded, "AWS::IAM::ManagedPolicy").items():
-        for statement in listed(properties["PolicyDocument"]["Statement"]):
-            yield name, statement
+    """Every (owner, statement) of a role's, a managed or an attached policy."""
+    for kind in ("ManagedPolicy", "Policy"):
+        for name, properties in of_type(expanded, f"AWS::IAM::{kind}").items():
+            for statement in listed(properties["PolicyDocument"]["Statement"]):
+                yield name, statement
     for name, properties in of_type(expanded, "AWS::IAM::Role").items():
         for policy in properties.get("Policies", []):
             for statement in listed(policy["PolicyDocument"]["Statement"]):

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::answers::{is_error, same, what};
 use super::samples::{self, Sample, Things};
-use crate::http_api::quiet_service;
+use crate::http_api::{quiet_service, quiet_service_with};
 
 fn for_runners() -> Vec<Sample> {
     let of_runners = |sample: &Sample| sample.route.access == Access::Runner;
@@ -59,7 +59,15 @@ async fn no_api_key_opens_the_runners_api() {
 
 #[tokio::test]
 async fn a_runs_token_is_good_for_that_run_only() {
-    let service = quiet_service().await;
+    // With Bedrock, for which its own runs get credentials.
+    let service = quiet_service_with(&[
+        ("AWO_BEDROCK_REGION", "eu-west-1"),
+        (
+            "AWO_BEDROCK_ROLE_ARN",
+            "arn:aws:iam::000000000000:role/awo-bedrock",
+        ),
+    ])
+    .await;
     let door = CountedRequests::of(&service).await;
     let (own, run) = running(&service).await;
     let (sibling, _sibling_run) = running(&service).await;
