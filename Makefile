@@ -51,6 +51,9 @@ programs:
 	fi
 	@cargo build --locked -p awo -p awo-local -p awo-runner
 
+# Many tests wait for processes and deadlines: two for each core keep the cores busy.
+TEST_THREADS ?= $(shell echo $$(( 2 * $$(nproc) )))
+
 test: ## Run all tests, and check that they cover all that is documented
 	@$(MAKE) --no-print-directory $(DEPLOY_VENV)/receivers/.ready || \
 		echo 'Without the library of Standard Webhooks: the test that wants it says so.'
@@ -58,7 +61,7 @@ test: ## Run all tests, and check that they cover all that is documented
 		echo 'Without the validator of FOCUS: the test that wants it says so.'
 	@rm -rf '$(SUITE)' && mkdir -p '$(SUITE)'
 	@set -o pipefail; AWO_ANSWERS_FILE='$(abspath $(SUITE))/answers' \
-		AWO_CALLS_FILE='$(abspath $(SUITE))/calls' \
+		AWO_CALLS_FILE='$(abspath $(SUITE))/calls' RUST_TEST_THREADS='$(TEST_THREADS)' \
 		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers' '$(SUITE)/calls'
 

@@ -230,40 +230,37 @@ async function showTable(place, of, found, signal) {
   });
 }
 
-/** @typedef {{id: string, name: string, scope: Record<string, unknown>, period: string, limitCredits: number, onLimit: string, periodStart: string, periodEnd?: string, spentCredits: number, reservedCredits: number, remainingCredits: number, forecastCredits?: number}} Budget */
-
 /** @param {HTMLElement} place @param {AbortSignal} signal */
 async function showBudgets(place, signal) {
-  const found = await optional(fetched("/v1/budgets", {}, { signal }).then((answer) => answer.json()));
+  const found = await optional(get("/v1/budgets", { limit: "100" }, { signal }));
   const title = h("h2", {}, "Budgets");
   if ("missing" in found) return fill(place, title, h("p", { class: "note" }, found.missing));
-  /** @type {Budget[]} */
-  const budgets = found.value.budgets ?? found.value.items ?? [];
-  if (budgets.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none. POST /v1/budgets makes one."));
+  const { budgets } = found.value;
+  if (budgets.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none. awo finance budgets create makes one."));
   fill(place, title, budgets.map((budget) => {
     const used = budget.spentCredits + budget.reservedCredits;
     const [label, value] = [`${credits(budget.spentCredits)} spent and ${credits(budget.reservedCredits)} reserved of ${credits(budget.limitCredits)}`, Math.min(used, budget.limitCredits)];
-    const scope = Object.entries(budget.scope ?? {}).map(([name, of]) => (typeof of === "object" && of !== null ? Object.values(of).join(" = ") : `${name} ${String(of)}`)).join(", ");
+    const scope = Object.entries(budget.scope).map(([name, of]) => (typeof of === "object" && of !== null ? Object.values(of).join(" = ") : `${name} ${String(of)}`)).join(", ");
     const over = used >= budget.limitCredits;
-    const forecast = budget.forecastCredits === undefined ? "" : `, forecast ${credits(budget.forecastCredits)}`;
     return h("div", { class: "budget" }, h("h3", {}, budget.name), h("progress", { max: budget.limitCredits, value, "aria-label": `${budget.name}: ${label}` }),
-      h("p", { class: over ? "bad" : "note" }, `${label} (${percent(used, budget.limitCredits)})${forecast}; ${credits(budget.remainingCredits)} left in this ${budget.period}. ${scope || "The whole organization"}; at the limit: ${budget.onLimit}.`));
+      h("p", { class: over ? "bad" : "note" }, `${label} (${percent(used, budget.limitCredits)}), forecast ${credits(budget.forecastCredits)}; ${credits(budget.remainingCredits)} left in this ${budget.period}. ${scope || "The whole organization"}; at the limit: ${budget.onLimit}.`));
   }));
 }
 
-/** @typedef {{month: string, status: string, openingBalance?: number, closingBalance?: number, closedAt?: string, hash?: string}} Statement */
-
 /** @param {HTMLElement} place @param {AbortSignal} signal */
 async function showStatements(place, signal) {
-  const found = await optional(fetched("/v1/statements", {}, { signal }).then((answer) => answer.json()));
+  const found = await optional(get("/v1/statements", {}, { signal }));
   const title = h("h2", {}, "Statements");
   if ("missing" in found) return fill(place, title, h("p", { class: "note" }, found.missing));
-  /** @type {Statement[]} */
-  const statements = found.value.statements ?? found.value.items ?? [];
+  const { statements } = found.value;
   if (statements.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none yet."));
-  const rows = statements.map((one) => [one.month, one.status, one.openingBalance === undefined ? "–" : credits(one.openingBalance), one.closingBalance === undefined ? "–" : credits(one.closingBalance), moment(one.closedAt),
+  const amounts = ["Opening balance", "Purchases", "Deductions", "Refunds", "Closing balance"].map((name) => ({ name, number: true }));
+  const rows = statements.map((one) => [one.month, one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(credits), moment(one.closedAt),
     h("span", {}, download("CSV", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/csv", `statement-${one.month}.csv`), " ", download("for print", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/html", `statement-${one.month}.html`))]);
-  fill(place, title, table("Statements by month", [{ name: "Month" }, { name: "Status" }, { name: "Opening balance", number: true }, { name: "Closing balance", number: true }, { name: "Closed at" }, { name: "Download" }], rows));
+  const corrections = statements.flatMap((one) => one.corrections.map((of) => [one.month, of.month, of.type, credits(of.credits), of.runId, of.id]));
+  fill(place, title, table("Statements by month", [{ name: "Month" }, { name: "Status" }, ...amounts, { name: "Closed at" }, { name: "Download" }], rows),
+    corrections.length === 0 ? h("p", { class: "note" }, "Nothing was booked later about runs of an earlier month.")
+      : table("Booked later about runs of earlier months", [{ name: "Booked in" }, { name: "About" }, { name: "Type" }, { name: "Credits", number: true }, { name: "Run" }, { name: "Ledger entry" }], corrections));
 }
 
 /** A button that saves an answer as a file. @param {string} text @param {string} path @param {Record<string, string>} query @param {string} accept @param {string} name */

@@ -10,7 +10,7 @@ use awo_domain::api_key::Scope;
 use awo_domain::cost::labels::CostLabels;
 use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
-use awo_domain::{Timestamp, TransactionId};
+use awo_domain::{RunId, Timestamp, TransactionId};
 use awo_store::credits::Booking;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
@@ -52,7 +52,7 @@ impl Dice {
 #[tokio::main]
 async fn main() {
     let settings = [("AWO_MAX_CONCURRENT", "0"), ("AWO_MAX_QUEUE_SIZE", "200")];
-    let service = TestService::start(CREDITS, &settings).await;
+    let service = TestService::start(0, &settings).await;
     let clock = &service.service.cloud.clock;
     let now = clock.now();
     let began = months_before(now, 2).plus_ms(8 * HOUR_MS);
@@ -93,7 +93,42 @@ async fn key(service: &TestService, scopes: &[Scope]) -> String {
     key.reveal().to_owned()
 }
 
-/// Runs of all tenants, models and labels until now, refunds of some, and some that are not over.
+/// A budget of the organization that nothing reaches, one of a team that is passed, and one with a
+/// hostile name.
+async fn budgets(service: &TestService) {
+    let limited = |name: &str, scope: Value, limit: i64| {
+        json!({ "name": name, "scope": scope, "period": "month", "limitCredits": limit,
+                "onLimit": "alert" })
+    };
+    for body in [
+        limited("All", json!({}), CREDITS),
+        limited(
+            "Payments",
+            json!({ "label": { "name": "team", "value": TEAMS[0] } }),
+            5,
+        ),
+        limited(TEAMS[2], json!({ "tenantId": TENANTS[2] }), 20_000),
+    ] {
+        let made = service.client.post("/v1/budgets", &body).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+}
+
+async fn refund(service: &TestService, run: &RunId) {
+    let cloud = &service.service.cloud;
+    let (store, now) = (cloud.store().expect("settings"), cloud.clock.now());
+    let id = TransactionId::new(now, cloud.mint.random(now));
+    let booking = Booking {
+        note: Some("it did not build".to_owned()),
+        ..Booking::default()
+    };
+    let of = (MicroCredits::from_micro(250_007), &booking);
+    let refunded = store.refund(&service.org, &id, run, of, now);
+    refunded.await.expect("a refund");
+}
+
+/// Runs of all tenants, models and labels until now, refunds of some, one of them after its month was
+/// closed, and some runs that are not over.
 async fn seed(service: &TestService, until: Timestamp) {
     let (cloud, mut dice) = (&service.service.cloud, Dice(0x2545_f491_4f6c_dd1d));
     let store = cloud.store().expect("settings");
@@ -101,6 +136,14 @@ async fn seed(service: &TestService, until: Timestamp) {
     let labels = CostLabels::declare(&labels, &[]).expect("labels");
     let declared = store.declare_cost_labels(&service.org, &labels);
     declared.await.expect("a declaration");
+    let began = cloud.clock.now();
+    let id = TransactionId::new(began, cloud.mint.random(began));
+    let credits = MicroCredits::from_credits(CREDITS);
+    let booking = Booking::default();
+    let granted = store.grant(&service.org, &id, credits, &booking);
+    granted.await.expect("credits");
+    budgets(service).await;
+    let mut first = None;
     for nth in 0.. {
         let left = until.ms_since(cloud.clock.now());
         if left < STEP_MS {
@@ -108,22 +151,18 @@ async fn seed(service: &TestService, until: Timestamp) {
             break;
         }
         let run = run(service, &mut dice).await;
+        first.get_or_insert_with(|| run.run_id.clone());
         cloud.clock.advance(STEP_MS - 20 * 60_000);
         if nth % 6 == 5 {
-            let now = cloud.clock.now();
-            let id = TransactionId::new(now, cloud.mint.random(now));
-            let booking = Booking {
-                note: Some("it did not build".to_owned()),
-                ..Booking::default()
-            };
-            let of = (MicroCredits::from_micro(250_007), &booking);
-            let refunded = store.refund(&service.org, &id, &run.run_id, of, now);
-            refunded.await.expect("a refund");
+            refund(service, &run.run_id).await;
         }
         if nth % 9 == 8 {
             service.service.sweep().await.expect("a sweep");
         }
     }
+    let closed = store.close_months(&service.org, None, cloud.clock.now());
+    assert!(!closed.await.expect("months").is_empty());
+    refund(service, &first.expect("a run")).await;
     let waiting = create(service, &mut dice).await;
     let running = create(service, &mut dice).await;
     let mut running = DrivenRun::of(service, &running).await;
