@@ -17,6 +17,7 @@ type Names = BTreeSet<String>;
 const ONE_MACHINE: &[&str] = &[
     "AWO_ALLOW_FILE_REPOSITORIES",
     "AWO_ALLOW_LOOPBACK_REGISTRIES",
+    "AWO_BEDROCK_BASE_URL",
     "AWO_WEBHOOK_ALLOW_LOOPBACK",
     "AWO_WEBHOOK_CA_FILE",
     "AWO_WEBHOOK_NAME_SERVER",
@@ -58,7 +59,9 @@ fn sample(name: &str) -> Option<String> {
         "AWO_CORS_ORIGINS" => "https://app.example.com",
         // Empty without a layer; a name is a file that has to be there.
         "AWO_PRICES_FILE" => return None,
-        "AWS_REGION" => "us-east-1",
+        "AWS_REGION" | "AWO_BEDROCK_REGION" => "us-east-1",
+        "AWO_BEDROCK_INFERENCE_PROFILES" => "model=profile",
+        "AWO_ANTHROPIC_BASE_URL" | "AWO_OPENAI_BASE_URL" => "https://gateway.example.com",
         _ => "1",
     };
     Some(value.to_owned())
