@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use awo_domain::Timestamp;
+use awo_domain::event::TimelineEventType;
 use awo_domain::run::RunStatus;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -215,10 +216,7 @@ pub struct Event {
 impl Event {
     /// True for the event that ends the run, of which each has exactly one.
     pub fn is_last(&self) -> bool {
-        matches!(
-            self.kind.as_str(),
-            "run.completed" | "run.failed" | "run.cancelled"
-        )
+        TimelineEventType::parse(&self.kind).is_some_and(TimelineEventType::is_terminal)
     }
 }
 

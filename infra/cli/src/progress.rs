@@ -1,5 +1,6 @@
 //! A run's timeline as text, one event at a time.
 
+use awo_domain::event::TimelineEventType as T;
 use serde_json::Value;
 
 use crate::answers::Event;
@@ -21,112 +22,92 @@ type Shown = (String, Vec<String>);
 
 /// The lines that an event adds.
 pub fn lines(event: &Event, elapsed_ms: i64, paint: Paint) -> Vec<String> {
-    let (kind, data) = (event.kind.as_str(), &event.data);
-    if kind == "agent.output" {
-        return output(data, paint);
-    }
-    let shown = match kind.split_once('.') {
+    let (head, rest) = match T::parse(&event.kind) {
+        Some(T::AgentOutput) => return output(&event.data, paint),
         // What follows them says it better.
-        Some((
-            "run",
-            "integrating" | "started" | "compute_stopped" | "completed" | "failed" | "cancelled",
-        )) => return Vec::new(),
-        Some(("run" | "workspace" | "environment" | "delivery", _)) => of_run(kind, data),
-        Some(("verification" | "protected", _)) => of_verification(kind, data, paint),
-        Some(("integration" | "children", _)) => of_family(kind, data, paint),
-        _ => of_iteration(kind, data, paint),
+        Some(T::RunIntegrating | T::RunStarted) => return Vec::new(),
+        Some(kind) if kind.is_terminal() => return Vec::new(),
+        Some(kind) => shown(kind, &event.data, paint),
+        // Of a newer service.
+        None => (clean_line(&event.kind), Vec::new()),
     };
-    let (head, rest) = shown.unwrap_or_else(|| (clean_line(kind), Vec::new()));
     let at = paint.faint(&format!("{:>7}", seconds(elapsed_ms)));
     let mut lines = vec![format!("{at}  {head}")];
     lines.extend(rest);
     lines
 }
 
-fn of_run(kind: &str, data: &Value) -> Option<Shown> {
+fn shown(kind: T, data: &Value, paint: Paint) -> Shown {
     let head = match kind {
-        "run.created" => "queued".to_owned(),
-        "run.no_capacity" => "queued       no compute is available; the run waits".to_owned(),
-        "run.building" => "building     the workspace is being prepared".to_owned(),
-        "run.waiting" => "waiting      for its children to end (awo get shows them)".to_owned(),
-        "workspace.ready" => {
-            let (branch, commit) = (text(data, "branch"), short(data));
-            format!("workspace    {branch} at {commit}")
-        }
-        "environment.ready" => {
-            let restored = match names(data, "restored") {
-                restored if restored.is_empty() => String::new(),
-                restored => format!(", from the cache: {restored}"),
-            };
-            format!("environment  {} is set up{restored}", text(data, "name"))
-        }
-        "delivery.started" => "delivering".to_owned(),
-        "delivery.finished" => {
-            let (branch, url) = (text(data, "branch"), text(data, "prUrl"));
-            format!("delivered    {branch} {url}").trim_end().to_owned()
-        }
-        "delivery.skipped" => format!("not done     {}", text(data, "reason")),
-        _ => return None,
-    };
-    Some((head, Vec::new()))
-}
-
-fn of_iteration(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
-    let head = match kind {
-        "iteration.started" => {
+        T::RunCreated => "queued".to_owned(),
+        T::RunNoCapacity => "queued       no compute is available; the run waits".to_owned(),
+        T::RunBuilding => "building     the workspace is being prepared".to_owned(),
+        T::RunWaiting => "waiting      for its children to end (awo get shows them)".to_owned(),
+        T::RunKillRequested => "killing      its processes get the signal".to_owned(),
+        T::WorkspaceReady => format!("workspace    {} at {}", text(data, "branch"), short(data)),
+        T::EnvironmentReady => environment(data),
+        T::IterationStarted => {
             let iteration = data["iteration"].as_u64().unwrap_or(0);
             paint.strong(&format!("iteration {iteration}"))
         }
-        "agent.finished" => agent(data, paint),
-        "provider.waiting" => {
+        T::IterationCommitted => committed(data),
+        T::AgentFinished => agent(data, paint),
+        T::ProviderWaiting => {
             let wait = seconds(data["waitMs"].as_i64().unwrap_or(0));
             paint.warn(&format!("  waiting    {wait}: {}", text(data, "reason")))
         }
-        "provider.resumed" => "  resumed    the agent goes on".to_owned(),
-        "iteration.committed" => {
-            let files = data["filesChanged"].as_u64().unwrap_or(0);
-            let plural = if files == 1 { "file" } else { "files" };
-            format!("  commit     {} ({files} {plural} changed)", short(data))
+        T::ProviderResumed => "  resumed    the agent goes on".to_owned(),
+        T::ChildrenRefused => paint.bad(&format!("  no children {}", text(data, "reason"))),
+        T::ProtectedRestored => {
+            let files = names(data, "files");
+            paint.warn(&format!("  restored   protected files: {files}"))
         }
-        _ => return None,
-    };
-    Some((head, Vec::new()))
-}
-
-fn of_verification(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
-    Some(match kind {
-        "verification.started" => (format!("  verifying  {}", levels(data)), Vec::new()),
-        "verification.passed" => passed(data, paint),
-        "verification.baseline" => {
-            let head = format!("baseline     {}", text(data, "summary"));
-            (head, failing_checks(data, paint))
-        }
-        "verification.failed" => {
-            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
-            (head, failing_checks(data, paint))
-        }
-        "protected.restored" => {
-            let head = format!("  restored   protected files: {}", names(data, "files"));
-            (paint.warn(&head), Vec::new())
-        }
-        _ => return None,
-    })
-}
-
-fn of_family(kind: &str, data: &Value, paint: Paint) -> Option<Shown> {
-    let head = match kind {
-        "children.refused" => paint.bad(&format!("  no children {}", text(data, "reason"))),
-        "integration.started" => {
+        T::IntegrationStarted => {
             let count = data["children"].as_array().map_or(0, Vec::len);
             format!("integrating  the work of {count} children")
         }
-        "integration.merged" => format!("  merged     {}", text(data, "workOrderId")),
-        "integration.conflict" => {
+        T::IntegrationMerged => format!("  merged     {}", text(data, "workOrderId")),
+        T::IntegrationConflict => {
             paint.bad(&format!("  conflict   with {}", text(data, "workOrderId")))
         }
-        _ => return None,
+        T::VerificationStarted => format!("  verifying  {}", levels(data)),
+        T::VerificationPassed => return passed(data, paint),
+        T::VerificationBaseline => {
+            let head = format!("baseline     {}", text(data, "summary"));
+            return (head, failing_checks(data, paint));
+        }
+        T::VerificationFailed => {
+            let head = paint.bad(&format!("  failed     {}", text(data, "summary")));
+            return (head, failing_checks(data, paint));
+        }
+        T::DeliveryStarted => "delivering".to_owned(),
+        T::DeliveryFinished => {
+            let (branch, url) = (text(data, "branch"), text(data, "prUrl"));
+            format!("delivered    {branch} {url}").trim_end().to_owned()
+        }
+        T::DeliverySkipped => format!("not done     {}", text(data, "reason")),
+        T::RunStarted
+        | T::RunIntegrating
+        | T::RunCompleted
+        | T::RunFailed
+        | T::RunCancelled
+        | T::AgentOutput => kind.as_str().to_owned(),
     };
-    Some((head, Vec::new()))
+    (head, Vec::new())
+}
+
+fn environment(data: &Value) -> String {
+    let restored = match names(data, "restored") {
+        restored if restored.is_empty() => String::new(),
+        restored => format!(", from the cache: {restored}"),
+    };
+    format!("environment  {} is set up{restored}", text(data, "name"))
+}
+
+fn committed(data: &Value) -> String {
+    let files = data["filesChanged"].as_u64().unwrap_or(0);
+    let plural = if files == 1 { "file" } else { "files" };
+    format!("  commit     {} ({files} {plural} changed)", short(data))
 }
 
 /// A verification that passed; what was not verified is no success.

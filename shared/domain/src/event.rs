@@ -38,9 +38,7 @@ impl TimelineEvent {
     /// True if it tells the run's end: a run has one such event.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        TimelineEventType::all()
-            .filter(|kind| kind.is_terminal())
-            .any(|kind| kind.as_str() == self.kind)
+        TimelineEventType::parse(&self.kind).is_some_and(TimelineEventType::is_terminal)
     }
 }
 
@@ -149,10 +147,10 @@ pub enum Lifecycle {
 impl Lifecycle {
     /// Type and data as the timeline shows them.
     #[must_use]
-    pub fn to_parts(&self) -> (&'static str, Value) {
+    pub fn to_parts(&self) -> (TimelineEventType, Value) {
         use TimelineEventType as T;
         let status = |status| json!(StatusData { status });
-        let (kind, data) = match self {
+        match self {
             Lifecycle::Created => (T::RunCreated, status(RunStatus::Queued)),
             Lifecycle::NoCapacity => (T::RunNoCapacity, status(RunStatus::Queued)),
             Lifecycle::Building => (T::RunBuilding, status(RunStatus::Building)),
@@ -184,8 +182,7 @@ impl Lifecycle {
                 };
                 (T::RunKillRequested, json!(data))
             }
-        };
-        (kind.as_str(), data)
+        }
     }
 }
 
@@ -193,7 +190,7 @@ impl Lifecycle {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meaning {
     /// The timeline's type.
-    pub kind: &'static str,
+    pub kind: TimelineEventType,
     /// The timeline's data.
     pub data: Value,
     /// The phase it begins.
@@ -265,7 +262,7 @@ pub fn meaning(event: &RunnerEvent) -> Meaning {
         RunnerEvent::DeliverySkipped { .. } => (T::DeliverySkipped, None, None),
     };
     Meaning {
-        kind: kind.as_str(),
+        kind,
         data,
         phase,
         iteration,
@@ -283,7 +280,7 @@ mod tests {
             let (kind, data) = lifecycle.to_parts();
             let event = TimelineEvent {
                 sequence: 1,
-                kind: kind.to_owned(),
+                kind: kind.as_str().to_owned(),
                 timestamp: at,
                 data,
             };

@@ -110,15 +110,13 @@ impl OutboxEvent {
 }
 
 impl Transaction {
-    /// Puts an event into the outbox, if it is one that webhooks are told of and there are any.
+    /// Puts an event into the outbox, if there are webhooks.
     pub(crate) fn tell_webhooks(
         self,
         subject: &Subject<'_>,
+        event_type: EventType,
         event: &TimelineEvent,
     ) -> Result<Transaction, Error> {
-        let Some(event_type) = EventType::parse(&event.kind) else {
-            return Ok(self);
-        };
         let (org, run) = (subject.org, subject.run_id);
         let event_id = event_id(run, event.sequence, event.timestamp);
         Ok(self.event(OutboxEvent {

@@ -2,7 +2,7 @@
 //! is conditional on the lease's token, so a runner that lost its lease changes nothing.
 
 use awo_domain::control::{NumberedEvent, ReportAnswer, RunnerEvent};
-use awo_domain::event::{Lifecycle, meaning};
+use awo_domain::event::{Lifecycle, TimelineEventType, meaning};
 use awo_domain::run::{RunEvent, RunStatus};
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
@@ -47,7 +47,7 @@ pub(crate) struct Progress {
     /// The iteration that begins, if one does.
     begins: Option<u32>,
     pub reported: u64,
-    told: Vec<(&'static str, serde_json::Value)>,
+    told: Vec<(TimelineEventType, serde_json::Value)>,
 }
 
 impl Progress {

@@ -1,7 +1,7 @@
 //! The timeline of runs. An event is written in the transaction of its cause, under the sequence
 //! that the run's item assigns in the same transaction, so none is lost or duplicated.
 
-use awo_domain::event::TimelineEvent;
+use awo_domain::event::{TimelineEvent, TimelineEventType};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl Subject<'_> {
     pub fn event(
         &self,
         sequence: u64,
-        (kind, data): (&str, Value),
+        (kind, data): (TimelineEventType, Value),
         now: Timestamp,
     ) -> TimelineEvent {
         let mut data = data;
@@ -40,7 +40,7 @@ impl Subject<'_> {
         }
         TimelineEvent {
             sequence,
-            kind: kind.to_owned(),
+            kind: kind.as_str().to_owned(),
             timestamp: now,
             data,
         }
@@ -54,14 +54,18 @@ impl Transaction {
         store: &Store,
         subject: &Subject<'_>,
         sequence: u64,
-        what: (&str, Value),
+        what: (TimelineEventType, Value),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
+        let webhook_type = what.0.webhook_type();
         let event = subject.event(sequence, what, now);
         let key = Key::event(subject.org, subject.run_id, sequence);
         let item = store.details.expiring(&event, now);
-        self.put(Guard::Event, &store.tables.work, &key, &item)?
-            .tell_webhooks(subject, &event)
+        let put = self.put(Guard::Event, &store.tables.work, &key, &item)?;
+        match webhook_type {
+            Some(event_type) => put.tell_webhooks(subject, event_type, &event),
+            None => Ok(put),
+        }
     }
 }
 

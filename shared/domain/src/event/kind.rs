@@ -68,6 +68,8 @@ pub enum TimelineEventType {
 
 use TimelineEventType as T;
 
+use crate::webhook::EventType;
+
 /// Each type, its name, and what an event of it means.
 const CATALOGUE: [(TimelineEventType, &str, &str); 30] = [
     (
@@ -245,6 +247,49 @@ impl TimelineEventType {
         self.row().2
     }
 
+    /// The type of that name, if it is one that this release knows.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<TimelineEventType> {
+        T::all().find(|kind| kind.as_str() == name)
+    }
+
+    /// The type under which webhooks get it, if they do.
+    #[must_use]
+    pub fn webhook_type(self) -> Option<EventType> {
+        match self {
+            T::RunCreated => Some(EventType::RunCreated),
+            T::RunStarted => Some(EventType::RunStarted),
+            T::RunCompleted => Some(EventType::RunCompleted),
+            T::RunFailed => Some(EventType::RunFailed),
+            T::RunCancelled => Some(EventType::RunCancelled),
+            T::VerificationStarted => Some(EventType::VerificationStarted),
+            T::VerificationPassed => Some(EventType::VerificationPassed),
+            T::VerificationFailed => Some(EventType::VerificationFailed),
+            T::RunBuilding
+            | T::RunNoCapacity
+            | T::RunWaiting
+            | T::RunIntegrating
+            | T::RunKillRequested
+            | T::WorkspaceReady
+            | T::EnvironmentReady
+            | T::IterationStarted
+            | T::IterationCommitted
+            | T::AgentOutput
+            | T::AgentFinished
+            | T::ProviderWaiting
+            | T::ProviderResumed
+            | T::ChildrenRefused
+            | T::ProtectedRestored
+            | T::IntegrationStarted
+            | T::IntegrationMerged
+            | T::IntegrationConflict
+            | T::VerificationBaseline
+            | T::DeliveryStarted
+            | T::DeliveryFinished
+            | T::DeliverySkipped => None,
+        }
+    }
+
     /// The name of the type in the OpenAPI document, such as `RunCreated`.
     #[must_use]
     pub fn schema_name(self) -> String {
@@ -267,6 +312,9 @@ mod tests {
         for (i, (kind, name, _)) in CATALOGUE.iter().enumerate() {
             assert_eq!(*kind as usize, i, "{name}");
             assert_eq!(kind.as_str(), *name);
+            assert_eq!(T::parse(name), Some(*kind));
+            let as_delivered = kind.webhook_type().map(EventType::as_str);
+            assert!(as_delivered.is_none_or(|delivered| delivered == *name));
             assert_eq!(
                 CATALOGUE
                     .iter()
