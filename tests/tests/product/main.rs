@@ -30,6 +30,7 @@ mod delivery_permits;
 mod deployment;
 mod details;
 mod diff;
+mod documents;
 mod edge;
 mod environments;
 mod events;
