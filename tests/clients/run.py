@@ -5,6 +5,7 @@ scenario with each against the service on this machine, and fuzzes the service b
     tests/clients/run.py BIN_DIR TOOLS_DIR    # where `awo-local` and `runner` are; where tools are kept
 
 What a machine has no tool chain for is skipped, with the reason. A failure of what ran fails the whole.
+The examples of docs/clients.md are run as they stand there, with the service's address, key and repository.
 """
 
 import json
@@ -21,6 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DOCUMENT = ROOT / "docs" / "openapi.json"
+PAGE = ROOT / "docs" / "clients.md"
+PAGES_REPOSITORY = "https://git.example.com/service.git"
 START_LIMIT_S = 60
 STEP_LIMIT_S = 170
 # The same inputs each time; the time bounds what a slow machine does of them.
@@ -76,10 +79,56 @@ def generate(tool_dir, language, into, *options):
         env={**os.environ, "JAVA_OPTS": "-Xmx512m"})
 
 
+def example(language, repository):
+    """The example of a language as the page has it, about a repository that is there."""
+    block = PAGE.read_text().split(f"```{language}\n")[1].split("```")[0]
+    if PAGES_REPOSITORY not in block:
+        raise RuntimeError(f"the {language} example of {PAGE.name} names no {PAGES_REPOSITORY}")
+    return block.replace(PAGES_REPOSITORY, repository)
+
+
+# What comes before an example, and what its effect is: the run's first event has its own type.
+PYTHON_PAGE = """import os
+URL, KEY = os.environ["AWO_URL"], os.environ["AWO_API_KEY"]
+{example}
+assert isinstance(events[0].actual_instance, awo_client.RunCreatedEvent), events[0]
+print("python: the page's example created", order.id)
+"""
+TYPESCRIPT_PAGE = """{imports}
+const [URL, KEY] = [process.env.AWO_URL!, process.env.AWO_API_KEY!];
+async function main() {{
+{example}
+if (events[0].type !== "run.created") throw new Error(JSON.stringify(events[0]));
+console.log("typescript: the page's example created", order.id);
+}}
+main().catch((error) => {{ console.error(error); process.exit(1); }});
+"""
+GO_PAGE = """package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"scenario/awo"
+)
+
+func main() {{
+	url, key := os.Getenv("AWO_URL"), os.Getenv("AWO_API_KEY")
+{example}
+	if err != nil || page.Events[0].RunCreatedEvent == nil {{
+		panic(fmt.Sprint(err, page))
+	}}
+	fmt.Println("go: the page's example created", order.Id, last != nil)
+}}
+"""
+
+
 def python_client(tool_dir, work, call):
     generate(tool_dir, "python", work, "--additional-properties=packageName=awo_client")
-    call([str(tool_dir / "venv/bin/python"), str(HERE / "python" / "scenario.py")],
-         env={"PYTHONPATH": str(work)})
+    (work / "page.py").write_text(PYTHON_PAGE.format(example=example("python", call.repository)))
+    for script in (HERE / "python" / "scenario.py", work / "page.py"):
+        call([str(tool_dir / "venv/bin/python"), str(script)], env={"PYTHONPATH": str(work)})
 
 
 def typescript_client(tool_dir, work, call):
@@ -90,8 +139,11 @@ def typescript_client(tool_dir, work, call):
     shutil.copy(HERE / "typescript" / "tsconfig.json", work)
     (work / "package.json").write_text('{"type": "commonjs"}\n')
     (work / "node_modules").symlink_to(tool_dir / "node_modules")
+    imports, rest = example("typescript", call.repository).split("\n", 1)
+    (work / "page.ts").write_text(TYPESCRIPT_PAGE.format(imports=imports, example=rest))
     run([str(tool_dir / "node_modules/.bin/tsc"), "-p", str(work)])
-    call(["node", str(work / "out" / "scenario.js")])
+    for script in ("scenario.js", "page.js"):
+        call(["node", str(work / "out" / script)])
 
 
 def module_of_debian(work, environment):
@@ -119,8 +171,11 @@ def go_client(tool_dir, work, call):
         run(["go", "mod", "download"], cwd=work, env=environment)
     except RuntimeError:
         module_of_debian(work, environment)
-    run(["go", "build", "-o", "scenario", "."], cwd=work, env=environment)
-    call([str(work / "scenario")])
+    (work / "page").mkdir()
+    (work / "page" / "main.go").write_text(GO_PAGE.format(example=example("go", call.repository)))
+    for program, package in (("scenario", "."), ("example", "./page")):
+        run(["go", "build", "-o", program, package], cwd=work, env=environment)
+        call([str(work / program)])
 
 
 def fuzz(tool_dir, work, service):
@@ -172,7 +227,7 @@ class Service:
         run([*git, "clone", "--quiet", "--bare", str(work), str(bare)])
         return bare.as_uri()
 
-    def call(self, command, env=None):
+    def __call__(self, command, env=None):
         """Runs a scenario; its last line says how far it came."""
         own = {"AWO_URL": self.url, "AWO_API_KEY": self.key, "AWO_REPOSITORY": self.repository}
         print(run(command, env={**os.environ, **own, **(env or {})}).strip().splitlines()[-1])
@@ -207,7 +262,7 @@ def main():
         results[name] += f" ({time.monotonic() - began:.0f} s)"
 
     clients = [("python", python_client), ("typescript", typescript_client), ("go", go_client)]
-    threads = [threading.Thread(target=step, args=(name, lambda own, make=make: make(tool_dir, own, service.call)))
+    threads = [threading.Thread(target=step, args=(name, lambda own, make=make: make(tool_dir, own, service)))
                for name, make in clients]
     try:
         for thread in threads:

@@ -166,18 +166,9 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
                     "a pattern: make test-clients calls the generator with the options of the page",
                 ),
             ),
-            (
-                "import awo_client",
-                Not("an extract of tests/clients/python/scenario.py"),
-            ),
-            (
-                "import { Configuration",
-                Not("an extract of tests/clients/typescript/scenario.ts"),
-            ),
-            (
-                "configuration := awo",
-                Not("an extract of tests/clients/go/main.go"),
-            ),
+            ("import awo_client", Script("tests/clients/run.py")),
+            ("import { Configuration", Script("tests/clients/run.py")),
+            ("configuration := awo", Script("tests/clients/run.py")),
         ],
     ),
     (
