@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs docs/tutorial-own-repository.md, command by command, on projects that nobody here made, as their
 registries have them; then the same projects with a missing tool, without tests and with a failing one. Then
-docs/tutorial-webhook.md, with the receiver of docs/webhooks.md.
+the plans of a monorepo and of docs/verification.md's virtual environment, and docs/tutorial-webhook.md, with the
+receiver of docs/webhooks.md.
 
     tests/tutorials/run.py BIN_DIR    # where `awo`, `awo-local` and `runner` are
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "tutorial-own-repository.md"
 WEBHOOK_PAGE = ROOT / "docs" / "tutorial-webhook.md"
+VERIFICATION_PAGE = ROOT / "docs" / "verification.md"
 START_LIMIT_S = 60
 
 
@@ -169,6 +171,31 @@ def without_a_tool(folder):
     (folder / "verify.yaml").write_text('tests: [{name: unit, run: "a-tool-that-nobody-has --all"}]\n')
 
 
+def verify(folder, plan, env):
+    """A plan of a page verifies something in a repository, and passes."""
+    (folder / "verify.yaml").write_text(plan)
+    committed(folder, env)
+    said = run(["awo", "verify"], cwd=folder, env=env)
+    if "\nverified: " not in said:
+        sys.exit(f"this plan verifies nothing:\n{plan}\n{said}")
+
+
+def other_plans(work, env):
+    """The plan of a monorepo, and that of a virtual environment with a file of requirements."""
+    monorepo = work / "monorepo"
+    for part, fetch in (("api", from_npm), ("core", from_crates)):
+        into = work / f"part-{part}"
+        into.mkdir()
+        shutil.copytree(fetch(into), monorepo / part)
+    verify(monorepo, *blocks("yaml monorepo"), env)
+    into = work / "requirements"
+    into.mkdir()
+    folder = from_pypi(into)
+    (folder / "requirements.txt").write_text("")
+    (plan,) = [plan for plan in blocks("yaml", VERIFICATION_PAGE) if plan.startswith("setup:")]
+    verify(folder, plan, env)
+
+
 def start(data, env):
     """The service, once it serves."""
     ready = data / "ready.json"
@@ -220,6 +247,8 @@ def main():
                 ends(project, folder, env, without_tests(project), "unverified")
                 print(f"{project.name}: as the page says, and as it should end otherwise "
                       f"({time.monotonic() - began:.0f} s)", flush=True)
+            other_plans(work, env)
+            print("plans: a monorepo's and a virtual environment's verify", flush=True)
             receive_webhooks(work / PROJECTS[-1].name / "heck", env)
             print("webhook: received as the page says", flush=True)
         finally:

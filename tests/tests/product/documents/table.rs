@@ -281,7 +281,7 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
             ("awo ", TUTORIALS),
             ("setup: ", TUTORIALS),
             ("git ", TUTORIALS),
-            ("tests:", Not("a monorepo of the reader's")),
+            ("tests:", TUTORIALS),
         ],
     ),
     (
@@ -322,12 +322,7 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
                 "L0 passed",
                 Test("documented::the_plan_of_the_document_runs_and_says_what_the_document_says"),
             ),
-            (
-                "setup: ",
-                Test(
-                    "documents::examples::the_plan_with_a_virtual_environment_is_read_as_it_is_written",
-                ),
-            ),
+            ("setup: ", TUTORIALS),
         ],
     ),
     (
