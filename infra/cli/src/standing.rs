@@ -7,6 +7,7 @@ use awo_domain::RunId;
 
 use crate::answers::{self, Position, Run, Usage};
 use crate::client::Client;
+use crate::paint::clean_line;
 use crate::screen::Screen;
 use crate::times;
 
@@ -38,7 +39,11 @@ async fn standing(client: &Client, run: &RunId) -> Option<String> {
     let start = start
         .map(|start| format!(", starts {start}"))
         .unwrap_or_default();
-    Some(format!("position {}{start}", position.position))
+    let waits = position.waits_for.as_deref().map(clean_line);
+    let waits = waits
+        .map(|what| format!(", waits for its {what}"))
+        .unwrap_or_default();
+    Some(format!("position {}{start}{waits}", position.position))
 }
 
 /// What the run's models have used, as far as it was reported.
