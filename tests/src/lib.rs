@@ -27,6 +27,7 @@ pub mod processes;
 pub mod receiver;
 pub mod recorder;
 pub mod repository;
+pub mod role_sessions;
 pub mod rules;
 pub mod seed;
 pub mod service;

@@ -8,6 +8,7 @@ use awo_local::sts::Session;
 use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
 use awo_store::providers::ProviderChange;
 use awo_tests::repository::Repository;
+use awo_tests::role_sessions;
 use awo_tests::service::TestService;
 use axum::Router;
 use axum::extract::State;
@@ -45,11 +46,8 @@ impl World {
         let local_key: Arc<OnceLock<String>> = Arc::default();
         let known_key = Arc::clone(&local_key);
         let known = move |id: &str, token: &str| {
-            let session = Session::of_token(token).filter(|one| one.access_key_id == id)?;
-            Some(Known {
-                secret: Session::secret_of(known_key.get()?, token),
-                expires_at: session.expires_at,
-            })
+            let (secret, expires_at) = role_sessions::secret_of(&known_key, id, token)?;
+            Some(Known { secret, expires_at })
         };
         let bedrock = Bedrock::start(known, |_, _| Reply::Message(events()));
         let profiles = format!("claude-sonnet-4-5={PROFILE}");

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use awo_local::sts::Session;
 use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
 use awo_tests::local::Local;
 use awo_tests::processes::Watch;
 use awo_tests::repository::Repository;
+use awo_tests::role_sessions;
 use awo_tests::service::program;
 use serde_json::{Value, json};
 
@@ -86,11 +86,8 @@ impl Scene {
         let local_key: Arc<OnceLock<String>> = Arc::default();
         let known_key = Arc::clone(&local_key);
         let known = move |id: &str, token: &str| {
-            let session = Session::of_token(token).filter(|one| one.access_key_id == id)?;
-            Some(Known {
-                secret: Session::secret_of(known_key.get()?, token),
-                expires_at: session.expires_at,
-            })
+            let (secret, expires_at) = role_sessions::secret_of(&known_key, id, token)?;
+            Some(Known { secret, expires_at })
         };
         let answering = models.clone();
         let bedrock = Bedrock::start(known, move |_, call| {

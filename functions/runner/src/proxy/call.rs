@@ -58,7 +58,7 @@ pub(super) async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> R
     answered.unwrap_or_else(|refusal| refusal.answer(provider))
 }
 
-/// Who calls, and whether it may.
+/// The caller, and whether it may call.
 fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Result<Route, Refusal> {
     let key = headers
         .get("x-api-key")
@@ -235,7 +235,7 @@ impl Drop for UnderWay {
 
 struct Call {
     shared: Arc<Shared>,
-    /// Who answers.
+    /// The provider that answers.
     provider: Provider,
     outgoing: Outgoing,
     headers: HeaderMap,

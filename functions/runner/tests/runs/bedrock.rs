@@ -268,6 +268,12 @@ fn a_stream_that_does_not_come_to_its_end_is_an_outage_and_counts_as_far_as_it_c
     }
 }
 
+/// The session tokens of its calls, in their order.
+fn tokens(bedrock: &Bedrock) -> Vec<String> {
+    let calls = bedrock.calls();
+    calls.iter().map(|call| call.token.clone()).collect()
+}
+
 #[test]
 fn credentials_are_renewed_before_they_expire_and_when_they_have() {
     let asked = format!("ask '{}' || exit 1;", body("claude-sonnet-4-5", true));
@@ -277,25 +283,15 @@ fn credentials_are_renewed_before_they_expire_and_when_they_have() {
     let mut soon = scene(&thrice, &fresh);
     soon.fault = Fault::CredentialsLast(&[60, 60, 3_600]);
     soon.run().succeeded();
-    let tokens: Vec<String> = fresh
-        .calls()
-        .iter()
-        .map(|call| call.token.clone())
-        .collect();
     assert_eq!(
-        tokens,
+        tokens(&fresh),
         [1, 2, 3].map(|number| credentials(number, 0).session_token)
     );
     // Refused as expired, though they should be good: the call is made with others.
     let expired = bedrock(2, answers);
     scene(&thrice, &expired).run().succeeded();
-    let tokens: Vec<String> = expired
-        .calls()
-        .iter()
-        .map(|call| call.token.clone())
-        .collect();
     assert_eq!(
-        tokens,
+        tokens(&expired),
         [2, 2, 2].map(|number| credentials(number, 0).session_token)
     );
     assert_eq!(expired.refused().len(), 1, "{:?}", expired.refused());
