@@ -3,7 +3,7 @@
 
 use awo_domain::RunId;
 use awo_local::ecs::Conduct;
-use awo_store::lease::Lease;
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_tests::world::World;
 
 use crate::story::Step::{Cancel, Claim, Create, Dispatch, Finish, Report, Start};
