@@ -138,17 +138,21 @@ bench-machine: $(DYNOXIDE) ## Measure the throughput of one machine, beside that
 	@cargo build --locked --profile serve -p awo-tests --bin measure-machine
 	@'$(SERVE_DIR)/measure-machine' '$(DYNOXIDE)'
 
-bench: programs ## Measure request latency, kill latency, delivery cost and idle CPU
+# The rows of `make bench`: each measurement adds its own.
+BENCH := $(abspath $(TARGET_DIR))/bench.md
+
+bench: programs ## Measure latency, throughput, CPU, memory and sizes; at the end one table of results, goals and misses
 	@cargo build --locked -p awo-tests --bins
 	@cargo build --locked --release -p awo-tests --bin measure-webhooks --bin measure-bodies
-	@'$(BIN_DIR)/measure-spine'
-	@'$(BIN_DIR)/measure-stops'
-	@'$(BIN_DIR)/measure-reads'
-	@'$(BIN_DIR)/measure-rivals'
-	@'$(TARGET_DIR)/release/measure-webhooks'
-	@'$(TARGET_DIR)/release/measure-bodies'
-	@$(MAKE) --no-print-directory bench-machine
-	@$(MAKE) --no-print-directory bench-functions
+	@printf '| measure | result | goal | |\n|---|--:|--:|---|\n' > '$(BENCH)'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(BIN_DIR)/measure-spine'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(BIN_DIR)/measure-stops'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(BIN_DIR)/measure-reads'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(BIN_DIR)/measure-rivals'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(TARGET_DIR)/release/measure-webhooks'
+	@AWO_BENCH_TABLE='$(BENCH)' '$(TARGET_DIR)/release/measure-bodies'
+	@AWO_BENCH_TABLE='$(BENCH)' $(MAKE) --no-print-directory bench-machine bench-functions
+	@echo && cat '$(BENCH)'
 
 include infra/deploy.mk
 

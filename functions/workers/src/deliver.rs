@@ -22,7 +22,7 @@ use awo_domain::webhook::schedule::Schedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::capacity::call_permits::CallPermit;
-use awo_store::engine::batch::Addressed;
+use awo_store::webhooks::addressed::Addressed;
 use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
 use awo_store::webhooks::notifications::{DeliveryRef, Notification};
 use awo_webhooks::Sender;

@@ -1,6 +1,6 @@
 //! What every resource stands on: keys and kinds of items, changes, transactions, queries, batches.
 
-pub mod batch;
+pub(crate) mod batch;
 pub(crate) mod change;
 pub mod idempotency;
 pub(crate) mod item;

@@ -5,6 +5,7 @@
 //! from. Secrets are in the items of one partition, and in the stored responses that show them, in
 //! another beside it; a role that cannot read the one cannot read the other.
 
+pub mod addressed;
 pub mod attempts;
 pub mod deliveries;
 pub mod delivery_permits;

@@ -11,6 +11,8 @@
 use std::process::Command;
 use std::time::Instant;
 
+use awo_tests::measure::{Goal, row};
+
 use awo_domain::agent::AgentType;
 use awo_http::body::Object;
 use awo_http::order::{Defaults, Named, named_parent, named_profile, named_template, read_order};
@@ -149,6 +151,16 @@ fn measure(nth: usize) {
     } else {
         ""
     };
+    row(
+        &format!("a body of {what}: CPU"),
+        (ms, "ms"),
+        Goal::AtMost(CPU_GOAL_MS),
+    );
+    row(
+        &format!("a body of {what}: memory"),
+        (mib, "MiB"),
+        Goal::AtMost(MEMORY_GOAL_MIB),
+    );
     println!(
         "{what:<36} {:>4} KiB {ms:>7.1} ms {mib:>6.1} MiB   refused in {answer} bytes{over}",
         body.len() / 1024

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use awo_tests::measure::{Goal, row};
 use awo_tests::world::World;
 use futures::future::join_all;
 use serde_json::json;
@@ -66,6 +67,8 @@ async fn measure(lock_ms: u64, clients: usize) {
     took.sort_unstable();
     let nth = |part: usize| took.get(took.len() * part / 100).copied().unwrap_or(0);
     let creates = took.len().max(1);
+    let rivals = format!("creates of {clients} rivals, items locked for {lock_ms} ms");
+    row(&rivals, (took.len() as f64 / seconds, "/s"), Goal::None);
     println!(
         "| {lock_ms} ms | {clients} | {:.1} | {} | {} | {:.2} | {} | {} |",
         took.len() as f64 / seconds,

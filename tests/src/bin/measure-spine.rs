@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use awo_domain::Timestamp;
 use awo_tests::agents::{order, submit};
 use awo_tests::local::Local;
-use awo_tests::measure::{cpu_seconds, print};
+use awo_tests::measure::{Goal, cpu_seconds, print, row};
 use awo_tests::repository::Repository;
 use serde_json::Value;
 
@@ -72,10 +72,22 @@ async fn main() {
         ends.push(end);
     }
     let goal = |p50: u32| format!("goal p50 {p50} ms, none above 500 ms");
-    print("submit to agent start", &goal(100), starts);
-    print("agent exit to succeeded", &goal(50), ends);
+    let times = [
+        ("submit to agent start", 100, starts),
+        ("agent exit to succeeded", 50, ends),
+    ];
+    for (what, p50, samples) in times {
+        let longest = samples.iter().copied().fold(0.0, f64::max);
+        row(
+            &format!("{what}: longest"),
+            (longest, "ms"),
+            Goal::AtMost(500.0),
+        );
+        print(what, &goal(p50), samples);
+    }
     let before = cpu_seconds(local.pid());
     tokio::time::sleep(IDLE).await;
     let used = (cpu_seconds(local.pid()) - before) / IDLE.as_secs_f64() * 100.0;
+    row("idle CPU", (used, "% of a core"), Goal::AtMost(2.0));
     println!("{:<36} {used:.2} % of a core (goal below 2 %)", "idle CPU");
 }

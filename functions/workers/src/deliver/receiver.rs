@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use awo_domain::{Error, Timestamp};
-use awo_store::engine::batch::Addressed;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::addressed::Addressed;
 use awo_store::webhooks::attempts::{DeliveryStanding, UNDER_WAY_MS};
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::delivery_permits::Wanted;

@@ -15,6 +15,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use awo_tests::invoke::proxy_event;
+use awo_tests::measure::{Goal, row};
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
 use flate2::Compression;
@@ -78,6 +79,17 @@ async fn main() {
     for (name, starts) in PROGRAMS.iter().zip(&starts) {
         let (bytes, zip) = sizes(Path::new(&path(name)));
         let (wall, cpu) = (median(&starts.wall_ms), median(&starts.cpu_ms));
+        let megabytes = f64::from(u32::try_from(zip).expect("a program")) / 1e6;
+        row(
+            &format!("{name}: zip"),
+            (megabytes, "MB"),
+            Goal::AtMost(2.4),
+        );
+        row(
+            &format!("{name}: start"),
+            (wall / bare.0, "of a bare function's"),
+            Goal::AtMost(1.1),
+        );
         println!(
             "{name:<20} {bytes:>9} {zip:>9} {wall:>13.2} ({:>5.2}) {cpu:>13.2} ({:>5.2})",
             wall / bare.0,
@@ -101,6 +113,11 @@ async fn main() {
             .iter()
             .map(|(bare, read)| read / bare)
             .collect::<Vec<f64>>(),
+    );
+    row(
+        &format!("{READ}: CPU of a warm call"),
+        (ratio, "of a bare function's"),
+        Goal::AtMost(1.05),
     );
     println!("CPU of a warm call: {BARE} {bare:.0} µs, {READ} {read:.0} µs ({ratio:.2} of it)");
     service.service.stop().await;

@@ -15,6 +15,8 @@ mod service;
 
 use std::time::{Duration, Instant};
 
+use awo_tests::measure::{Goal, row};
+
 use floor::Floor;
 use futures::future::join_all;
 use service::Machine;
@@ -29,8 +31,9 @@ const GOALS: [(&str, f64); 2] = [("creates", 0.6), ("reads", 0.3)];
 const SAMPLES: usize = 100;
 /// Work orders that wait when the position of the last one is read.
 const QUEUE: usize = 600;
-/// Work orders at the end, to see what grows.
-const MANY: usize = 20_000;
+/// Work orders at the beginning and at the end, to see what grows.
+const FEW: usize = 100;
+const MANY: usize = 100_000;
 
 #[tokio::main]
 async fn main() {
@@ -38,7 +41,10 @@ async fn main() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let floor = Floor::start(database.as_ref(), dir.path()).await;
     let machine = Machine::start(dir.path());
-    single(&machine).await;
+    for work_orders in [FEW, QUEUE] {
+        machine.fill_queue(work_orders).await;
+        single(&machine).await;
+    }
     together(&machine, &floor).await;
     machine.fill_queue(MANY).await;
     single(&machine).await;
@@ -59,6 +65,11 @@ async fn together(machine: &Machine, floor: &Floor) {
     );
     for ((what, goal), [own, its]) in GOALS.into_iter().zip(totals) {
         let (own, its) = (count(own) / seconds, count(its) / seconds);
+        row(
+            &format!("{what}, {CLIENTS} clients"),
+            (own / its, "of the database alone"),
+            Goal::AtLeast(goal),
+        );
         println!(
             "| {what} | {own:.0} | {its:.0} | {:.2} | {goal} |",
             own / its
@@ -85,7 +96,6 @@ async fn rate<F: Future<Output = ()>>(request: impl Fn(usize) -> F) -> usize {
 
 /// Requests of one client, one after the other.
 async fn single(machine: &Machine) {
-    machine.fill_queue(QUEUE).await;
     let work_orders = machine.count();
     let item = median(|| machine.read(0)).await;
     println!(
@@ -93,13 +103,22 @@ async fn single(machine: &Machine) {
     );
     println!("| a work order | {item:.2} | 1.0 | |");
     let list = median(|| machine.list()).await;
+    let among = |what: &str| format!("{what}, {work_orders} work orders");
+    row(&among("a read"), (item, "ms"), Goal::None);
+    row(
+        &among("a list of 20"),
+        (list / item, "reads"),
+        Goal::AtMost(8.0),
+    );
     println!("| a list of 20 | {list:.2} | {:.1} | 8 |", list / item);
-    if work_orders == QUEUE {
+    if work_orders < MANY {
         let position = median(|| machine.position()).await;
         let times = position / item;
-        println!("| a position among {QUEUE} | {position:.2} | {times:.1} | 20 |");
+        row(&among("a position"), (times, "reads"), Goal::AtMost(20.0));
+        println!("| a position among {work_orders} | {position:.2} | {times:.1} | 20 |");
     }
     let create = median(|| machine.create(0)).await;
+    row(&among("a create"), (create, "ms"), Goal::None);
     println!("| a create | {create:.2} | {:.1} | |", create / item);
 }
 

@@ -25,7 +25,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{EventId, OrgId, Timestamp};
-use awo_tests::measure::cpu_seconds;
+use awo_tests::measure::{Goal, cpu_seconds, row};
 use awo_webhooks::{Attempt, Ready, Sender};
 use futures::StreamExt;
 use http_body_util::{BodyExt, Empty};
@@ -160,6 +160,8 @@ async fn run(
         cpu_seconds(std::process::id()) - before,
     );
     let count = float(deliveries);
+    let each = (used / count * 1e6, "µs of CPU");
+    row(what, each, Goal::AtMost(280.0));
     println!(
         "{what:<36} {:>6.0} a second   {:>6.0} µs of CPU each   ({goal}; {ok} of {deliveries} taken)",
         count / took,

@@ -10,6 +10,7 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, EventId, WebhookId};
 use awo_store::webhooks::deliveries::{Delivery, Notice};
 use awo_store::webhooks::{Content, Webhook};
+use awo_tests::measure::{Goal, row};
 use awo_tests::world::{Org, World};
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -48,6 +49,8 @@ pub async fn measure(port: u16, ca_file: &str) {
         beside.extend(healthy(port, ca_file, true).await);
     }
     let (alone, beside) = (p99(alone), p99(beside));
+    let hung = "healthy receivers beside one that hangs: p99";
+    row(hung, (beside / alone, "of alone"), Goal::AtMost(1.1));
     println!(
         "{:<36} {alone:>6.0} ms alone   {beside:>6.0} ms beside one that hangs   (ratio {:.2}, goal 1.1)",
         "p99 of nine healthy receivers",
@@ -157,6 +160,12 @@ async fn burst(port: u16, ca_file: &str, processes: usize) {
     deployed.polled(all_over(world)).await;
     let (took, count) = (began.elapsed().as_secs_f64(), float(DELIVERIES));
     let used = deployed.cpu_seconds() - before;
+    let each = (used / count * 1e6, "µs of CPU");
+    row(
+        &format!("a delivery by {processes} deliver-webhooks"),
+        each,
+        Goal::AtMost(280.0),
+    );
     println!(
         "{:<36} {:>6.0} a second   {:>6.0} µs of CPU each   (goal 280 µs: function and sender)",
         format!("deliveries by {processes} deliver-webhooks"),
