@@ -33,6 +33,15 @@ impl Store {
         self.get(&self.tables.settings, &key).await
     }
 
+    /// Deletes the item of an organization that has no tasks any more.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn forget_own_definition(&self, org: &OrgId) -> Result<(), Error> {
+        self.empty(&self.tables.settings, format!("{org}#task"))
+            .await
+    }
+
     /// Writes down what was made, unless somebody else has since `seen`: their definition is as
     /// good.
     ///

@@ -46,6 +46,19 @@ impl World {
         World { service, dir }
     }
 
+    /// The access points of the file system of tasks.
+    pub fn access_points(&self) -> usize {
+        let points = self.dir.path().join("files/access-points");
+        std::fs::read_dir(points).unwrap().count()
+    }
+
+    /// A file for a command to read.
+    pub fn file(&self, name: &str, content: &str) -> String {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+
     pub async fn admin(&self, args: &[&str]) -> Called {
         let mut call = command(["admin", "--json"]);
         call.args(args).env("AWO_DATA_DIR", self.dir.path());

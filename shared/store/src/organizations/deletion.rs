@@ -6,14 +6,15 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use super::operation::DELETED;
 use crate::Store;
 use crate::change::Change;
-use crate::item::{deliveries, outbox, plugins, profiles, templates, webhooks};
+use crate::item::{deliveries, environments, outbox, plugins, profiles, templates, webhooks};
 use crate::purge::in_transactions;
 use crate::work_orders::WorkOrder;
 
 impl Store {
-    /// Deletes work orders, runs, keys, templates, profiles, plugins and webhooks of a suspended
+    /// Deletes work orders, runs, keys, templates, profiles, environments, plugins and webhooks of a suspended
     /// organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
-    /// gone on with by doing it again. Secrets are not in these tables.
+    /// gone on with by doing it again. Secrets are not in these tables; what names the access point of
+    /// its tasks stays until that is deleted ([`Store::forget_own_definition`]).
     ///
     /// # Errors
     /// [`Error::Conflict`] where it is not suspended, not there or has work that is not
@@ -87,16 +88,22 @@ impl Store {
         }
         self.empty(told, outbox(org)).await?;
         let settings = &self.tables.settings;
-        for partition in [templates(org), plugins(org), profiles(org), webhooks(org)] {
+        for partition in [
+            templates(org),
+            plugins(org),
+            profiles(org),
+            environments(org),
+            webhooks(org),
+        ] {
             self.empty(settings, partition).await?;
         }
         for kind in [
             "templates",
             "plugins",
             "profiles",
+            "environments",
             "webhooks",
             "webhook-answer",
-            "task",
             "costs",
             "providers",
         ] {
