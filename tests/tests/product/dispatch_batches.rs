@@ -55,6 +55,17 @@ async fn dispatch(dispatcher: &Arc<Dispatcher>, bodies: &[String]) {
     assert!(failures.is_empty(), "{failures:?}");
 }
 
+/// Ends the tasks of organizations, so that none outlives its test.
+async fn end_tasks(world: &World, orgs: &[&Org]) {
+    for org in orgs {
+        let leases = world.store.leases(&org.id, 100).await.expect("leases");
+        for task in leases.items.into_iter().filter_map(|lease| lease.task_arn) {
+            world.stop_task(&task).await;
+        }
+    }
+    world.nothing_lives().await;
+}
+
 fn sorted(mut bodies: Vec<String>) -> Vec<String> {
     bodies.sort();
     bodies
@@ -87,6 +98,7 @@ async fn a_batch_that_would_outlast_its_function_ends_in_time_and_wakes_the_disp
         assert!(calls < 100, "the wake-ups do not end");
     }
     assert_eq!(world.living_tasks(), 2 * ORDERS);
+    end_tasks(&world, &[&one, &other]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -101,6 +113,7 @@ async fn the_tasks_of_one_wake_up_are_requested_in_parallel() {
     let answer = dispatched.expect("no request waits for the answer to another one");
     assert_eq!(answer.expect("an answer")["batchItemFailures"], json!([]));
     assert_eq!(world.living_tasks(), ORDERS);
+    end_tasks(&world, &[&org]).await;
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::call::{Called, command, fed};
 /// A local service, and a data directory that leads another process to it.
 pub struct World {
     pub service: Service,
-    dir: TempDir,
+    pub dir: TempDir,
 }
 
 impl World {
@@ -44,19 +44,6 @@ impl World {
         let endpoints = json!(service.settings).to_string();
         std::fs::write(dir.path().join("endpoints.json"), endpoints).unwrap();
         World { service, dir }
-    }
-
-    /// The access points of the file system of tasks.
-    pub fn access_points(&self) -> usize {
-        let points = self.dir.path().join("files/access-points");
-        std::fs::read_dir(points).unwrap().count()
-    }
-
-    /// A file for a command to read.
-    pub fn file(&self, name: &str, content: &str) -> String {
-        let path = self.dir.path().join(name);
-        std::fs::write(&path, content).unwrap();
-        path.display().to_string()
     }
 
     pub async fn admin(&self, args: &[&str]) -> Called {

@@ -213,6 +213,12 @@ async fn a_deleted_organization_leaves_its_ledger_alone() {
     world.service.stop().await;
 }
 
+/// How many access points the file system of tasks has.
+fn access_points(world: &World) -> usize {
+    let points = world.dir.path().join("files/access-points");
+    std::fs::read_dir(points).unwrap().count()
+}
+
 /// What the start of a task leaves behind for an organization, where tasks share a file system.
 async fn own_definition(world: &World, org: &OrgId) {
     let files = world.service.cloud.file_system(FILE_SYSTEM.to_owned());
@@ -235,18 +241,19 @@ async fn a_deleted_organization_has_no_access_point_to_the_file_system_and_no_en
         OrgId::parse(&org).unwrap(),
         world.service.cloud.store().unwrap(),
     );
-    let setup = world.file("environment.json", r#"{"variables":{"MODE":"test"}}"#);
-    let create = ["environments", "create", "node", &setup];
+    let setup = world.dir.path().join("environment.json");
+    std::fs::write(&setup, r#"{"variables":{"MODE":"test"}}"#).unwrap();
+    let create = ["environments", "create", "node", setup.to_str().unwrap()];
     assert_eq!(world.client(&key, &create).await.code, 0);
     own_definition(&world, &id).await;
     let (stranger, _, _) = world.org_with_key().await;
     own_definition(&world, &OrgId::parse(&stranger).unwrap()).await;
-    assert_eq!(world.access_points(), 2);
+    assert_eq!(access_points(&world), 2);
 
     world.admin(&["suspend-org", "--org", &org]).await.json();
     let delete = ["delete-org", "--org", &org, "--yes"];
     assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
-    assert_eq!(world.access_points(), 1, "the stranger's");
+    assert_eq!(access_points(&world), 1, "the stranger's");
     assert_eq!(store.own_definition(&id).await.unwrap(), None);
     assert_eq!(store.environments(&id).await.unwrap().len(), 0);
 
@@ -257,6 +264,6 @@ async fn a_deleted_organization_has_no_access_point_to_the_file_system_and_no_en
     files.delete_access_point(&own.access_point).await.unwrap();
     assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
     assert_eq!(store.own_definition(&id).await.unwrap(), None);
-    assert_eq!(world.access_points(), 1);
+    assert_eq!(access_points(&world), 1);
     world.service.stop().await;
 }
