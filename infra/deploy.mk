@@ -20,22 +20,30 @@ LAMBDA_TARGET := $(if $(filter Linux/$(ARCH),$(MACHINE)),--compiler cargo,$(if $
 FUNCTION_MANIFESTS := $(filter-out functions/runner/%,$(wildcard functions/*/Cargo.toml))
 FUNCTION_PACKAGES := $(shell sed -n '/^\[package\]/,/^$$/s/^name = "\(.*\)"/--package \1/p' $(FUNCTION_MANIFESTS))
 
-check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Check the cloud deployment on this machine, without an account
-	$(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
+check-deploy: $(DEPLOY_VENV)/tools/.ready $(DEPLOY_VENV)/ministack/.ready ## Check the cloud deployment on this machine, without an account (PROFILE=dev: with the programs of the tests)
+	PROFILE='$(PROFILE)' $(DEPLOY_TOOLS)/python -B tests/deploy/check_deploy.py $(if $(ONLY),--only $(ONLY))
 
 # A program that aborts on panic never unwinds: without unwind tables it is a tenth smaller.
 BUILD_FUNCTIONS = PATH="$(abspath $(DEPLOY_TOOLS)):$$PATH" RUSTFLAGS='-C force-unwind-tables=no' \
 	cargo lambda build --release --locked
 
-# Marks the functions in target/lambda as built from these sources with the release profile.
-BUILT := target/lambda/.built-$(ARCH)
+# `dev` takes the programs of `make test` instead, for a check that need not wait for a release build.
+PROFILE = release
+# Marks the functions in target/lambda as built from these sources with this profile.
+BUILT := target/lambda/.built-$(ARCH)-$(PROFILE)
 FUNCTION_SOURCES := $(shell find functions shared -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock docs/openapi.json $(wildcard functions/openapi/page/* functions/console/static/* functions/console/static/vendor/*)
 
 build: $(BUILT) ## Build the functions for the cloud (ARCH=arm64 or x86_64)
 
 $(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
-	@rm -f target/lambda/.built-*
+	@rm -rf target/lambda
+ifeq ($(PROFILE),dev)
+	@cargo build --locked --workspace --bins
+	@sed -n '/^\[\[bin\]\]/,/^$$/s/^name = "\(.*\)"/\1/p' $(FUNCTION_MANIFESTS) | while read -r program; do \
+		mkdir -p "target/lambda/$$program" && strip -o "target/lambda/$$program/bootstrap" "$(BIN_DIR)/$$program"; done
+else
 	$(BUILD_FUNCTIONS) $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
+endif
 	@touch '$@'
 
 # One function of each kind, and the baseline.

@@ -47,6 +47,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # CodeUri names this folder whatever the target directory is.
 FUNCTIONS = ROOT / "target/lambda"
 BUILD_SECONDS = 3600
+# `release`, or `dev` for the programs of the tests.
+PROFILE = os.environ.get("PROFILE", "release")
 # This machine's, as the template and `make` name it.
 ARCH = platform.machine().replace("aarch64", "arm64")
 # What Lambda takes unzipped.
@@ -79,8 +81,8 @@ def run(*command: str) -> None:
 
 
 def build() -> None:
-    # The functions of this machine's kind, as `make build` releases them.
-    run("make", "build", f"ARCH={ARCH}")
+    # The functions of this machine's kind, as `make build` releases them, unless the profile is another.
+    run("make", "build", f"ARCH={ARCH}", f"PROFILE={PROFILE}")
     # A test of the workspace goes along: without one cargo chooses other features for what all of it
     # stands on, and would build anew what `make test` has built.
     wanted = [argument for name in PROGRAMS for argument in ("--bin", name)]

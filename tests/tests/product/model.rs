@@ -19,7 +19,7 @@ use reference::{Model, SECOND_SWEEP_MS, SWEEP_MS};
 use system::System;
 
 /// Sequences where nothing else is asked for.
-const SEQUENCES: u64 = 800;
+const SEQUENCES: u64 = 240;
 /// The seed where no other is asked for.
 const SEED: u64 = 1_795_188_382_337_852;
 /// Steps of a sequence.

@@ -43,8 +43,6 @@ impl Arrival {
 pub struct Dispatch {
     pub work_order_id: WorkOrderId,
     pub at: Timestamp,
-    /// When its slot was free again, if it is.
-    pub stopped_at: Option<Timestamp>,
     pub status: String,
 }
 
@@ -66,7 +64,6 @@ pub async fn dispatches(client: &Client) -> Vec<Dispatch> {
             Some(Dispatch {
                 work_order_id: WorkOrderId::parse(run["workOrderId"].as_str()?).unwrap(),
                 at: time(&run["startedAt"])?,
-                stopped_at: time(&run["computeStoppedAt"]),
                 status: run["status"].as_str()?.to_owned(),
             })
         }));
@@ -126,22 +123,6 @@ fn is_in_turn(
     first.is_some_and(|first| first.work_order_id == waiting[came].entry.work_order_id)
 }
 
-/// The most runs that had a slot at once. A slot that was given back is free before another run
-/// takes it in the same millisecond: the clock is read before the one and after the other.
-pub fn most_at_once(dispatches: &[Dispatch]) -> i64 {
-    let mut changes: Vec<(Timestamp, i64)> = Vec::new();
-    for dispatch in dispatches {
-        changes.push((dispatch.at, 1));
-        changes.extend(dispatch.stopped_at.map(|at| (at, -1)));
-    }
-    changes.sort_unstable();
-    let running = changes.iter().scan(0, |running, (_, change)| {
-        *running += change;
-        Some(*running)
-    });
-    running.max().unwrap_or(0)
-}
-
 #[test]
 fn a_replay_notices_a_slot_that_was_given_out_of_turn() {
     let at = Timestamp::from_epoch_ms;
@@ -159,7 +140,6 @@ fn a_replay_notices_a_slot_that_was_given_out_of_turn() {
         let dispatch = |(i, ms): (usize, i64)| Dispatch {
             work_order_id: arrivals[i].entry.work_order_id.clone(),
             at: at(ms),
-            stopped_at: None,
             status: "building".to_owned(),
         };
         order.into_iter().zip(times).map(dispatch).collect()
@@ -182,5 +162,4 @@ fn a_replay_notices_a_slot_that_was_given_out_of_turn() {
         replay(&arrivals, &given([0, 1, 2], [3, 4, 9])).is_ok(),
         "b came while a was chosen"
     );
-    assert_eq!(most_at_once(&given([0, 1, 2], later)), 3);
 }
