@@ -28,6 +28,7 @@
 //! | work | `deployment#tasks` | `shard#` and number | taken capacity permits of all organizations, a part of them |
 //! | work | `deployment#tasks` | `waits#` and organization | capacity waiter |
 //! | work | `deployment#prices` | `credits` | dollars for a credit, over time |
+//! | work | `<org>#prompt` | work order id | prompt of more than 512 bytes |
 //! | work | `<org>#purge` | work order id | remains of purged work orders, to be deleted |
 //! | work | `<org>#usage` | completion and run id | usage of a run |
 //! | work | `<org>#day` | day, or day and model | sums of a day |
@@ -106,6 +107,7 @@ pub mod parents;
 pub mod places;
 pub mod plugins;
 pub mod profiles;
+pub mod prompts;
 pub mod providers;
 pub mod purge;
 pub mod queue_view;

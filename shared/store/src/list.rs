@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Store;
 use crate::item::Item;
+use crate::prompts::bytes_apart;
 use crate::schema::TTL_ATTRIBUTE;
 use crate::table::{failed, log, read};
 
@@ -215,7 +216,8 @@ fn size(item: &Item) -> usize {
             _ => 16,
         }
     }
-    item.iter().map(|(k, v)| k.len() + of(v) + 8).sum()
+    let own: usize = item.iter().map(|(k, v)| k.len() + of(v) + 8).sum();
+    own + bytes_apart(item)
 }
 
 impl Store {

@@ -31,6 +31,7 @@ const WEBHOOK_TRIES: u32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Guard {
     WorkOrder,
+    Prompt,
     Parent,
     Child,
     Waiting,

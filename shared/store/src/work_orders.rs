@@ -30,6 +30,7 @@ use crate::holds::ParentsHold;
 use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
 use crate::parents::parent_refused;
+use crate::prompts::StoredPrompt;
 use crate::runs::RunItem;
 use crate::tally::QueueLimits;
 use crate::transaction::{Committed, Guard, Refusal, Transaction};
@@ -44,8 +45,9 @@ pub struct WorkOrder {
     pub status: WorkOrderStatus,
     /// Its newest run.
     pub run_id: RunId,
-    /// The task.
-    pub task_prompt: String,
+    /// The task, or how long it is.
+    #[serde(rename = "taskPrompt")]
+    pub prompt: StoredPrompt,
     /// What is cloned.
     pub source: GitSource,
     /// What is done after the clone: of the template as it was, whatever becomes of it.
@@ -166,7 +168,7 @@ impl NewWorkOrder {
             id: self.id.clone(),
             status: WorkOrderStatus::Queued,
             run_id: self.run_id.clone(),
-            task_prompt: order.task_prompt,
+            prompt: StoredPrompt::of(order.task_prompt),
             source: order.source,
             hooks: order.hooks,
             asked_iterations: order.max_iterations,
@@ -282,6 +284,7 @@ impl Store {
                 &Key::run(org, &new.run_id),
                 &RunItem::of(org, &run),
             )?
+            .prompt(self, new)?
             .put(Guard::Entry, work, &Key::entry(org, &new.id), &entry)?
             .update(Guard::Tally, work, &Key::tally(org), tally)?
             .tell(

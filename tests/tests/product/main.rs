@@ -66,6 +66,7 @@ mod plugins;
 mod privileges;
 mod profile_chains;
 mod profiles;
+mod prompts;
 mod purge;
 mod queue;
 mod registries;
