@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use awo_cloud::Cloud;
 use awo_domain::OrgId;
-use awo_store::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::checkpoints::{Checked, Checkpoint};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::Value;

@@ -6,9 +6,9 @@ use awo_cloud::compute::Gone;
 use awo_domain::{OrgId, RunId, WorkOrderId};
 use awo_execution::endings::Endings;
 use awo_store::Store;
-use awo_store::lease::Lease;
-use awo_store::places::MaxTasks;
-use awo_store::tally::QueueLimits;
+use awo_store::capacity::permits::MaxTasks;
+use awo_store::queue::tally::QueueLimits;
+use awo_store::runs::lifecycle::lease::Lease;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Client};
@@ -57,7 +57,7 @@ impl DrivenRun {
             .await;
         assert_eq!(
             dispatched.expect("a slot"),
-            awo_store::dispatch::Dispatched::Yes
+            awo_store::runs::lifecycle::dispatch::Dispatched::Yes
         );
         let token = cloud.mint.secret();
         let nonce = format!("{}.{run_id}.{secret}", service.org);

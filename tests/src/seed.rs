@@ -10,9 +10,9 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::{Limits, Order, TenantContext};
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::Store;
-use awo_store::cascades::Stopping;
-use awo_store::deliveries::{Attempt, Delivery, Notice};
-use awo_store::tally::QueueLimits;
+use awo_store::queue::tally::QueueLimits;
+use awo_store::webhooks::deliveries::{Attempt, Delivery, Notice};
+use awo_store::work_orders::cascades::Stopping;
 use awo_store::work_orders::{Account, Created, NewWorkOrder};
 
 /// More than any test makes.

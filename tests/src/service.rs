@@ -8,7 +8,9 @@ use awo_domain::api_key::Scope;
 use awo_domain::money::MicroCredits;
 use awo_domain::{OrgId, TransactionId};
 use awo_local::{Options, Service};
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
+use aws_sdk_sqs::config::{BehaviorVersion, Credentials, Region};
+use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::client::Client;
 
@@ -84,7 +86,49 @@ impl TestService {
         }
     }
 
+    /// Waits until the dispatcher has handled every wake-up that was sent.
+    ///
+    /// # Panics
+    /// When that takes more than a minute.
+    pub async fn wake_ups_are_handled(&self) {
+        let setting = |name: &str| self.service.settings[name].clone();
+        let credentials =
+            Credentials::new(setting("AWS_ACCESS_KEY_ID"), "local", None, None, "test");
+        let config = aws_sdk_sqs::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("local"))
+            .credentials_provider(credentials)
+            .endpoint_url(setting("AWS_ENDPOINT_URL_SQS"))
+            .http_client(self.service.http.clone())
+            .build();
+        let sqs = aws_sdk_sqs::Client::from_conf(config);
+        let handled = async {
+            loop {
+                let counts = sqs
+                    .get_queue_attributes()
+                    .queue_url(setting("AWO_RUN_QUEUE_URL"))
+                    .attribute_names(QueueAttributeName::All)
+                    .send()
+                    .await
+                    .expect("the run queue");
+                let counts = counts.attributes.unwrap_or_default();
+                let left = counts.iter().filter(|(name, count)| {
+                    name.as_str().starts_with("ApproximateNumberOfMessages") && *count != "0"
+                });
+                if left.count() == 0 {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let handled = tokio::time::timeout(Duration::from_secs(60), handled).await;
+        handled.expect("every wake-up is handled");
+    }
+
     /// Another organization with a key.
+    ///
+    /// # Panics
+    /// When the service fails.
     pub async fn another_org(&self, credits: i64) -> (OrgId, Client) {
         let (org, key) = new_org(&self.service, credits, &[Scope::All], None).await;
         (org, self.client.with_key(Some(&key)))

@@ -25,8 +25,8 @@ use awo_local::locks::Locks;
 use awo_local::shutdown::Shutdown;
 use awo_local::sqs::{self, Queues, Receive, Received};
 use awo_store::Store;
-use awo_store::budgets::NewBudget;
-use awo_store::credits::Booking;
+use awo_store::ledger::budgets::NewBudget;
+use awo_store::ledger::credits::Booking;
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use serde_json::{Value, json};
 

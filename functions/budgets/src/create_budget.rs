@@ -7,7 +7,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::{BudgetId, Error};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::budgets::{BudgetCreated, BudgetStanding, NewBudget};
+use awo_store::ledger::budgets::{BudgetCreated, BudgetStanding, NewBudget};
 
 use crate::content::read_content;
 use crate::shape::BudgetShape;

@@ -3,7 +3,7 @@
 use awo_domain::budget::{OnLimit, Period, ScopeParts};
 use awo_domain::money::MicroCredits;
 use awo_domain::{BudgetId, Timestamp};
-use awo_store::budgets::BudgetStanding;
+use awo_store::ledger::budgets::BudgetStanding;
 use serde::Serialize;
 use utoipa::ToSchema;
 

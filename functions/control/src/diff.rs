@@ -4,7 +4,7 @@ use awo_domain::control::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff};
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_domain::{Error, Timestamp};
 use awo_http::Answer;
-use awo_store::diffs::Diff;
+use awo_store::runs::diffs::Diff;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lambda_http::Request;

@@ -9,11 +9,11 @@ use awo_domain::stop::end_of_kill;
 use awo_domain::usage::{PricedUsage, sum_by_model};
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_http::Answer;
-use awo_store::endings::Ending;
-use awo_store::finishes::{Finish, Stands};
 use awo_store::runs::Run;
-use awo_store::settlement::Charge;
-use awo_store::suspension::Leave;
+use awo_store::runs::lifecycle::end::Ending;
+use awo_store::runs::lifecycle::finish::{Finish, Stands};
+use awo_store::runs::lifecycle::settle::Charge;
+use awo_store::runs::lifecycle::suspend::Leave;
 use lambda_http::Request;
 
 use crate::State;

@@ -28,7 +28,7 @@ use awo_http::opening::Opening;
 use awo_http::{Answer, HttpFunction, routes};
 use awo_pricing::Prices;
 use awo_store::Store;
-use awo_store::tally::QueueLimits;
+use awo_store::queue::tally::QueueLimits;
 use lambda_http::{Request, RequestExt};
 
 use models::Models;

@@ -4,7 +4,7 @@ use awo_domain::control::{IterationLog, MAX_LOG_BYTES};
 use awo_domain::work_order::MAX_ITERATIONS;
 use awo_domain::{Error, Timestamp};
 use awo_http::Answer;
-use awo_store::logs::{Log, MAX_GZIP_BYTES, unpacked};
+use awo_store::runs::logs::{Log, MAX_GZIP_BYTES, unpacked};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lambda_http::Request;

@@ -4,7 +4,7 @@ use awo_domain::control::{MAX_BODY_BYTES, MAX_REPORTED_EVENTS, NumberedEvent};
 use awo_domain::{Error, OrgId, RunId};
 use awo_http::authentication::bearer;
 use awo_http::call::body_bytes;
-use awo_store::reports::Reporter;
+use awo_store::runs::lifecycle::report::Reporter;
 use lambda_http::{Request, RequestExt};
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};

@@ -9,7 +9,7 @@ use awo_http::page::Paging;
 use awo_http::shapes::TransactionShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::credits::EntryFilter;
+use awo_store::ledger::credits::EntryFilter;
 use serde_json::json;
 
 const TYPES: &str = "must be one of deduction, purchase, refund";

@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::environment::{Deployment, Environment};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::environments::EnvironmentCreated;
+use awo_store::settings::environments::EnvironmentCreated;
 
 use crate::content::read_new;
 use crate::shape::EnvironmentShape;

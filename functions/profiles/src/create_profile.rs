@@ -8,8 +8,8 @@ use awo_domain::profile::partial::MAX_PROFILES;
 use awo_domain::profile::{ProfileName, built_in, resolve_among};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::idempotency::IdempotentRequest;
-use awo_store::profiles::{ProfileChange, ProfileSet, ProfilesChanged, StoredProfile};
+use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::settings::profiles::{ProfileChange, ProfileSet, ProfilesChanged, StoredProfile};
 
 use crate::content::read_new;
 use crate::replace::{CHANGE_TRIES, kept_changing};

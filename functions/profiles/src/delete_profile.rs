@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::profile::{ProfileName, children};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::profiles::{ProfileChange, ProfileSet, ProfilesChanged};
+use awo_store::settings::profiles::{ProfileChange, ProfileSet, ProfilesChanged};
 
 use crate::replace::{CHANGE_TRIES, changeable, kept_changing};
 

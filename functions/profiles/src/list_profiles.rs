@@ -8,7 +8,7 @@ use awo_domain::Error;
 use awo_domain::profile::{BUILT_IN_NAMES, ProfileName, built_in};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::profiles::StoredProfile;
+use awo_store::settings::profiles::StoredProfile;
 
 use crate::shape::{ProfileItemShape, ProfileListShape};
 

@@ -5,7 +5,7 @@ use awo_domain::profile::{Profile, ProfileName, built_in, resolve_among};
 use awo_domain::{Error, Resource};
 use awo_http::Call;
 use awo_store::Store;
-use awo_store::profiles::{ProfileSet, StoredProfile};
+use awo_store::settings::profiles::{ProfileSet, StoredProfile};
 
 use crate::content::read_replacement;
 

@@ -6,7 +6,7 @@ use awo_domain::profile::{
     ExecutionLimits, GitOps, LoopStrategy, Profile, ProfileName, Verification,
 };
 use awo_domain::{Fault, Timestamp};
-use awo_store::profiles::StoredProfile;
+use awo_store::settings::profiles::StoredProfile;
 use serde::Serialize;
 use utoipa::ToSchema;
 

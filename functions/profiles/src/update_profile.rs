@@ -7,7 +7,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::profiles::{ProfileChange, ProfilesChanged};
+use awo_store::settings::profiles::{ProfileChange, ProfilesChanged};
 
 use crate::replace::{CHANGE_TRIES, changeable, kept_changing, replaced};
 use crate::shape::ProfileShape;

@@ -5,7 +5,7 @@ pub mod get_queue_position;
 
 use awo_cloud::{Cloud, SetupError, settings};
 use awo_store::Store;
-use awo_store::tally::QueueLimits;
+use awo_store::queue::tally::QueueLimits;
 
 /// What both functions stand on.
 struct State {

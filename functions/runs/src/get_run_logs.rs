@@ -10,8 +10,8 @@ use awo_http::query::Query;
 use awo_http::shapes::{LogShape, LogsShape};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::list::MAX_PAGE_BYTES;
-use awo_store::logs::Log;
+use awo_store::engine::list::MAX_PAGE_BYTES;
+use awo_store::runs::logs::Log;
 use serde_json::{Value, json};
 
 /// The function `get-run-logs`.

@@ -12,7 +12,7 @@ use awo_http::page::MAX_LIMIT;
 use awo_http::shapes::TimelineShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::call_permits::{CallPermit, PermitWatch};
+use awo_store::capacity::call_permits::{CallPermit, PermitWatch};
 use awo_store::runs::Run;
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};

@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::template::{Template, built_in_template};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::templates::{TemplateCreated, taken_id};
+use awo_store::settings::templates::{TemplateCreated, taken_id};
 
 use crate::content::read_new;
 use crate::shape::TemplateShape;

@@ -4,7 +4,7 @@
 //! therefore cannot be added up over them. Tokens and cost are only in the models' rows. So
 //! durations, tokens and costs can be added up over all rows, and executions over those of days.
 
-use awo_store::sums::UsageSummary;
+use awo_store::costs::sums::UsageSummary;
 
 const HEADER: &str = "day,model,executionCount,durationMs,inputTokens,outputTokens,\
                       cachedInputTokens,costUsd,unpricedExecutions\r\n";
@@ -52,7 +52,7 @@ pub fn usd(nano: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use awo_store::sums::{DaySums, ModelSums};
+    use awo_store::costs::sums::{DaySums, ModelSums};
 
     #[test]
     fn a_cell_is_one_cell_and_never_a_formula() {

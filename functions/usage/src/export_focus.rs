@@ -14,7 +14,7 @@ use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use awo_http::query::Query;
 use awo_http::{Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::charges::{ChargeEntry, ChargePage};
+use awo_store::ledger::charges::{ChargeEntry, ChargePage};
 use bytes::Bytes;
 use futures::{Stream, StreamExt, stream};
 

@@ -7,7 +7,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, RunId, WorkOrderId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::summary::UsageFilter;
+use awo_store::usage::summary::UsageFilter;
 
 use crate::csv;
 use crate::shape::UsageSummaryShape;

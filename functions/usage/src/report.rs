@@ -7,7 +7,7 @@ use awo_domain::Timestamp;
 use awo_domain::cost::measures::Measures;
 use awo_domain::cost::report::{Asked, Bucket, Dimension, Row};
 use awo_domain::money::{MicroCredits, NanoUsd};
-use awo_store::cost_report::CostReport;
+use awo_store::costs::report::CostReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 

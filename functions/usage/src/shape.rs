@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use awo_domain::Timestamp;
 use awo_domain::money::NanoUsd;
 use awo_domain::span::Span;
-use awo_store::sums::{ModelSums, UsageSummary};
+use awo_store::costs::sums::{ModelSums, UsageSummary};
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -6,7 +6,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::plugins::{PluginRegistered, taken_plugin_id};
+use awo_store::settings::plugins::{PluginRegistered, taken_plugin_id};
 
 use crate::content::read_plugin;
 use crate::shape::PluginShape;

@@ -8,7 +8,7 @@ use awo_domain::Error;
 use awo_execution::verifier::Verifier;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::places::MaxTasks;
+use awo_store::capacity::permits::MaxTasks;
 
 use crate::asked::{look_up, read_names, read_request};
 use crate::shape::VerificationResultShape;

@@ -7,9 +7,9 @@ use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::{DeliveryId, Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::deliveries::{Delivery, DeliveryCreated};
-use awo_store::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::deliveries::{Delivery, DeliveryCreated};
 
 use crate::shape::DeliveryShape;
 

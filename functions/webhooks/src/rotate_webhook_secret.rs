@@ -7,7 +7,7 @@ use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::{Webhook, WebhookReplaced};
 
 use crate::shape::NewSecretShape;

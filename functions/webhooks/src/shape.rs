@@ -2,8 +2,8 @@
 
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
-use awo_store::deliveries::{Attempt, Delivery};
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::deliveries::{Attempt, Delivery};
 use awo_webhooks::Sent;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -10,10 +10,10 @@ use awo_domain::webhook::signature::Message;
 use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::attempts::UNDER_WAY_MS;
-use awo_store::call_permits::LongCall;
-use awo_store::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, Wanted};
+use awo_store::capacity::call_permits::LongCall;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::attempts::UNDER_WAY_MS;
+use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, Wanted};
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
 

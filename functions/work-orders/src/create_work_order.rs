@@ -16,9 +16,9 @@ use awo_http::order::{
 use awo_http::shapes::WorkOrderShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::cost_policy::CostPolicy;
-use awo_store::idempotency::IdempotentRequest;
-use awo_store::tally::QueueLimits;
+use awo_store::costs::policy::CostPolicy;
+use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::queue::tally::QueueLimits;
 use awo_store::work_orders::{Account, Created};
 
 /// How often a create is tried that meets a change of what the organization declares.

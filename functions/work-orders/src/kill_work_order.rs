@@ -12,7 +12,7 @@ use awo_execution::stopper::{Killed, Stopper};
 use awo_http::body::Object;
 use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
-use awo_store::cascades::Stopping;
+use awo_store::work_orders::cascades::Stopping;
 
 /// The function `kill-work-order`.
 ///

@@ -13,10 +13,10 @@ use awo_domain::{Error, Resource, RunId, Timestamp};
 use awo_execution::dispatcher::{Dispatcher, first_in_turn};
 use awo_http::shapes::StartedRunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
-use awo_store::dispatch::{EntryItem, QueueState};
-use awo_store::idempotency::IdempotentRequest;
-use awo_store::lease::Lease;
-use awo_store::starts::{NewRun, Place, Started};
+use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::runs::lifecycle::dispatch::{EntryItem, QueueState};
+use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::runs::lifecycle::start::{NewRun, Place, Started};
 use awo_store::work_orders::WorkOrder;
 
 /// How often a start is tried that meets another change of work order or queue.

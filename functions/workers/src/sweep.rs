@@ -20,10 +20,10 @@ use awo_execution::start_task::start_task;
 use awo_execution::stopper::Stopper;
 use awo_execution::verifier::Verifier;
 use awo_store::Store;
-use awo_store::cascades::Cascade;
-use awo_store::lease::{Lease, START_MS, STOPPING_MS};
-use awo_store::suspension::WaitingOrder;
+use awo_store::runs::lifecycle::lease::{Lease, START_MS, STOPPING_MS};
+use awo_store::runs::lifecycle::suspend::WaitingOrder;
 use awo_store::sweep::Due;
+use awo_store::work_orders::cascades::Cascade;
 use serde::{Deserialize, Serialize};
 
 /// Most due items of a shard in one sweep; the next one takes the rest.

@@ -19,7 +19,7 @@ use awo_local::confinement::Confinement;
 use awo_local::metrics::Metrics;
 use awo_local::{Options, Service};
 use awo_store::Store;
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use awo_store::notifications::Notifications;
+use awo_store::webhooks::notifications::Notifications;
 use awo_store::{Store, Tables};
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;

@@ -5,8 +5,8 @@ mod finding;
 
 use awo_domain::environment::Size;
 use awo_domain::{Error, OrgId, RunId, VerificationId};
-use awo_store::lease::{Lease, run_of_client_token};
-use awo_store::verifications::Verification;
+use awo_store::runs::lifecycle::lease::{Lease, run_of_client_token};
+use awo_store::runs::verifications::Verification;
 use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_ecs::operation::run_task::RunTaskError;

@@ -2,7 +2,7 @@
 //! does no harm, and the sweep resends overdue ones.
 
 use awo_domain::Error;
-use awo_store::notifications::{Notification, Notifications};
+use awo_store::webhooks::notifications::{Notification, Notifications};
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::DisplayErrorContext;
 use aws_sdk_sqs::types::{

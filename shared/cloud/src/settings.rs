@@ -6,9 +6,9 @@ use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::schedule::Schedule;
-use awo_store::details::DetailsKept;
-use awo_store::places::MaxTasks;
-use awo_store::tally::QueueLimits;
+use awo_store::capacity::permits::MaxTasks;
+use awo_store::queue::tally::QueueLimits;
+use awo_store::runs::details::DetailsKept;
 
 use crate::environment::{Environment, SetupError};
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use awo_domain::control::StopRequest;
 use awo_domain::{Error, OrgId, WorkOrderId};
-use awo_store::cascades::{Cascade, Stopping};
 use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::cascades::{Cascade, Stopping};
 
 use crate::stopper::Stopper;
 

@@ -9,7 +9,7 @@ use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, RunId};
-use awo_store::lease::Lease;
+use awo_store::runs::lifecycle::lease::Lease;
 
 use crate::stopper::{Killed, Stopper};
 

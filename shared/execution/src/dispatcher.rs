@@ -12,10 +12,10 @@ use awo_cloud::{Clock, Cloud, Mint, SetupError, settings};
 use awo_domain::queue::{Waiting, fair_order};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
-use awo_store::dispatch::{Dispatched, EntryItem, QueueState};
-use awo_store::lease::Lease;
-use awo_store::places::{AT_TASK_LIMIT, FreePermit, MaxTasks};
-use awo_store::tally::QueueLimits;
+use awo_store::capacity::permits::{AT_TASK_LIMIT, FreePermit, MaxTasks};
+use awo_store::queue::tally::QueueLimits;
+use awo_store::runs::lifecycle::dispatch::{Dispatched, EntryItem, QueueState};
+use awo_store::runs::lifecycle::lease::Lease;
 use tokio::task::JoinSet;
 
 use crate::launcher::Launcher;

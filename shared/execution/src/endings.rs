@@ -11,10 +11,10 @@ use awo_domain::stop::end_of_kill;
 use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_store::Store;
-use awo_store::endings::{Ending, Seen};
-use awo_store::lease::Lease;
 use awo_store::runs::Run;
-use awo_store::settlement::Charge;
+use awo_store::runs::lifecycle::end::{Ending, Seen};
+use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::runs::lifecycle::settle::Charge;
 
 /// How often an end is tried that meets a report of the run.
 const END_TRIES: u32 = 4;

@@ -13,7 +13,7 @@ use awo_cloud::files::Files;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, OrgId};
 use awo_store::Store;
-use awo_store::task_definitions::OwnDefinition;
+use awo_store::settings::task_definitions::OwnDefinition;
 
 /// How long the deployment's definition is taken for what it was: ECS limits how often it is asked.
 const KNOWN_FOR: Duration = Duration::from_secs(60);

@@ -10,11 +10,11 @@ use awo_domain::stop::{Stop, StopKind};
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_store::Store;
-use awo_store::call_permits::{CallPermit, LongCall};
-use awo_store::cascades::Stopping;
-use awo_store::lease::Lease;
-use awo_store::purge::{PurgeTarget, in_transactions};
+use awo_store::capacity::call_permits::{CallPermit, LongCall};
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::purge::{PurgeTarget, in_transactions};
 use futures::{StreamExt, stream};
 
 use crate::stopper::{Found, Killed, Stopper};

@@ -4,7 +4,7 @@
 use awo_cloud::compute::{Asked, Compute};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
-use awo_store::lease::{Lease, NO_CAPACITY_MS, START_MS, UNASKED_MS};
+use awo_store::runs::lifecycle::lease::{Lease, NO_CAPACITY_MS, START_MS, UNASKED_MS};
 
 use crate::launcher::Launcher;
 

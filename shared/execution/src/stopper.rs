@@ -12,12 +12,12 @@ use awo_domain::stop::Stop;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Error, OrgId, Resource, WorkOrderId};
 use awo_store::Store;
-use awo_store::call_permits::LongCall;
-use awo_store::cascades::Stopping;
-use awo_store::endings::Seen;
-use awo_store::lease::Lease;
+use awo_store::capacity::call_permits::LongCall;
 use awo_store::runs::Run;
+use awo_store::runs::lifecycle::end::Seen;
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::cascades::Stopping;
 
 use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
 use crate::endings::Endings;

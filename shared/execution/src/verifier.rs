@@ -9,8 +9,8 @@ use awo_domain::manual::Request;
 use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
-use awo_store::places::MaxTasks;
-use awo_store::verifications::{
+use awo_store::capacity::permits::MaxTasks;
+use awo_store::runs::verifications::{
     BEGIN_MS, LOOK_MS, SLACK_MS, Verification, VerificationStanding, request_ms,
 };
 

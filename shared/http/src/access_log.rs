@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use awo_domain::Error;
-use awo_store::keys::Caller;
+use awo_store::organizations::keys::Caller;
 use lambda_http::http::response::Builder;
 use lambda_http::request::RequestContext;
 use lambda_http::{Request, RequestExt, Response};

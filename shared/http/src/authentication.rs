@@ -5,7 +5,7 @@ use awo_cloud::{Cloud, SetupError, settings};
 use awo_domain::api_key::{ApiKey, Scope};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
-use awo_store::keys::Caller;
+use awo_store::organizations::keys::Caller;
 use lambda_http::Request;
 
 /// Knows callers by their keys.

@@ -8,8 +8,8 @@ use awo_domain::template::TemplateId;
 use awo_domain::{
     BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
 };
-use awo_store::idempotency::IdempotentRequest;
-use awo_store::keys::Caller;
+use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::organizations::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
 use sha2::{Digest, Sha256};
 

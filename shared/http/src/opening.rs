@@ -6,7 +6,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::profile::{Profile, resolve_built_in};
 use awo_domain::work_order::Order;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
-use awo_store::profiles::json;
+use awo_store::settings::profiles::json;
 use awo_store::work_orders::{Account, NewWorkOrder};
 
 use crate::order::Defaults;

@@ -18,8 +18,8 @@ use awo_domain::work_order::{
     TenantContext,
 };
 use awo_domain::{Error, WorkOrderId};
-use awo_store::parents::why_no_parent;
 use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::parents::why_no_parent;
 
 use crate::body::{Object, Value};
 

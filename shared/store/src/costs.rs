@@ -4,6 +4,11 @@
 //! are complete. A settlement writes its record and nothing else: the sums have one writer at a
 //! time, and no request conflicts with it.
 
+pub mod backfill;
+pub mod policy;
+pub mod report;
+pub mod sums;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use awo_domain::cost::Attribution;
@@ -14,15 +19,16 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::batch::Wanted;
-use crate::change::Change;
-use crate::credits::SettlementItem;
-use crate::item::{DUE_COSTS, Key, SCHEMA_VERSION, new_costs};
-use crate::list::Slice;
-use crate::schema::DUE;
-use crate::settlement::Settling;
-use crate::table::read;
-use crate::transaction::{Guard, Transaction};
+use crate::engine::change::Change;
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::item_kind::Table;
+use crate::engine::key::{DUE_COSTS, Key, new_costs};
+use crate::engine::list::Slice;
+use crate::engine::schema::DUE;
+use crate::engine::table::read;
+use crate::engine::transaction::Transaction;
+use crate::ledger::credits::SettlementItem;
+use crate::runs::lifecycle::settle::Settling;
 
 /// How long a record stays new at least: those that come meanwhile are added with it.
 const GATHER_MS: i64 = 10 * 60_000;
@@ -118,34 +124,30 @@ impl Addition<'_> {
 
     fn transaction(
         &self,
-        store: &Store,
         org: &OrgId,
         (sums, number): (BTreeMap<Cell, Sums>, u64),
         known: &LabelValues,
     ) -> Result<Transaction, Error> {
-        let (work, v) = (&store.tables.work, SCHEMA_VERSION);
+        let v = SCHEMA_VERSION;
         let mut transaction = Transaction::new();
         for (record, _) in &self.taken {
             let there = Change::new().when_present("pk");
             let (new, old) = (Key::new_cost(org, &record.id), Key::cost(org, &record.id));
-            transaction = transaction.delete(Guard::Cost, work, &new, there)?.put(
-                Guard::Cost,
-                work,
-                &old,
-                &OldCost { record, v },
-            )?;
+            transaction = transaction
+                .delete(&new, there)
+                .put(&old, &OldCost { record, v })?;
         }
         for (cell, sums) in sums {
             let item = SumsItem { sums, number, v };
             let key = Key::cost_sums(org, &cell.name());
-            transaction = transaction.put_when(Guard::Cost, work, &key, &item, Change::new())?;
+            transaction = transaction.put_when(&key, &item, Change::new())?;
         }
         let changed = |of: &(&String, &BTreeSet<String>)| known.0.get(of.0) != Some(of.1);
         for (label, values) in self.values.0.iter().filter(changed) {
             let values = values.clone();
             let key = Key::cost_values(org, label);
             let item = ValuesItem { values, v };
-            transaction = transaction.put_when(Guard::Cost, work, &key, &item, Change::new())?;
+            transaction = transaction.put_when(&key, &item, Change::new())?;
         }
         Ok(transaction)
     }
@@ -178,22 +180,12 @@ impl Settling<'_> {
 
 impl Transaction {
     /// Writes down what a run cost.
-    pub(crate) fn record_cost(
-        self,
-        store: &Store,
-        org: &OrgId,
-        of: &Settling<'_>,
-    ) -> Result<Transaction, Error> {
-        self.add_cost(store, org, &of.record())
+    pub(crate) fn record_cost(self, org: &OrgId, of: &Settling<'_>) -> Result<Transaction, Error> {
+        self.add_cost(org, &of.record())
     }
 
     /// Writes a record.
-    pub(crate) fn add_cost(
-        self,
-        store: &Store,
-        org: &OrgId,
-        record: &CostRecord,
-    ) -> Result<Transaction, Error> {
+    pub(crate) fn add_cost(self, org: &OrgId, record: &CostRecord) -> Result<Transaction, Error> {
         let item = NewCost {
             record,
             org_id: org,
@@ -202,7 +194,7 @@ impl Transaction {
             v: SCHEMA_VERSION,
         };
         let key = Key::new_cost(org, &record.id);
-        self.put(Guard::Cost, &store.tables.work, &key, &item)
+        self.put(&key, &item)
     }
 }
 
@@ -238,10 +230,9 @@ impl Store {
         org: &OrgId,
         id: &TransactionId,
     ) -> Result<Option<CostRecord>, Error> {
-        let work = &self.tables.work;
-        match self.get(work, &Key::new_cost(org, id)).await? {
+        match self.get(&Key::new_cost(org, id)).await? {
             Some(record) => Ok(Some(record)),
-            None => self.get(work, &Key::cost(org, id)).await,
+            None => self.get(&Key::cost(org, id)).await,
         }
     }
 
@@ -250,7 +241,7 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn due_costs(&self, now: Timestamp, limit: u32) -> Result<BTreeSet<OrgId>, Error> {
-        let due = Slice::of_index(&self.tables.work, DUE, "dueShard", DUE_COSTS.to_owned())
+        let due = Slice::of_index(Table::Work, DUE, "dueShard", DUE_COSTS.to_owned())
             .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
             .limit(limit);
         let due = self.slice::<DueCost>(due).await?.items;
@@ -263,9 +254,8 @@ impl Store {
     /// # Errors
     /// [`Error::Contended`] if another addition was faster, or internal.
     pub async fn add_costs(&self, org: &OrgId, now: Timestamp) -> Result<bool, Error> {
-        let work = &self.tables.work;
         let head = self.cost_head(org).await?;
-        let new = Slice::of_partition(work, new_costs(org)).limit(MAX_RECORDS);
+        let new = Slice::of_partition(new_costs(org)).limit(MAX_RECORDS);
         let new = self.slice::<CostRecord>(new).await?;
         if new.items.is_empty() {
             return Ok(false);
@@ -286,10 +276,8 @@ impl Store {
         };
         let same = (head.number > 0).then_some(head.number);
         let committed = addition
-            .transaction(self, org, (sums, next.number), &known)?
+            .transaction(org, (sums, next.number), &known)?
             .put_when(
-                Guard::Cost,
-                work,
                 &Key::cost_head(org),
                 &next,
                 Change::new().when_option("number", same),
@@ -303,7 +291,7 @@ impl Store {
     }
 
     pub(crate) async fn cost_head(&self, org: &OrgId) -> Result<Head, Error> {
-        let head = self.get(&self.tables.work, &Key::cost_head(org)).await?;
+        let head = self.get(&Key::cost_head(org)).await?;
         Ok(head.unwrap_or_default())
     }
 
@@ -321,10 +309,8 @@ impl Store {
         if labels.is_empty() {
             return Ok(values);
         }
-        let work = &self.tables.work;
         let key = |label: &&String| Key::cost_values(org, label);
-        let wanted = Wanted::new(work, labels.iter().map(key));
-        let mut found = self.batch([wanted]).await?.remove(work).unwrap_or_default();
+        let mut found = self.batch(labels.iter().map(key)).await?;
         for label in &labels {
             if let Some(item) = found.remove(&key(label)) {
                 let item: ValuesItem = read(item)?;
@@ -340,10 +326,8 @@ impl Store {
         org: &OrgId,
         cells: &BTreeSet<Cell>,
     ) -> Result<BTreeMap<Cell, Sums>, Error> {
-        let work = &self.tables.work;
         let key = |cell: &Cell| Key::cost_sums(org, &cell.name());
-        let wanted = Wanted::new(work, cells.iter().map(key));
-        let mut found = self.batch([wanted]).await?.remove(work).unwrap_or_default();
+        let mut found = self.batch(cells.iter().map(key)).await?;
         let mut sums = BTreeMap::new();
         for cell in cells {
             if let Some(item) = found.remove(&key(cell)) {

@@ -1,6 +1,7 @@
 //! Organizations, as the operator creates them.
 
 mod deletion;
+pub mod keys;
 mod operation;
 
 use std::time::Instant;
@@ -10,11 +11,12 @@ use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::change::{Change, value};
-use crate::checkpoints::Checkpoint;
-use crate::item::{Key, SCHEMA_VERSION};
-use crate::table::{Updated, failed, log, read};
-use crate::transaction::{Guard, Transaction};
+use crate::engine::change::{Change, value};
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::key::Key;
+use crate::engine::table::{Updated, failed, log, read};
+use crate::engine::transaction::Transaction;
+use crate::ledger::checkpoints::Checkpoint;
 
 /// Most readings of 1 MB in which all organizations are found.
 const MAX_SCANS: u32 = 10_000;
@@ -62,7 +64,7 @@ impl Store {
             deleted_at: None,
             v: SCHEMA_VERSION,
         };
-        let balance = crate::credits::BalanceItem {
+        let balance = crate::ledger::credits::BalanceItem {
             balance: 0,
             reserved: 0,
             available: 0,
@@ -73,30 +75,13 @@ impl Store {
             v: SCHEMA_VERSION,
         };
         Transaction::new()
-            .put(
-                Guard::Organization,
-                &self.tables.settings,
-                &Key::organization(org),
-                &organization,
-            )?
-            .put(
-                Guard::Balance,
-                &self.tables.ledger,
-                &Key::balance(org),
-                &balance,
-            )?
-            .put(
-                Guard::Checkpoint,
-                &self.tables.work,
-                &Key::checkpoint(org),
-                &Checkpoint::begin(org, now),
-            )?
+            .put(&Key::organization(org), &organization)?
+            .put(&Key::balance(org), &balance)?
+            .put(&Key::checkpoint(org), &Checkpoint::begin(org, now))?
             .update(
-                Guard::Tally,
-                &self.tables.work,
                 &Key::tally(org),
                 Change::new().set("v", SCHEMA_VERSION).no_webhooks(),
-            )?
+            )
             .commit(self)
             .await?;
         Ok(())
@@ -107,8 +92,7 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn organization(&self, org: &OrgId) -> Result<Option<Organization>, Error> {
-        self.get(&self.tables.settings, &Key::organization(org))
-            .await
+        self.get(&Key::organization(org)).await
     }
 
     /// The ids of all organizations, in no order. For operators: it reads all settings there are.
@@ -168,10 +152,7 @@ impl Store {
             .set("v", SCHEMA_VERSION)
             .set_some("maxConcurrent", max_concurrent)
             .set_some("maxQueueSize", max_queue_size);
-        match self
-            .update(&self.tables.work, &Key::tally(org), change)
-            .await?
-        {
+        match self.update(&Key::tally(org), change).await? {
             Updated::New(_) => Ok(()),
             Updated::Refused(_) => Err(Error::internal("an unconditional update was refused")),
         }

@@ -1,5 +1,13 @@
 //! Runs: their items and how they are read and listed.
 
+pub mod audit;
+pub mod details;
+pub mod diffs;
+pub mod lifecycle;
+pub mod logs;
+pub mod timeline;
+pub mod verifications;
+
 use awo_domain::audit::AuditHead;
 use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};
 use awo_domain::cost::Attribution;
@@ -13,11 +21,12 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::item::Item;
-use crate::item::{Key, SCHEMA_VERSION, runs, runs_of, runs_with};
-use crate::list::{Page, Slice};
-use crate::schema::{BY_PARENT, BY_STATUS};
-use crate::timeline::Subject;
+use crate::engine::item::{Item, SCHEMA_VERSION, runs_of, runs_with};
+use crate::engine::item_kind::Table;
+use crate::engine::key::{Key, runs};
+use crate::engine::list::{Page, Slice};
+use crate::engine::schema::{BY_PARENT, BY_STATUS};
+use crate::runs::timeline::Subject;
 use crate::usage::Earlier;
 
 /// How much of a run's compute can be free because it waited for providers: what runners wait, and
@@ -271,7 +280,7 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn run(&self, org: &OrgId, id: &RunId) -> Result<Option<Run>, Error> {
-        self.get(&self.tables.work, &Key::run(org, id)).await
+        self.get(&Key::run(org, id)).await
     }
 
     /// Runs, newest first, and how many there are in all.
@@ -285,19 +294,18 @@ impl Store {
         (limit, skip): (u32, u32),
         after: Option<&RunId>,
     ) -> Result<(Page<Run>, u64), Error> {
-        let work = &self.tables.work;
         let (slice, start) = match (&filter.work_order_id, filter.status) {
             (Some(id), status) => (
-                Slice::of_index(work, BY_PARENT, "parentKey", runs_of(org, id))
+                Slice::of_index(Table::Work, BY_PARENT, "parentKey", runs_of(org, id))
                     .filter("status", status.map(|s| s.as_str().to_owned())),
                 after.map(|run| start_after(org, run, Some(("parentKey", runs_of(org, id))))),
             ),
             (None, Some(status)) => (
-                Slice::of_index(work, BY_STATUS, "statusKey", runs_with(org, status)),
+                Slice::of_index(Table::Work, BY_STATUS, "statusKey", runs_with(org, status)),
                 after.map(|run| start_after(org, run, Some(("statusKey", runs_with(org, status))))),
             ),
             (None, None) => (
-                Slice::of_partition(work, runs(org)),
+                Slice::of_partition(runs(org)),
                 after.map(|run| start_after(org, run, None)),
             ),
         };
@@ -323,7 +331,7 @@ impl Store {
 fn start_after(org: &OrgId, id: &RunId, index: Option<(&str, String)>) -> Item {
     let mut key = Key::run(org, id).to_item();
     if let Some((name, partition)) = index {
-        key.insert(name.to_owned(), crate::change::value(partition));
+        key.insert(name.to_owned(), crate::engine::change::value(partition));
     }
     key
 }

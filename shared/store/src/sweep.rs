@@ -5,13 +5,14 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Deserialize;
 
 use crate::Store;
-use crate::cascades::Cascade;
-use crate::item::DUE_SHARDS;
-use crate::lease::Lease;
-use crate::list::Slice;
-use crate::schema::DUE;
-use crate::suspension::WaitingOrder;
-use crate::verifications::Verification;
+use crate::engine::item::DUE_SHARDS;
+use crate::engine::item_kind::Table;
+use crate::engine::list::Slice;
+use crate::engine::schema::DUE;
+use crate::runs::lifecycle::lease::Lease;
+use crate::runs::lifecycle::suspend::WaitingOrder;
+use crate::runs::verifications::Verification;
+use crate::work_orders::cascades::Cascade;
 
 /// Something whose time has come.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Store {
     pub async fn due(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, Error> {
         let mut due = Vec::new();
         for shard in 0..DUE_SHARDS {
-            let slice = Slice::of_index(&self.tables.work, DUE, "dueShard", format!("due#{shard}"))
+            let slice = Slice::of_index(Table::Work, DUE, "dueShard", format!("due#{shard}"))
                 .range("dueAt", "<=", AttributeValue::N(now.epoch_ms().to_string()))
                 .limit(limit);
             let items = self.slice::<DueItem>(slice).await?.items;

@@ -6,6 +6,8 @@
 //! If that was on the same day, the day's sums count it (`again`); a repeated run of a later day is
 //! in a sparse partition, since a period may begin in between.
 
+pub mod summary;
+
 use std::collections::BTreeMap;
 
 use awo_domain::usage::PricedUsage;
@@ -13,11 +15,11 @@ use awo_domain::work_order::TenantContext;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
-use crate::Store;
-use crate::change::Change;
-use crate::item::{Key, SCHEMA_VERSION};
+use crate::engine::change::Change;
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::key::Key;
+use crate::engine::transaction::Transaction;
 use crate::runs::Run;
-use crate::transaction::{Guard, Transaction};
 
 /// Most models whose last use by a work order is remembered; those used longest ago are forgotten.
 const MAX_EARLIER_MODELS: usize = 200;
@@ -145,39 +147,23 @@ impl Transaction {
     /// Records what a run used, and adds it to its day: once in all, and once for each model.
     pub(crate) fn record_usage(
         self,
-        store: &Store,
         org: &OrgId,
         run: &Run,
         usage: &[PricedUsage],
         completed_at: Timestamp,
     ) -> Result<Transaction, Error> {
         let record = UsageRecord::of(run, usage, completed_at);
-        self.add_usage(store, org, &record)
+        self.add_usage(org, &record)
     }
 
-    pub(crate) fn add_usage(
-        self,
-        store: &Store,
-        org: &OrgId,
-        record: &UsageRecord,
-    ) -> Result<Transaction, Error> {
-        let (work, at) = (&store.tables.work, record.completed_at);
+    pub(crate) fn add_usage(self, org: &OrgId, record: &UsageRecord) -> Result<Transaction, Error> {
+        let at = record.completed_at;
         let mut transaction = self
-            .put(
-                Guard::Usage,
-                work,
-                &Key::usage(org, at, &record.run_id),
-                record,
-            )?
-            .update(
-                Guard::Usage,
-                work,
-                &Key::day(org, at, None),
-                record.sums(None),
-            )?;
+            .put(&Key::usage(org, at, &record.run_id), record)?
+            .update(&Key::day(org, at, None), record.sums(None));
         if let Some(again) = record.again_on_another_day() {
             let key = Key::again(org, at, &record.run_id);
-            transaction = transaction.put(Guard::Usage, work, &key, &again)?;
+            transaction = transaction.put(&key, &again)?;
         }
         for one in &record.usage {
             let count = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
@@ -189,8 +175,7 @@ impl Transaction {
                 .add("cachedInputTokens", count(one.usage.cached_input_tokens))
                 .add("costUsdNano", one.cost_usd_nano.unwrap_or(0))
                 .add("unpricedRuns", i64::from(one.cost_usd_nano.is_none()));
-            transaction =
-                transaction.update(Guard::Usage, work, &Key::day(org, at, model), sums)?;
+            transaction = transaction.update(&Key::day(org, at, model), sums);
         }
         Ok(transaction)
     }

@@ -5,6 +5,13 @@
 //! from. Secrets are in the items of one partition, and in the stored responses that show them, in
 //! another beside it; a role that cannot read the one cannot read the other.
 
+pub mod attempts;
+pub mod deliveries;
+pub mod delivery_permits;
+pub mod notifications;
+pub mod outbox;
+pub(crate) mod subscribers;
+
 use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
@@ -16,12 +23,14 @@ mod stored;
 pub(crate) use stored::WebhookItem;
 
 use crate::Store;
-use crate::change::Change;
-use crate::idempotency::{FirstAnswer, IdempotentRequest, Kept, first_answer};
-use crate::item::{Key, webhooks};
-use crate::list::Slice;
-use crate::subscribers::Announced;
-use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::engine::change::Change;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, Kept, first_answer};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::{Key, webhooks};
+use crate::engine::list::Slice;
+use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::tries::Tries;
+use crate::webhooks::subscribers::Announced;
 
 /// What a client says of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,9 +124,6 @@ impl Webhook {
     }
 }
 
-/// How often a create or a deletion is tried that meets another one.
-const TRIES: u32 = 8;
-
 #[derive(Deserialize)]
 struct Count {
     count: i64,
@@ -149,7 +155,7 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn webhooks(&self, org: &OrgId) -> Result<Vec<Webhook>, Error> {
-        let slice = Slice::of_partition(&self.tables.settings, webhooks(org))
+        let slice = Slice::of_partition(webhooks(org))
             .newest_first()
             .limit(MAX_WEBHOOKS);
         let items: Vec<WebhookItem> = self.slice(slice).await?.items;
@@ -162,7 +168,7 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn webhook(&self, org: &OrgId, id: &WebhookId) -> Result<Option<Webhook>, Error> {
         let key = Key::webhook(org, id);
-        let item: Option<WebhookItem> = self.get(&self.tables.settings, &key).await?;
+        let item: Option<WebhookItem> = self.get(&key).await?;
         Ok(item.map(Webhook::from))
     }
 
@@ -191,7 +197,9 @@ impl Store {
         webhook: &Webhook,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<WebhookCreated, Error> {
-        for _ in 0..TRIES {
+        let mut tries = Tries::new("create webhook: the last webhook was deleted all the time");
+        loop {
+            tries.next().await?;
             let announced = self.announce_webhooks(org).await?;
             let created = self.write_webhook(org, webhook, &announced, idempotent.clone());
             if let Some(created) = created.await? {
@@ -200,9 +208,6 @@ impl Store {
                 return Ok(created);
             }
         }
-        Err(Error::contended(
-            "the last webhook was deleted all the time",
-        ))
     }
 
     /// None if the organization had no webhooks meanwhile: then it is to be announced again.
@@ -213,31 +218,25 @@ impl Store {
         announced: &Announced,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<Option<WebhookCreated>, Error> {
-        let settings = &self.tables.settings;
         let count = Change::new()
             .add("count", 1)
             .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
         let item = WebhookItem::of(webhook, webhook.revision);
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
         let mut transaction = Transaction::new()
-            .put(Guard::Webhook, settings, &key, &item)?
-            .update(Guard::WebhookCount, settings, &count_key, count)?
-            .update(
-                Guard::Tally,
-                &self.tables.work,
-                &Key::tally(org),
-                announced.still(),
-            )?;
+            .put(&key, &item)?
+            .update(&count_key, count)
+            .update(&Key::tally(org), announced.still());
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             let (kept, now) = (Kept::WithWebhooks, webhook.created_at);
-            transaction = transaction.remember_in(kept, self, org, request, answer, now)?;
+            transaction = transaction.remember_in(kept, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
             Committed::Yes => return Ok(Some(WebhookCreated::New)),
             Committed::No(refusals) => refusals,
         };
-        let is_full = refusals.iter().any(|of| of.guard == Guard::WebhookCount);
+        let is_full = refusals.iter().any(|of| of.kind == ItemKind::WebhookCount);
         match replay(request, refusals) {
             Some(first) => first.map(WebhookCreated::Replayed).map(Some),
             None if !is_full => Ok(None),
@@ -261,13 +260,12 @@ impl Store {
     ) -> Result<WebhookReplaced, Error> {
         let item = WebhookItem::of(new, new.revision + 1);
         let unchanged = Change::new().when("revision", new.revision);
-        let (settings, key) = (&self.tables.settings, Key::webhook(org, &new.id));
-        let mut transaction =
-            Transaction::new().put_when(Guard::Webhook, settings, &key, &item, unchanged)?;
+        let key = Key::webhook(org, &new.id);
+        let mut transaction = Transaction::new().put_when(&key, &item, unchanged)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             let kept = Kept::WithWebhooks;
-            transaction = transaction.remember_in(kept, self, org, request, answer, now)?;
+            transaction = transaction.remember_in(kept, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
             Committed::Yes => return Ok(WebhookReplaced::Done),
@@ -285,29 +283,32 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`], or internal.
     pub async fn delete_webhook(&self, org: &OrgId, id: &WebhookId) -> Result<(), Error> {
-        let (settings, count_key) = (&self.tables.settings, Key::webhook_count(org));
-        for _ in 0..TRIES {
-            let found: Option<Count> = self.get(settings, &count_key).await?;
+        let count_key = Key::webhook_count(org);
+        let mut tries = Tries::new("delete webhook: other changes were always faster");
+        loop {
+            tries.next().await?;
+            let found: Option<Count> = self.get(&count_key).await?;
             let count = found.map_or(0, |found| found.count);
             let one_less = Change::new().add("count", -1).when("count", count);
             let there = Change::new().when_present("pk");
             let mut transaction = Transaction::new()
-                .delete(Guard::Webhook, settings, &Key::webhook(org, id), there)?
-                .update(Guard::WebhookCount, settings, &count_key, one_less)?;
+                .delete(&Key::webhook(org, id), there)
+                .update(&count_key, one_less);
             if count <= 1 {
-                let (work, tally) = (&self.tables.work, Key::tally(org));
+                let tally = Key::tally(org);
                 let none = Change::new().no_webhooks();
-                transaction = transaction.update(Guard::Tally, work, &tally, none)?;
+                transaction = transaction.update(&tally, none);
             }
             match transaction.commit(self).await? {
                 Committed::Yes => return Ok(()),
-                Committed::No(refusals) if refusals.iter().any(|of| of.guard == Guard::Webhook) => {
+                Committed::No(refusals)
+                    if refusals.iter().any(|of| of.kind == ItemKind::Webhook) =>
+                {
                     return Err(Error::NotFound(Resource::Webhook));
                 }
                 Committed::No(_) => {}
             }
         }
-        Err(Error::contended("the number of webhooks kept changing"))
     }
 }
 
@@ -317,7 +318,7 @@ fn replay(
     refusals: Vec<Refusal>,
 ) -> Option<Result<FirstAnswer, Error>> {
     let before = refusals.into_iter();
-    let mut before = before.filter(|refusal| refusal.guard == Guard::Idempotency);
+    let mut before = before.filter(|refusal| refusal.kind == ItemKind::SecretResponse);
     let known = before.next()?;
     request.map(|request| first_answer(request, known.item))
 }

@@ -1,5 +1,12 @@
 //! Work orders: creating one with its first run, and reading one.
 
+pub mod cascades;
+pub mod erasure;
+pub mod family;
+pub mod parents;
+pub mod prompts;
+pub mod purge;
+
 use awo_domain::agent::Agent;
 use awo_domain::environment::{EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
@@ -21,19 +28,21 @@ pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
-use crate::budgets::{WantedHold, only_waits, over_budget};
-use crate::change::Change;
-use crate::cost_policy::policy_of;
-use crate::credits::insufficient;
-use crate::dispatch::EntryItem;
-use crate::holds::ParentsHold;
-use crate::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
-use crate::item::{Key, SCHEMA_VERSION, children_of, work_orders_with};
-use crate::parents::parent_refused;
-use crate::prompts::StoredPrompt;
+use crate::costs::policy::policy_of;
+use crate::engine::change::Change;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::item::{SCHEMA_VERSION, work_orders_with};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::{Key, children_of};
+use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::ledger::budgets::{WantedHold, only_waits, over_budget};
+use crate::ledger::credits::insufficient;
+use crate::ledger::holds::ParentsHold;
+use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
-use crate::tally::QueueLimits;
-use crate::transaction::{Committed, Guard, Refusal, Transaction};
+use crate::runs::lifecycle::dispatch::EntryItem;
+use crate::work_orders::parents::parent_refused;
+use crate::work_orders::prompts::StoredPrompt;
 
 /// A work order as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -270,23 +279,12 @@ impl Store {
             .entry_came(org, limits, now)
             .count_work_order(None, WorkOrderStatus::Queued)
             .count_run(None, RunStatus::Queued);
-        let work = &self.tables.work;
         let mut transaction = Transaction::new()
-            .put(
-                Guard::WorkOrder,
-                work,
-                &Key::work_order(org, &new.id),
-                &work_order.item(org),
-            )?
-            .put(
-                Guard::Run,
-                work,
-                &Key::run(org, &new.run_id),
-                &RunItem::of(org, &run),
-            )?
-            .prompt(self, new)?
-            .put(Guard::Entry, work, &Key::entry(org, &new.id), &entry)?
-            .update(Guard::Tally, work, &Key::tally(org), tally)?
+            .put(&Key::work_order(org, &new.id), &work_order.item(org))?
+            .put(&Key::run(org, &new.run_id), &RunItem::of(org, &run))?
+            .prompt(new)?
+            .put(&Key::entry(org, &new.id), &entry)?
+            .update(&Key::tally(org), tally)
             .tell(
                 self,
                 &subject,
@@ -296,14 +294,14 @@ impl Store {
             )?;
         transaction = match &new.asked_by {
             _ if waits => transaction,
-            Some(parent) => transaction.hold_out_of(self, org, &run, parent, now)?,
-            None => transaction.hold(self, org, &run, new.account.policy, now)?,
+            Some(parent) => transaction.hold_out_of(org, &run, parent, now)?,
+            None => transaction.hold(org, &run, new.account.policy, now)?,
         };
         if let Some(parent) = &work_order.parent_id {
-            transaction = transaction.add_child(self, parent, new)?;
+            transaction = transaction.add_child(parent, new)?;
         }
         match idempotent {
-            Some((request, answer)) => transaction.remember(self, org, request, answer, now),
+            Some((request, answer)) => transaction.remember(org, request, answer, now),
             None => Ok(transaction),
         }
     }
@@ -317,7 +315,7 @@ impl Store {
         org: &OrgId,
         id: &WorkOrderId,
     ) -> Result<Option<WorkOrder>, Error> {
-        self.get(&self.tables.work, &Key::work_order(org, id)).await
+        self.get(&Key::work_order(org, id)).await
     }
 }
 
@@ -326,7 +324,7 @@ impl WorkOrder {
         WorkOrderItem {
             work_order: self,
             status_key: work_orders_with(org, self.status),
-            parent_key: self.parent_id.as_ref().map(|id| children_of(org, id)),
+            parent_key: self.parent_id.as_ref().map(|id| children_of(org, id).pk),
             v: SCHEMA_VERSION,
         }
     }
@@ -357,37 +355,39 @@ fn refused(
 ) -> Result<Created, Error> {
     let over = over_budget(&refusals);
     let mut refusals = refusals;
-    refusals.sort_by_key(|refusal| match refusal.guard {
-        Guard::Idempotency => 0,
-        Guard::Parent => 1,
-        Guard::Tally => 2,
-        Guard::Balance | Guard::ParentsHold => 3,
-        Guard::Budget => 4,
+    refusals.sort_by_key(|refusal| match refusal.kind {
+        ItemKind::StoredResponse => 0,
+        ItemKind::Parent => 1,
+        ItemKind::Tally => 2,
+        ItemKind::Balance | ItemKind::ParentRun => 3,
+        ItemKind::BudgetCounter => 4,
         _ => 5,
     });
-    let Some(Refusal { guard, item, .. }) = refusals.into_iter().next() else {
+    let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
         return Err(Error::internal("create was refused by nobody"));
     };
-    match (guard, request) {
-        (Guard::Idempotency, Some(request)) => first_answer(request, item).map(Created::Replayed),
-        (Guard::Parent, _) => {
+    match (kind, request) {
+        (ItemKind::StoredResponse, Some(request)) => {
+            first_answer(request, item).map(Created::Replayed)
+        }
+        (ItemKind::Parent, _) => {
             let asking = new.asked_by.as_ref().map(|asking| &asking.run_id);
             Err(parent_refused(item, asking)?)
         }
-        (Guard::Tally, _) => Err(Error::QueueFull {
+        (ItemKind::Tally, _) => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),
-        (Guard::Balance, _) if policy_of(item.as_ref()) != new.account.policy => {
+        (ItemKind::Balance, _) if policy_of(item.as_ref()) != new.account.policy => {
             Ok(Created::OtherPolicy)
         }
-        (Guard::Balance, _) => Err(insufficient(new.hold, item)?),
-        (Guard::ParentsHold, _) => Err(Error::Conflict(
+        (ItemKind::Balance, _) => Err(insufficient(new.hold, item)?),
+        (ItemKind::ParentRun, _) => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),
         )),
-        (guard, _) => {
-            let unknown = || Error::internal(format!("create was refused by {guard:?}"));
+        (kind, _) => {
+            let unknown = || Error::internal(format!("create was refused by {kind:?}"));
             Err(over
-                .filter(|_| guard == Guard::Budget)
+                .filter(|_| kind == ItemKind::BudgetCounter)
                 .unwrap_or_else(unknown))
         }
     }

@@ -11,7 +11,7 @@ use awo_domain::cost::labels::CostLabels;
 use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
 use awo_domain::{RunId, Timestamp, TransactionId};
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use awo_domain::control::{BaseUrl, Provider};
 use awo_local::sts::Session;
 use awo_origins::bedrock::{Bedrock, Known, REGION, Reply};
-use awo_store::providers::ProviderChange;
+use awo_store::settings::providers::ProviderChange;
 use awo_tests::repository::Repository;
 use awo_tests::role_sessions;
 use awo_tests::service::TestService;

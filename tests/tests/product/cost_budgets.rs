@@ -10,7 +10,7 @@ use awo_domain::cost::labels::CostLabels;
 use awo_domain::money::MicroCredits;
 use awo_domain::{RunId, TransactionId};
 use awo_execution::dispatcher::Dispatcher;
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use awo_tests::client::Answer;
 use awo_tests::driven::DrivenRun;
 use awo_tests::rules::Dump;

@@ -4,7 +4,7 @@
 use awo_domain::TransactionId;
 use awo_domain::cost::labels::CostLabels;
 use awo_domain::money::MicroCredits;
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use awo_tests::crash_part;
 use awo_tests::driven::DrivenRun;
 use awo_tests::faults::Fault;

@@ -6,7 +6,7 @@ use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
 use awo_domain::statement::{Month, Statement, StatementStatus};
 use awo_domain::time::DAY_MS;
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
 use awo_workers::sweep;

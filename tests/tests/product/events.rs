@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::{DeliveryId, WebhookId};
-use awo_store::delivery_permits::DELIVERY_PERMITS;
-use awo_store::notifications::{DeliveryRef, Notification};
+use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
+use awo_store::webhooks::notifications::{DeliveryRef, Notification};
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
 use awo_tests::receiver::{Answer, Heard, Receiver, ca_file};

@@ -2,7 +2,7 @@
 //! `crash_points`, for a run that requests a child, waits for it and continues.
 
 use awo_domain::{RunId, WorkOrderId};
-use awo_store::lease::Lease;
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::{WorkOrder, WorkOrderFilter};
 use awo_tests::crash_part;
 use awo_tests::faults::Fault;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use awo_domain::TransactionId;
 use awo_domain::money::MicroCredits;
-use awo_store::checkpoints::{Checked, Checkpoint};
-use awo_store::credits::Booking;
+use awo_store::ledger::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::credits::Booking;
 use awo_tests::faults::Fault;
 use awo_tests::rules::client;
 use awo_tests::service::program;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use awo_domain::api_key::Scope;
-use awo_store::call_permits::{CallPermit, FUNCTION_MS, LongCall, MAX_STREAMS};
+use awo_store::capacity::call_permits::{CallPermit, FUNCTION_MS, LongCall, MAX_STREAMS};
 use awo_tests::agents;
 use awo_tests::client::{Client, LiveStream};
 use awo_tests::driven::DrivenRun;

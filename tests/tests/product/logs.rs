@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use awo_domain::control::MAX_LOG_BYTES;
-use awo_store::logs::Log;
-use awo_store::reports::Reporter;
+use awo_store::runs::lifecycle::report::Reporter;
+use awo_store::runs::logs::Log;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
 use base64::Engine;

@@ -4,7 +4,7 @@
 use awo_domain::RunId;
 use awo_execution::dispatcher::first_in_turn;
 use awo_local::ecs::Conduct;
-use awo_store::lease::Lease;
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_tests::world::World;
 use serde_json::json;
 

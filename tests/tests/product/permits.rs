@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use awo_domain::WorkOrderId;
-use awo_store::call_permits::{
+use awo_store::capacity::call_permits::{
     LongCall, MAX_KILLS, MAX_KILLS_OF_ONE, MAX_PURGES, MAX_SENDING, MAX_STREAMS,
     TAKEN_OVER_AFTER_MS,
 };

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_store::lease::SILENCE_MS;
+use awo_store::runs::lifecycle::lease::SILENCE_MS;
 use awo_tests::agents::{escaping, order, submit, until_ready};
 use awo_tests::processes::{Watch, runner_and_supervisor, signal};
 use awo_tests::repository::Repository;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use awo_domain::control::StopRequest;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::{Stop, StopKind};
-use awo_store::cascades::Stopping;
+use awo_store::work_orders::cascades::Stopping;
 use awo_tests::repository::Repository;
 use awo_tests::rules::Dump;
 use awo_tests::service::TestService;

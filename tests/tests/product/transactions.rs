@@ -1,6 +1,6 @@
 //! Credit transactions by every filter and page by page.
 
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use awo_tests::client::Client;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use awo_domain::webhook::schedule::Next;
 use awo_domain::webhook::signature::Message as Signed;
 use awo_domain::{AttemptId, Error, Timestamp};
-use awo_store::attempts::{BEGIN_MS, End};
-use awo_store::deliveries::Delivery;
-use awo_store::delivery_permits::{Begun, DeliveryPermit};
-use awo_store::notifications::Notification;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::attempts::{BEGIN_MS, End};
+use awo_store::webhooks::deliveries::Delivery;
+use awo_store::webhooks::delivery_permits::{Begun, DeliveryPermit};
+use awo_store::webhooks::notifications::Notification;
 use awo_webhooks::{Attempt, Ready};
 
 use super::receiver::{self, Attemptable, random};

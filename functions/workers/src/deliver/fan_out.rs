@@ -6,12 +6,12 @@
 use std::time::Instant;
 
 use awo_domain::{AttemptId, Error, OrgId};
-use awo_store::call_permits::CallPermit;
-use awo_store::deliveries::Delivery;
-use awo_store::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit};
-use awo_store::notifications::Notification;
-use awo_store::outbox::{OutboxEvent, ToTell};
+use awo_store::capacity::call_permits::CallPermit;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::deliveries::Delivery;
+use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit};
+use awo_store::webhooks::notifications::Notification;
+use awo_store::webhooks::outbox::{OutboxEvent, ToTell};
 use futures::future::join_all;
 
 use super::receiver::{self, random};

@@ -2,7 +2,7 @@
 //! not respond, occupy a few functions and not all.
 
 use awo_domain::{Error, OrgId};
-use awo_store::call_permits::{CallPermit, LongCall};
+use awo_store::capacity::call_permits::{CallPermit, LongCall};
 
 use super::State;
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use awo_domain::{Error, Timestamp};
-use awo_store::attempts::{DeliveryStanding, UNDER_WAY_MS};
-use awo_store::batch::Addressed;
-use awo_store::deliveries::Delivery;
-use awo_store::delivery_permits::Wanted;
+use awo_store::engine::batch::Addressed;
 use awo_store::webhooks::Webhook;
+use awo_store::webhooks::attempts::{DeliveryStanding, UNDER_WAY_MS};
+use awo_store::webhooks::deliveries::Delivery;
+use awo_store::webhooks::delivery_permits::Wanted;
 
 use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
-use awo_store::checkpoints::{Checked, Checkpoint};
+use awo_store::ledger::checkpoints::{Checked, Checkpoint};
 
 use super::Swept;
 

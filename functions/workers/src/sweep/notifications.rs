@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use awo_domain::{Error, Timestamp};
-use awo_store::notifications::Notification;
-use awo_store::outbox::Overdue;
+use awo_store::webhooks::notifications::Notification;
+use awo_store::webhooks::outbox::Overdue;
 
 use super::{State, Swept};
 

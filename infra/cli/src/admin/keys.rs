@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::KeyId;
 use awo_domain::{OrgId, Timestamp};
-use awo_store::keys::{KeyTerms, StoredKey};
+use awo_store::organizations::keys::{KeyTerms, StoredKey};
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused};

@@ -3,7 +3,7 @@
 
 use awo_domain::OrgId;
 use awo_domain::money::MicroCredits;
-use awo_store::checkpoints::{Checked, Checkpoint, Sums};
+use awo_store::ledger::checkpoints::{Checked, Checkpoint, Sums};
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused};

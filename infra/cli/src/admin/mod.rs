@@ -17,7 +17,7 @@ mod values;
 use awo_cloud::Environment;
 use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, TransactionId};
-use awo_store::credits::Booking;
+use awo_store::ledger::credits::Booking;
 use serde_json::{Value, json};
 
 use crate::arguments::Connection;

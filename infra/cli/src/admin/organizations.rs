@@ -3,7 +3,7 @@
 use awo_domain::OrgId;
 use awo_domain::money::MicroCredits;
 use awo_store::organizations::Organization;
-use awo_store::tally::Tally;
+use awo_store::queue::tally::Tally;
 use serde_json::{Value, json};
 
 use super::stores::{Stores, refused, unset};

@@ -2,7 +2,7 @@
 
 use awo_domain::OrgId;
 use awo_domain::control::{BaseUrl, Provider};
-use awo_store::providers::ProviderChange;
+use awo_store::settings::providers::ProviderChange;
 use clap::Args;
 use serde_json::{Value, json};
 

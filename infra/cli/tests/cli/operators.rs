@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use awo_domain::OrgId;
-use awo_store::task_definitions::OwnDefinition;
+use awo_store::settings::task_definitions::OwnDefinition;
 use serde_json::Value;
 
 use crate::admin::{World, text};

@@ -3,7 +3,7 @@
 use awo_domain::ledger::{Breakdown, TransactionType};
 use awo_domain::money::MicroCredits;
 use awo_domain::{RunId, Timestamp, TransactionId, WorkOrderId};
-use awo_store::credits::{BalanceItem, LedgerEntry};
+use awo_store::ledger::credits::{BalanceItem, LedgerEntry};
 use serde::Serialize;
 use utoipa::ToSchema;
 

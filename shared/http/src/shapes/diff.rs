@@ -1,8 +1,8 @@
 //! A run's diff, as the API shows it.
 
 use awo_domain::RunId;
-use awo_store::diffs::Diff;
-use awo_store::list::MAX_PAGE_BYTES;
+use awo_store::engine::list::MAX_PAGE_BYTES;
+use awo_store::runs::diffs::Diff;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,6 +1,6 @@
 //! Agent logs, as the API shows them.
 
-use awo_store::logs::Log;
+use awo_store::runs::logs::Log;
 use serde::Serialize;
 use utoipa::ToSchema;
 

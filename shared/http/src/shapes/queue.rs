@@ -2,7 +2,7 @@
 
 use awo_domain::queue::{EntryState, Health, Load};
 use awo_domain::{Timestamp, WorkOrderId};
-use awo_store::queue_view::Position;
+use awo_store::queue::view::Position;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -5,10 +5,10 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 
 use super::operation::DELETED;
 use crate::Store;
-use crate::change::Change;
-use crate::item::{deliveries, environments, outbox, plugins, profiles, templates, webhooks};
-use crate::purge::in_transactions;
+use crate::engine::change::Change;
+use crate::engine::key::{deliveries, delivery_permits, outbox, settings_of};
 use crate::work_orders::WorkOrder;
+use crate::work_orders::purge::in_transactions;
 
 impl Store {
     /// Deletes work orders, runs, keys, templates, profiles, environments, plugins and webhooks of a suspended
@@ -79,35 +79,14 @@ impl Store {
     }
 
     async fn delete_settings(&self, org: &OrgId) -> Result<(), Error> {
-        let told = &self.tables.deliveries;
         for webhook in self.webhooks(org).await? {
             let webhook = webhook.id;
-            self.empty(told, deliveries(org, &webhook)).await?;
-            self.empty(told, format!("{org}#{webhook}#delivery_permit"))
-                .await?;
+            self.empty(deliveries(org, &webhook)).await?;
+            self.empty(delivery_permits(org, &webhook)).await?;
         }
-        self.empty(told, outbox(org)).await?;
-        let settings = &self.tables.settings;
-        for partition in [
-            templates(org),
-            plugins(org),
-            profiles(org),
-            environments(org),
-            webhooks(org),
-        ] {
-            self.empty(settings, partition).await?;
-        }
-        for kind in [
-            "templates",
-            "plugins",
-            "profiles",
-            "environments",
-            "webhooks",
-            "webhook-answer",
-            "costs",
-            "providers",
-        ] {
-            self.empty(settings, format!("{org}#{kind}")).await?;
+        self.empty(outbox(org)).await?;
+        for partition in settings_of(org) {
+            self.empty(partition).await?;
         }
         Ok(())
     }

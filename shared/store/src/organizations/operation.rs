@@ -5,10 +5,11 @@ use awo_domain::{Error, OrgId, Timestamp};
 
 use super::Organization;
 use crate::Store;
-use crate::change::Change;
-use crate::item::{Key, SCHEMA_VERSION};
-use crate::table::Updated;
-use crate::tally::{PAUSED, SUSPENDED};
+use crate::engine::change::Change;
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::key::Key;
+use crate::engine::table::Updated;
+use crate::queue::tally::{PAUSED, SUSPENDED};
 
 /// When it was deleted.
 pub(super) const DELETED: &str = "deletedAt";
@@ -76,7 +77,7 @@ impl Store {
             None => change.remove(name),
         };
         let tally = Key::tally(org);
-        match self.update(&self.tables.work, &tally, change).await? {
+        match self.update(&tally, change).await? {
             Updated::New(_) => Ok(()),
             Updated::Refused(_) => Err(Error::internal("an unconditional update was refused")),
         }
@@ -89,7 +90,7 @@ impl Store {
     ) -> Result<bool, Error> {
         let at = Key::organization(org);
         let change = change.when_present("orgId");
-        let updated = self.update(&self.tables.settings, &at, change).await?;
+        let updated = self.update(&at, change).await?;
         Ok(matches!(updated, Updated::New(_)))
     }
 }

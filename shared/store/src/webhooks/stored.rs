@@ -7,7 +7,7 @@ use awo_domain::{Timestamp, WebhookId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Content, Webhook};
-use crate::item::SCHEMA_VERSION;
+use crate::engine::item::SCHEMA_VERSION;
 
 /// A secret on its way to the table and back: the only place that writes one out.
 #[derive(Clone)]

@@ -5,8 +5,8 @@ use awo_domain::run::RunStatus;
 use awo_domain::{RunId, Timestamp};
 
 use super::WorkOrder;
-use crate::dispatch::EntryItem;
-use crate::item::SCHEMA_VERSION;
+use crate::engine::item::SCHEMA_VERSION;
+use crate::runs::lifecycle::dispatch::EntryItem;
 use crate::runs::{CREATED_SEQUENCE, Run};
 
 /// The first state of a new run.

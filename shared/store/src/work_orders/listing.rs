@@ -5,10 +5,12 @@ use awo_domain::{Error, OrgId, WorkOrderId};
 
 use super::{WorkOrder, WorkOrderFilter};
 use crate::Store;
-use crate::item::{Item, Key, children_of, work_orders, work_orders_with};
-use crate::list::{Page, Slice};
-use crate::schema::{BY_PARENT, BY_STATUS};
-use crate::tally::Tally;
+use crate::engine::item::{Item, work_orders_with};
+use crate::engine::item_kind::Table;
+use crate::engine::key::{Key, children_of, work_orders};
+use crate::engine::list::{Page, Slice};
+use crate::engine::schema::{BY_PARENT, BY_STATUS};
+use crate::queue::tally::Tally;
 
 impl Store {
     /// Work orders, newest first, and how many there are in all.
@@ -22,19 +24,18 @@ impl Store {
         (limit, skip): (u32, u32),
         after: Option<&WorkOrderId>,
     ) -> Result<(Page<WorkOrder>, u64), Error> {
-        let work = &self.tables.work;
         let status = filter.status.map(|status| status.as_str().to_owned());
         let index = match (&filter.parent_id, filter.status) {
-            (Some(parent), _) => Some((BY_PARENT, "parentKey", children_of(org, parent))),
+            (Some(parent), _) => Some((BY_PARENT, "parentKey", children_of(org, parent).pk)),
             (None, Some(status)) => Some((BY_STATUS, "statusKey", work_orders_with(org, status))),
             (None, None) => None,
         };
         let start = index.clone().map(|(_, name, partition)| (name, partition));
         let start = after.map(|id| start_after(org, id, start));
         let slice = match index {
-            Some((index, name, partition)) => Slice::of_index(work, index, name, partition)
+            Some((index, name, partition)) => Slice::of_index(Table::Work, index, name, partition)
                 .filter("status", filter.parent_id.as_ref().and(status)),
-            None => Slice::of_partition(work, work_orders(org)),
+            None => Slice::of_partition(work_orders(org)),
         }
         .newest_first()
         .filter("tenantContext.tenantId", filter.tenant_id.clone())
@@ -67,7 +68,7 @@ pub(crate) fn start_after(
 ) -> Item {
     let mut key = Key::work_order(org, id).to_item();
     if let Some((name, partition)) = index {
-        key.insert(name.to_owned(), crate::change::value(partition));
+        key.insert(name.to_owned(), crate::engine::change::value(partition));
     }
     key
 }

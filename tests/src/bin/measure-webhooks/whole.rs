@@ -8,7 +8,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{DeliveryId, EventId, WebhookId};
-use awo_store::deliveries::{Delivery, Notice};
+use awo_store::webhooks::deliveries::{Delivery, Notice};
 use awo_store::webhooks::{Content, Webhook};
 use awo_tests::world::{Org, World};
 use futures::future::join_all;

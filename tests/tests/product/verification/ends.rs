@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use awo_domain::VerificationId;
 use awo_domain::manual::Request;
-use awo_store::places::MaxTasks;
-use awo_store::verifications::Verification;
+use awo_store::capacity::permits::MaxTasks;
+use awo_store::runs::verifications::Verification;
 use awo_tests::processes::{Watch, runner_and_supervisor, signal};
 use awo_tests::service::TestService;
 use serde_json::json;

@@ -2,8 +2,8 @@
 //! (`shared`), a start by a client, the sweep, a manual verification.
 
 use awo_cloud::settings;
-use awo_store::dispatch::Dispatched;
-use awo_store::lease::Lease;
+use awo_store::runs::lifecycle::dispatch::Dispatched;
+use awo_store::runs::lifecycle::lease::Lease;
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ async fn waiting(service: &TestService, repository: &Repository) -> Value {
     let order = awo_tests::agents::order(&repository.url(), "echo x > done");
     let made = service.client.post("/v1/work-orders", &order).await;
     assert_eq!(made.status, 201, "{}", made.text);
+    // Else the order's own wake-up finds the slot.
+    service.wake_ups_are_handled().await;
     let store = service.service.cloud.store().unwrap();
     let limited = store.set_limits(&service.org, Some(1), None);
     limited.await.unwrap();

@@ -2,7 +2,7 @@
 //! as after a read of the outbox; `events` covers how it gets there.
 
 use awo_domain::webhook::DeliveryStatus;
-use awo_store::deliveries::Delivery;
+use awo_store::webhooks::deliveries::Delivery;
 use awo_tests::client::Answer;
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;

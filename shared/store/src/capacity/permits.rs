@@ -1,0 +1,339 @@
+//! Capacity permits: how many tasks all organizations together may have at once.
+//!
+//! A permit is taken in the transaction that creates a lease or a manual verification, and returned
+//! in the one that deletes it, so there are as many taken permits as such items. They are counted
+//! in several items (shards), so that organizations do not conflict in one: each has its part of
+//! the limit, and the condition on the part makes the sum exact.
+//!
+//! An organization that finds no permit waits. A free permit belongs to the organization that has
+//! waited longest, so that one whose runs end does not take each permit again before one that has
+//! none.
+
+use awo_domain::{Error, OrgId, Timestamp};
+use serde::Deserialize;
+
+use crate::Store;
+use crate::engine::change::Change;
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::key::{Key, capacity};
+use crate::engine::list::Slice;
+use crate::engine::table::Updated;
+use crate::engine::transaction::Transaction;
+
+/// Places of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
+const PLACES_OF_A_SHARD: u32 = 25;
+/// Most shards: what a look reads, and what one transaction can be conditioned on.
+const MAX_SHARDS: u32 = 40;
+/// Most organizations in line that are looked at; those behind them wait until they are fewer.
+const MAX_IN_LINE: u32 = 1_000;
+/// How long who stands in line may go without asking again: somewhat more than two sweeps.
+const PATIENCE_MS: i64 = 150_000;
+/// When DynamoDB may clean up what has left the line without saying so.
+const FORGOTTEN_MS: i64 = 3_600_000;
+
+/// What is logged when there is no place: an alarm can look for it.
+pub const AT_TASK_LIMIT: &str = "the deployment is at its task limit";
+
+/// Most tasks of the deployment at once: at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MaxTasks(u32);
+
+impl MaxTasks {
+    /// So many; none if that is not even one.
+    #[must_use]
+    pub fn new(most: u32) -> Option<MaxTasks> {
+        (most > 0).then_some(MaxTasks(most))
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+
+    fn shards(self) -> u32 {
+        self.0.div_ceil(PLACES_OF_A_SHARD).min(MAX_SHARDS)
+    }
+
+    /// The places of a shard; the parts of all shards add up to the whole.
+    fn part(self, shard: u32) -> i64 {
+        let shards = self.shards();
+        match shard < shards {
+            true => i64::from(self.0 / shards + u32::from(shard < self.0 % shards)),
+            false => 0,
+        }
+    }
+}
+
+/// A shard, or an organization in line, as it is stored.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum PermitsItem {
+    #[serde(rename_all = "camelCase")]
+    Shard { shard: u32, taken: i64 },
+    #[serde(rename_all = "camelCase")]
+    InLine {
+        org_id: OrgId,
+        since: Timestamp,
+        asked_at: i64,
+    },
+}
+
+/// A place that was free when it was looked for.
+#[derive(Debug, Clone)]
+pub struct FreePermit {
+    /// Which shard it is of.
+    pub shard: u32,
+    part: i64,
+    /// The organization, if it stood in line: it has had its turn then.
+    in_line: Option<OrgId>,
+    /// What all shards must still hold, this one too, if one of them holds more than its part: the
+    /// cap was higher, and until that is over the parts do not add up to it.
+    all: Vec<(u32, Option<i64>)>,
+}
+
+/// What a look for a place has found.
+#[derive(Debug)]
+pub struct Room {
+    /// A place for the organization, if there is one and it is its turn.
+    pub place: Option<FreePermit>,
+    /// Others whose turn it is, oldest first, no more than there are places.
+    pub others: Vec<OrgId>,
+    /// True if the organization stands in line.
+    pub in_line: bool,
+}
+
+impl Room {
+    fn of(items: Vec<PermitsItem>, max: MaxTasks, org: &OrgId, near: &str, now: Timestamp) -> Room {
+        let (mut taken, mut line) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                PermitsItem::Shard { shard, taken: by } => taken.push((shard, by)),
+                PermitsItem::InLine {
+                    org_id,
+                    since,
+                    asked_at,
+                } if now.epoch_ms() - asked_at < PATIENCE_MS => line.push((since, org_id)),
+                PermitsItem::InLine { .. } => {}
+            }
+        }
+        line.sort();
+        let of_all: i64 = taken.iter().map(|(_, by)| *by).sum();
+        let free = usize::try_from(i64::from(max.0) - of_all).unwrap_or(0);
+        let before = line.iter().position(|(_, other)| other == org);
+        let place = (before.unwrap_or(line.len()) < free)
+            .then(|| FreePermit::near(near, &taken, max))
+            .flatten();
+        let others = line.into_iter().take(free).map(|(_, other)| other);
+        Room {
+            place: place.map(|place| FreePermit {
+                in_line: before.map(|_| org.clone()),
+                ..place
+            }),
+            others: others.filter(|other| other != org).collect(),
+            in_line: before.is_some(),
+        }
+    }
+}
+
+impl FreePermit {
+    /// The same, for what the organization does not stand in line for.
+    pub(crate) fn beside_the_line(self) -> FreePermit {
+        FreePermit {
+            in_line: None,
+            ..self
+        }
+    }
+
+    /// The first shard with a free place, from one on that depends on who asks.
+    fn near(near: &str, taken: &[(u32, i64)], max: MaxTasks) -> Option<FreePermit> {
+        let known = |shard: u32| taken.iter().find(|(of, _)| *of == shard).map(|(_, by)| *by);
+        let shards = max.shards();
+        let sum: u32 = near.bytes().map(u32::from).sum();
+        let mut tried = (0..shards).map(|i| (sum + i) % shards);
+        let shard = tried.find(|shard| known(*shard).unwrap_or(0) < max.part(*shard))?;
+        let has_too_many = |(shard, by): &(u32, i64)| *by > max.part(*shard);
+        let all = match taken.iter().any(has_too_many) {
+            true => {
+                let beyond = taken.iter().map(|(of, _)| *of).filter(|of| *of >= shards);
+                let all = (0..shards).chain(beyond);
+                all.map(|of| (of, known(of))).collect()
+            }
+            false => Vec::new(),
+        };
+        Some(FreePermit {
+            shard,
+            part: max.part(shard),
+            in_line: None,
+            all,
+        })
+    }
+}
+
+impl Transaction {
+    /// Takes a place, if it still is free.
+    pub(crate) fn take_place(mut self, place: &FreePermit) -> Transaction {
+        if let Some(org) = &place.in_line {
+            let served = Change::new().when_present("pk");
+            self = self.delete(&Key::capacity_waiter(org), served);
+        }
+        let more = |shard: u32, by: i64| Change::new().add("taken", by).set("shard", shard);
+        for (shard, known) in &place.all {
+            let by = i64::from(*shard == place.shard);
+            let same = more(*shard, by).when_option("taken", *known);
+            self = self.update(&Key::capacity_shard(*shard), same);
+        }
+        if !place.all.is_empty() {
+            return self;
+        }
+        let taken = more(place.shard, 1).at_most_or_missing("taken", place.part - 1);
+        let key = Key::capacity_shard(place.shard);
+        self.update(&key, taken)
+    }
+
+    /// Gives a place back; what was made before there were places has none.
+    pub(crate) fn return_place(self, shard: Option<u32>) -> Transaction {
+        let Some(shard) = shard else {
+            return self;
+        };
+        let key = Key::capacity_shard(shard);
+        let returned = Change::new().add("taken", -1).set("shard", shard);
+        self.update(&key, returned)
+    }
+}
+
+impl Store {
+    /// Looks for a place for an organization. `near` is what the place is for: which shard is
+    /// tried first depends on it.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn room(
+        &self,
+        org: &OrgId,
+        near: &str,
+        max: MaxTasks,
+        now: Timestamp,
+    ) -> Result<Room, Error> {
+        let slice = Slice::of_partition(capacity()).limit(MAX_SHARDS + MAX_IN_LINE);
+        let items = self.slice(slice).await?.items;
+        Ok(Room::of(items, max, org, near, now))
+    }
+
+    /// Lets an organization stand in line, or go on doing so.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn stand_in_line(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+        let (key, asked_at) = (Key::capacity_waiter(org), now.epoch_ms());
+        let asks = Change::new().set("askedAt", asked_at).set(
+            crate::engine::schema::TTL_ATTRIBUTE,
+            now.plus_ms(FORGOTTEN_MS).epoch_ms() / 1_000,
+        );
+        let again = asks.clone().compare("askedAt", ">", asked_at - PATIENCE_MS);
+        if let Updated::Refused(_) = self.update(&key, again).await? {
+            let anew = asks
+                .set("orgId", org)
+                .set("since", now)
+                .set("v", SCHEMA_VERSION);
+            self.update(&key, anew).await?;
+        }
+        Ok(())
+    }
+
+    /// An organization has nothing to take a place for any more.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn leave_line(&self, org: &OrgId) -> Result<(), Error> {
+        let stands = Change::new().when_present("pk");
+        Transaction::new()
+            .delete(&Key::capacity_waiter(org), stands)
+            .commit(self)
+            .await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::from_epoch_ms(1_790_000_000_000)
+    }
+
+    fn org(n: u128) -> OrgId {
+        OrgId::new(now(), n)
+    }
+
+    fn shard(shard: u32, taken: i64) -> PermitsItem {
+        PermitsItem::Shard { shard, taken }
+    }
+
+    fn in_line(n: u128, waits_ms: i64, silent_ms: i64) -> PermitsItem {
+        PermitsItem::InLine {
+            org_id: org(n),
+            since: now().plus_ms(-waits_ms),
+            asked_at: now().plus_ms(-silent_ms).epoch_ms(),
+        }
+    }
+
+    fn room(items: Vec<PermitsItem>, max: u32, of: u128) -> Room {
+        Room::of(items, MaxTasks::new(max).unwrap(), &org(of), "run", now())
+    }
+
+    #[test]
+    fn the_parts_of_the_shards_are_the_whole() {
+        assert_eq!(MaxTasks::new(0), None);
+        for most in [1, 2, 24, 25, 26, 30, 99, 100, 1_000, 1_001, 4_000_000_000] {
+            let max = MaxTasks::new(most).unwrap();
+            let parts = (0..MAX_SHARDS + 5).map(|shard| max.part(shard));
+            assert_eq!(parts.sum::<i64>(), i64::from(most));
+        }
+    }
+
+    #[test]
+    fn a_full_shard_leaves_the_others_and_a_full_deployment_leaves_none() {
+        for (a, b, wanted) in [(15, 14, Some(1)), (14, 15, Some(0)), (15, 15, None)] {
+            let found = room(vec![shard(0, a), shard(1, b)], 30, 1);
+            assert_eq!(found.place.map(|place| place.shard), wanted);
+        }
+    }
+
+    #[test]
+    fn a_cap_that_was_higher_counts_every_place_that_is_still_taken() {
+        let above = |third| room(vec![shard(0, 5), shard(2, third)], 10, 1).place;
+        assert!(above(5).is_none(), "ten are taken");
+        let place = above(4).unwrap();
+        assert_eq!((place.shard, place.part), (0, 10));
+        assert_eq!(place.all, [(0, Some(5)), (2, Some(4))]);
+        assert!(room(vec![shard(0, 11)], 10, 1).place.is_none());
+    }
+
+    #[test]
+    fn places_go_to_those_in_line_first_in_the_order_in_which_they_came() {
+        let line = || {
+            let mut items = vec![shard(0, 8)];
+            items.extend([in_line(3, 10, 1), in_line(1, 30, 1), in_line(2, 20, 1)]);
+            items
+        };
+        for (of, has, others) in [
+            (1, true, vec![org(2)]),
+            (2, true, vec![org(1)]),
+            (3, false, vec![org(1), org(2)]),
+            (4, false, vec![org(1), org(2)]),
+        ] {
+            let found = room(line(), 10, of);
+            assert_eq!((found.place.is_some(), found.others), (has, others), "{of}");
+            assert_eq!(found.in_line, of != 4);
+        }
+    }
+
+    #[test]
+    fn who_asks_no_more_is_in_nobodys_way() {
+        let gone = in_line(1, 900_000, PATIENCE_MS);
+        let found = room(vec![shard(0, 9), gone], 10, 2);
+        assert!(found.place.is_some() && found.others.is_empty());
+    }
+}

@@ -1,0 +1,44 @@
+//! Items in DynamoDB's form, and the partitions of the indexes.
+
+use std::collections::HashMap;
+
+use awo_domain::run::RunStatus;
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{OrgId, WorkOrderId};
+use aws_sdk_dynamodb::types::AttributeValue;
+
+/// An item as DynamoDB has it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The version of the item shapes in this module's neighbours.
+pub(crate) const SCHEMA_VERSION: u32 = 1;
+/// Over how many partitions the index of due items is spread.
+pub(crate) const DUE_SHARDS: u8 = 4;
+
+/// Partition of the index by status.
+pub(crate) fn work_orders_with(org: &OrgId, status: WorkOrderStatus) -> String {
+    format!("{org}#wo#{}", status.as_str())
+}
+
+/// Partition of the index by status.
+pub(crate) fn runs_with(org: &OrgId, status: RunStatus) -> String {
+    format!("{org}#run#{}", status.as_str())
+}
+
+/// Partition of the index by parent: the runs of a work order.
+pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
+    format!("{org}#{id}")
+}
+
+/// Partition of the index of due items: what is left of purged work orders. Apart from the others,
+/// so that a large purge keeps nobody waiting.
+pub(crate) const DUE_PURGES: &str = "purge";
+
+/// Partition of the index of due items: ledgers that are to be checked. Apart from the others, too.
+pub(crate) const DUE_LEDGERS: &str = "ledger";
+
+/// Partition of the index of due items.
+pub(crate) fn due_shard(of: &str) -> String {
+    let sum: u32 = of.bytes().map(u32::from).sum();
+    format!("due#{}", sum % u32::from(DUE_SHARDS))
+}

@@ -1,0 +1,150 @@
+//! Keys of what organizations and operators set.
+
+use awo_domain::api_key::KeyId;
+use awo_domain::environment::EnvironmentName;
+use awo_domain::plugin::PluginId;
+use awo_domain::profile::ProfileName;
+use awo_domain::template::TemplateId;
+use awo_domain::{OrgId, WebhookId};
+
+use super::{Key, Partition};
+use crate::engine::item_kind::ItemKind;
+
+impl Key {
+    pub fn organization(org: &OrgId) -> Key {
+        Key::new(ItemKind::Organization, org.as_str().to_owned(), "org")
+    }
+
+    pub fn key_index(org: &OrgId, key: &KeyId) -> Key {
+        key_indexes(org).key(key.as_str())
+    }
+
+    pub fn template(org: &OrgId, id: &TemplateId) -> Key {
+        templates(org).key(id.as_str())
+    }
+
+    pub fn template_count(org: &OrgId) -> Key {
+        Key::new(ItemKind::TemplateCount, format!("{org}#templates"), "count")
+    }
+
+    pub fn environment(org: &OrgId, name: &EnvironmentName) -> Key {
+        environments(org).key(name.as_str())
+    }
+
+    pub fn environment_count(org: &OrgId) -> Key {
+        Key::new(
+            ItemKind::EnvironmentCount,
+            format!("{org}#environments"),
+            "count",
+        )
+    }
+
+    /// What an operator has set about the organization's model providers.
+    pub fn providers(org: &OrgId) -> Key {
+        Key::new(ItemKind::Providers, format!("{org}#providers"), "settings")
+    }
+
+    pub fn plugin(org: &OrgId, id: &PluginId) -> Key {
+        plugins(org).key(id.as_str())
+    }
+
+    pub fn plugin_count(org: &OrgId) -> Key {
+        Key::new(ItemKind::PluginCount, format!("{org}#plugins"), "count")
+    }
+
+    pub fn webhook(org: &OrgId, id: &WebhookId) -> Key {
+        webhooks(org).key(id.as_str())
+    }
+
+    pub fn webhook_count(org: &OrgId) -> Key {
+        Key::new(ItemKind::WebhookCount, format!("{org}#webhooks"), "count")
+    }
+
+    /// A first answer that shows a webhook's secret: beside the webhooks, so that nobody can read
+    /// it who may not read those.
+    pub fn webhook_answer(org: &OrgId, hash: &str) -> Key {
+        Key::new(
+            ItemKind::SecretResponse,
+            format!("{org}#webhook-answer"),
+            hash,
+        )
+    }
+
+    pub fn task_definition(org: &OrgId) -> Key {
+        Key::new(
+            ItemKind::TaskDefinition,
+            format!("{org}#task"),
+            "definition",
+        )
+    }
+
+    pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
+        profiles(org).key(name.as_str())
+    }
+
+    pub fn profile_changes(org: &OrgId) -> Key {
+        Key::new(
+            ItemKind::ProfileChanges,
+            format!("{org}#profiles"),
+            "changes",
+        )
+    }
+
+    pub fn api_key(key: &KeyId) -> Key {
+        Key::new(ItemKind::ApiKey, format!("key#{key}"), "key")
+    }
+
+    /// What authenticates a key, by the hash of the whole key.
+    pub fn credential(hash: &str) -> Key {
+        Key::new(
+            ItemKind::Credential,
+            format!("credential#{hash}"),
+            "credential",
+        )
+    }
+}
+
+pub(crate) fn key_indexes(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::KeyIndex, format!("{org}#key"))
+}
+
+pub(crate) fn templates(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Template, format!("{org}#template"))
+}
+
+pub(crate) fn environments(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Environment, format!("{org}#environment"))
+}
+
+pub(crate) fn plugins(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Plugin, format!("{org}#plugin"))
+}
+
+pub(crate) fn webhooks(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Webhook, format!("{org}#webhook"))
+}
+
+pub(crate) fn profiles(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Profile, format!("{org}#profile"))
+}
+
+/// Partitions of all that an organization has set, beside itself and its keys.
+pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
+    let of = |kind, name: &str| Partition::new(kind, format!("{org}#{name}"));
+    [
+        templates(org),
+        of(ItemKind::TemplateCount, "templates"),
+        environments(org),
+        of(ItemKind::EnvironmentCount, "environments"),
+        plugins(org),
+        of(ItemKind::PluginCount, "plugins"),
+        profiles(org),
+        of(ItemKind::ProfileChanges, "profiles"),
+        webhooks(org),
+        of(ItemKind::WebhookCount, "webhooks"),
+        of(ItemKind::SecretResponse, "webhook-answer"),
+        of(ItemKind::CostPolicy, "costs"),
+        of(ItemKind::Providers, "providers"),
+    ]
+    .into_iter()
+}

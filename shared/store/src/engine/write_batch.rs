@@ -1,0 +1,349 @@
+//! Changes of deliveries and delivery permits that are requested at about the same time, made in
+//! one transaction. A batch of messages has many receivers, which are served in parallel, so
+//! separate calls would be most of a delivery's cost. The changes of one request succeed or fail
+//! together; requests do not depend on each other, so a refused one is left out, and the others are
+//! made without it.
+//!
+//! The first caller waits briefly for others and makes the changes of all. If it is dropped
+//! meanwhile, each of the others makes its own.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use awo_domain::Error;
+use futures::channel::oneshot;
+use futures::future::join_all;
+
+use crate::Store;
+use crate::engine::change::Change;
+use crate::engine::key::Key;
+use crate::engine::table::{CONFLICT_RETRIES, Updated, conflict_pause};
+use crate::engine::transaction::{Committed, Refusal, Transaction, stayed_in_conflict};
+use crate::engine::write::Act;
+
+/// How long the first one waits for others.
+const JOINING: Duration = Duration::from_millis(2);
+/// Changes that are made together: a transaction takes a hundred items, of 4 MB in all.
+const TOGETHER: usize = 50;
+
+/// Changes of items that happen together or not at all.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    key: Key,
+    /// Where the first change is tried next when it alone is refused.
+    others: Vec<Key>,
+    first: Act,
+    second: Option<(Key, Act)>,
+}
+
+impl Changes {
+    /// One change.
+    pub(crate) fn new((key, first): (Key, Act)) -> Changes {
+        Changes {
+            key,
+            others: Vec::new(),
+            first,
+            second: None,
+        }
+    }
+
+    /// The same change of one of these items, the first where it is not refused; none without items.
+    pub(crate) fn of_one(keys: impl IntoIterator<Item = Key>, change: Change) -> Option<Changes> {
+        let mut keys = keys.into_iter();
+        let first = Changes::new((keys.next()?, Act::Change(change)));
+        Some(Changes {
+            others: keys.collect(),
+            ..first
+        })
+    }
+
+    /// The same with another one.
+    pub(crate) fn with(self, second: (Key, Act)) -> Changes {
+        Changes {
+            second: Some(second),
+            ..self
+        }
+    }
+}
+
+/// Changes as they are tried now.
+#[derive(Debug, Clone)]
+struct Tried {
+    changes: Arc<Changes>,
+    /// How many items the first one was tried with before.
+    nth: usize,
+}
+
+impl Tried {
+    fn key(&self) -> &Key {
+        let Changes { key, others, .. } = &*self.changes;
+        let other = self.nth.checked_sub(1).and_then(|nth| others.get(nth));
+        other.unwrap_or(key)
+    }
+
+    fn items(&self) -> impl Iterator<Item = (&Key, &Act)> {
+        let second = self.changes.second.as_ref();
+        std::iter::once((self.key(), &self.changes.first))
+            .chain(second.map(|(key, act)| (key, act)))
+    }
+
+    /// The same with the next item, if there is one, and this one is in somebody else's hands.
+    fn next(&self, refusals: &[Refusal]) -> Option<Tried> {
+        let [Refusal { nth: 0, item, .. }] = refusals else {
+            return None;
+        };
+        let is_ours = match (&self.changes.first, item) {
+            (Act::Change(change), Some(item)) => change.is_made_in(item),
+            _ => false,
+        };
+        self.elsewhere().filter(|_| !is_ours)
+    }
+
+    /// The same with the next item, if there is one.
+    fn elsewhere(&self) -> Option<Tried> {
+        (self.nth < self.changes.others.len()).then(|| Tried {
+            changes: Arc::clone(&self.changes),
+            nth: self.nth + 1,
+        })
+    }
+
+    fn made(&self, committed: Committed) -> Made {
+        Made {
+            key: self.key().clone(),
+            committed,
+        }
+    }
+}
+
+/// What came of changes.
+#[derive(Debug)]
+pub(crate) struct Made {
+    /// The item that the first one was tried with last.
+    pub key: Key,
+    pub committed: Committed,
+}
+
+struct Asked {
+    tried: Tried,
+    /// Told what came of them.
+    answer: oneshot::Sender<Result<Made, Error>>,
+}
+
+impl Asked {
+    fn tell(self, committed: Committed) {
+        let made = self.tried.made(committed);
+        // Who is gone needs no answer.
+        let _gone = self.answer.send(Ok(made));
+    }
+}
+
+/// The changes that wait for each other.
+#[derive(Default)]
+pub(crate) struct WriteBatches(Mutex<Vec<Asked>>);
+
+impl std::fmt::Debug for WriteBatches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WriteBatches({})", self.lock().len())
+    }
+}
+
+impl WriteBatches {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets nobody wait for one that is gone.
+struct First<'a>(&'a WriteBatches);
+
+impl First<'_> {
+    fn all(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        drop(self.all());
+    }
+}
+
+impl Store {
+    /// The same store, which makes changes of deliveries and delivery permits together.
+    #[must_use]
+    pub fn grouping(self) -> Store {
+        Store {
+            write_batches: Some(Arc::default()),
+            ..self
+        }
+    }
+
+    /// Changes deliveries and delivery permits if the conditions of all these changes hold. What was written
+    /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
+    pub(crate) async fn change(&self, changes: Changes) -> Result<Made, Error> {
+        let tried = Tried {
+            changes: Arc::new(changes),
+            nth: 0,
+        };
+        let Some(write_batches) = &self.write_batches else {
+            return self.change_alone(tried).await;
+        };
+        let (answer, told) = oneshot::channel();
+        let asked = Asked {
+            tried: tried.clone(),
+            answer,
+        };
+        let is_first = {
+            let mut waiting = write_batches.lock();
+            waiting.push(asked);
+            waiting.len() == 1
+        };
+        if is_first {
+            let all = {
+                let first = First(write_batches);
+                tokio::time::sleep(JOINING).await;
+                first.all()
+            };
+            self.change_all(all).await;
+        }
+        match told.await {
+            Ok(told) => told,
+            Err(_) => self.change_alone(tried).await,
+        }
+    }
+
+    async fn change_all(&self, mut all: Vec<Asked>) {
+        // It ends: each round is done with one at least, or has one item less to try.
+        while !all.is_empty() {
+            let (some, rest) = apart(all);
+            all = self.change_some(some).await;
+            all.extend(rest);
+        }
+    }
+
+    /// Makes changes of different items in one transaction. Answers those that are still to be
+    /// made, without the ones that were refused.
+    async fn change_some(&self, some: Vec<Asked>) -> Vec<Asked> {
+        if some.len() > 1 {
+            match self.commit_changes(some.iter().map(|of| &of.tried)).await {
+                Ok(Committed::Yes) => {
+                    some.into_iter().for_each(|of| of.tell(Committed::Yes));
+                    return Vec::new();
+                }
+                Ok(Committed::No(refusals)) => return still_tried(some, refusals),
+                // What was written after all is found as it was wanted.
+                Err(error) => tracing::warn!(
+                    event = "writes_not_batched",
+                    ?error,
+                    "changes are written one by one"
+                ),
+            }
+        }
+        let each = some.into_iter().map(|Asked { tried, answer }| async move {
+            let made = self.change_alone(tried).await;
+            // Who is gone needs no answer.
+            let _gone = answer.send(made);
+        });
+        join_all(each).await;
+        Vec::new()
+    }
+
+    async fn change_alone(&self, mut tried: Tried) -> Result<Made, Error> {
+        loop {
+            let committed = match (&tried.changes.first, &tried.changes.second) {
+                (Act::Change(change), None) => self.change_item(tried.key(), change).await?,
+                _ => self.commit_changes(std::iter::once(&tried)).await?,
+            };
+            let next = match &committed {
+                Committed::Yes => None,
+                Committed::No(refusals) => tried.next(refusals),
+            };
+            match next {
+                Some(next) => tried = next,
+                None => return Ok(tried.made(committed)),
+            }
+        }
+    }
+
+    async fn change_item(&self, key: &Key, change: &Change) -> Result<Committed, Error> {
+        let updated = self.update(key, change).await?;
+        Ok(match updated {
+            Updated::New(_) => Committed::Yes,
+            Updated::Refused(item) => Committed::No(vec![Refusal {
+                nth: 0,
+                kind: key.kind,
+                item,
+                over: None,
+            }]),
+        })
+    }
+
+    async fn commit_changes(
+        &self,
+        all: impl Iterator<Item = &Tried> + Clone,
+    ) -> Result<Committed, Error> {
+        for attempt in 0..=CONFLICT_RETRIES {
+            let mut transaction = Transaction::new();
+            for (key, act) in all.clone().flat_map(Tried::items) {
+                transaction = transaction.write(key, act.clone());
+            }
+            if let Some(committed) = transaction.try_to_commit(self).await? {
+                return Ok(committed);
+            }
+            conflict_pause(attempt).await;
+        }
+        Err(stayed_in_conflict())
+    }
+}
+
+/// Those that one transaction can make: it takes so many items, and each of them once. One whose
+/// first change may be of another item is tried with the next that nobody else of them changes; what
+/// finds none comes after them.
+fn apart(all: Vec<Asked>) -> (Vec<Asked>, Vec<Asked>) {
+    let mut items: HashSet<Key> = HashSet::new();
+    let (mut some, mut rest) = (Vec::new(), Vec::new());
+    for mut of in all {
+        let is_free = |tried: &Tried| !tried.items().any(|(key, _)| items.contains(key));
+        let mut tries = std::iter::successors(Some(of.tried.clone()), Tried::elsewhere);
+        let found = tries.find(is_free).filter(|tried| {
+            let too_many = items.len() + tried.items().count() > TOGETHER;
+            some.is_empty() || !too_many
+        });
+        match found {
+            Some(tried) => {
+                items.extend(tried.items().map(|(key, _)| key.clone()));
+                of.tried = tried;
+                some.push(of);
+            }
+            None => rest.push(of),
+        }
+    }
+    (some, rest)
+}
+
+/// Tells those of whose changes one was refused for good, and keeps the others.
+fn still_tried(all: Vec<Asked>, refusals: Vec<Refusal>) -> Vec<Asked> {
+    let mut refusals = refusals.into_iter().peekable();
+    let (mut left, mut begin) = (Vec::new(), 0);
+    for mut of in all {
+        let end = begin + of.tried.items().count();
+        let mut own = Vec::new();
+        while let Some(refusal) = refusals.next_if(|refusal| refusal.nth < end) {
+            own.push(Refusal {
+                nth: refusal.nth - begin,
+                ..refusal
+            });
+        }
+        begin = end;
+        if let Some(next) = of.tried.next(&own) {
+            of.tried = next;
+            left.push(of);
+        } else if own.is_empty() {
+            left.push(of);
+        } else {
+            of.tell(Committed::No(own));
+        }
+    }
+    left
+}

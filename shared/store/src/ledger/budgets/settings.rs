@@ -1,0 +1,282 @@
+//! Budgets as organizations set them: created, changed, deleted, read.
+
+use awo_domain::budget::{Budget, Content, MAX_BUDGETS, Standing};
+use awo_domain::{BudgetId, Error, OrgId, Resource, Timestamp};
+
+use super::{BudgetStanding, CounterItem};
+use crate::Store;
+use crate::costs::policy::CostPolicy;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::Key;
+use crate::engine::table::read;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::tries::Tries;
+
+/// A budget that is to be created.
+#[derive(Debug, Clone)]
+pub struct NewBudget {
+    /// Its id.
+    pub id: BudgetId,
+    /// What is set of it.
+    pub content: Content,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// What came of a create.
+#[derive(Debug)]
+pub enum BudgetCreated {
+    /// It is there.
+    New(Box<BudgetStanding>),
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+/// Status and body of an answer, as it is kept for replays.
+type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<(u16, String), Error> + Sync);
+
+impl Store {
+    /// The budgets of an organization, newest first, with what counts in their present periods.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn budgets(&self, org: &OrgId, now: Timestamp) -> Result<Vec<BudgetStanding>, Error> {
+        let policy = self.cost_policy(org).await?;
+        let counters = self.counters(org, &policy.budgets, now).await?;
+        let all = policy.budgets.into_iter().zip(counters);
+        let mut all: Vec<BudgetStanding> = all
+            .map(|(budget, counter)| BudgetStanding {
+                budget,
+                standing: counter.standing(),
+            })
+            .collect();
+        all.sort_by(|a, b| b.budget.id.cmp(&a.budget.id));
+        Ok(all)
+    }
+
+    /// A budget of this organization.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or internal.
+    pub async fn budget(
+        &self,
+        org: &OrgId,
+        id: &BudgetId,
+        now: Timestamp,
+    ) -> Result<BudgetStanding, Error> {
+        let policy = self.cost_policy(org).await?;
+        let found = policy.budgets.into_iter().find(|budget| budget.id == *id);
+        // Whoever asks for what is not there waits as long.
+        let asked: Vec<Budget> = found.clone().into_iter().collect();
+        let mut counters = self.counters(org, &asked, now).await?;
+        let budget = found.ok_or(Error::NotFound(Resource::Budget))?;
+        let standing = counters.pop().unwrap_or_default().standing();
+        Ok(BudgetStanding { budget, standing })
+    }
+
+    /// What budgets count in their present periods, in their order.
+    pub(super) async fn counters(
+        &self,
+        org: &OrgId,
+        budgets: &[Budget],
+        now: Timestamp,
+    ) -> Result<Vec<CounterItem>, Error> {
+        if budgets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let key = |budget: &Budget| Key::budget_counter(org, budget, budget.period_start(now));
+        let mut found = self.batch(budgets.iter().map(key)).await?;
+        let counter = |budget| {
+            found
+                .remove(&key(budget))
+                .map_or(Ok(CounterItem::default()), read)
+        };
+        budgets.iter().map(counter).collect()
+    }
+
+    /// Creates a budget, which counts from then on what its period had before. `answer` makes of it
+    /// what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there are too many, [`Error::Invalid`] if it is about a label that is
+    /// not declared, [`Error::IdempotencyMismatch`], [`Error::Contended`] if credits were reserved
+    /// and settled all the time, or internal.
+    pub async fn create_budget(
+        &self,
+        org: &OrgId,
+        new: &NewBudget,
+        idempotent: Option<(&IdempotentRequest, Rendered<'_>)>,
+    ) -> Result<BudgetCreated, Error> {
+        let mut tries = Tries::new("create budget: credits were reserved and settled all the time");
+        loop {
+            tries.next().await?;
+            let changes = self.balance(org).await?.changes;
+            let policy = self.cost_policy(org).await?;
+            let budget = Budget::new(new.id.clone(), new.content.clone(), new.now);
+            if policy.budgets.len() >= MAX_BUDGETS {
+                return self.full(org, idempotent.map(|of| of.0), new.now).await;
+            }
+            check_label(&policy, &budget.content)?;
+            let standing = Box::pin(self.budget_opening(org, &budget, new.now)).await?;
+            let created = BudgetStanding { budget, standing };
+            let budgets = policy
+                .budgets
+                .iter()
+                .cloned()
+                .chain([created.budget.clone()]);
+            let next = policy.with_budgets(budgets.collect());
+            let mut transaction = self
+                .declaration(org, (&policy, &next), Some(changes))?
+                .open_budget(org, &created, new.now)?;
+            if let Some((request, answer)) = idempotent {
+                let answer = answer(&created)?;
+                transaction = transaction.remember(org, request, answer, new.now)?;
+            }
+            match transaction.commit(self).await? {
+                Committed::Yes => return Ok(BudgetCreated::New(Box::new(created))),
+                Committed::No(refusals) => {
+                    let replay = refusals
+                        .into_iter()
+                        .find(|r| r.kind == ItemKind::StoredResponse);
+                    if let Some((replay, (request, _))) = replay.zip(idempotent) {
+                        return first_answer(request, replay.item).map(BudgetCreated::Replayed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A replay of the same request, or a conflict.
+    async fn full(
+        &self,
+        org: &OrgId,
+        request: Option<&IdempotentRequest>,
+        now: Timestamp,
+    ) -> Result<BudgetCreated, Error> {
+        if let Some(request) = request
+            && let Some(first) = self.first_answer(org, request, now).await?
+        {
+            return Ok(BudgetCreated::Replayed(first));
+        }
+        Err(Error::Conflict(format!(
+            "your organization has {MAX_BUDGETS} budgets, which is the most: delete one first"
+        )))
+    }
+
+    /// Gives a budget other content. It counts anew if it is about other runs or periods.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], and as [`Store::create_budget`].
+    pub async fn change_budget(
+        &self,
+        org: &OrgId,
+        id: &BudgetId,
+        content: &Content,
+        now: Timestamp,
+    ) -> Result<BudgetStanding, Error> {
+        let mut tries = Tries::new("change budget: other changes were always faster");
+        loop {
+            tries.next().await?;
+            let changes = self.balance(org).await?.changes;
+            let policy = self.cost_policy(org).await?;
+            let old = policy
+                .budgets
+                .iter()
+                .find(|budget| budget.id == *id)
+                .cloned();
+            let old = old.ok_or(Error::NotFound(Resource::Budget))?;
+            check_label(&policy, content)?;
+            let new = old.clone().changed(content.clone(), now);
+            let others = policy
+                .budgets
+                .iter()
+                .filter(|budget| budget.id != *id)
+                .cloned();
+            let next = policy.with_budgets(others.chain([new.clone()]).collect());
+            let counts_anew = new.epoch != old.epoch;
+            let standing = match counts_anew {
+                true => Box::pin(self.budget_opening(org, &new, now)).await?,
+                false => {
+                    let counters = self.counters(org, std::slice::from_ref(&new), now).await?;
+                    counters
+                        .first()
+                        .map_or(Standing::default(), CounterItem::standing)
+                }
+            };
+            let changed = BudgetStanding {
+                budget: new,
+                standing,
+            };
+            let unchanged = counts_anew.then_some(changes);
+            let mut transaction = self.declaration(org, (&policy, &next), unchanged)?;
+            if counts_anew {
+                transaction = transaction.open_budget(org, &changed, now)?;
+            }
+            if transaction.commit(self).await?.is_yes() {
+                return Ok(changed);
+            }
+        }
+    }
+
+    /// Deletes a budget: nothing counts against it any more.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], or internal.
+    pub async fn delete_budget(&self, org: &OrgId, id: &BudgetId) -> Result<(), Error> {
+        let mut tries = Tries::new("delete budget: other changes were always faster");
+        loop {
+            tries.next().await?;
+            let policy = self.cost_policy(org).await?;
+            let others = policy
+                .budgets
+                .iter()
+                .filter(|budget| budget.id != *id)
+                .cloned();
+            let others: Vec<Budget> = others.collect();
+            if others.len() == policy.budgets.len() {
+                return Err(Error::NotFound(Resource::Budget));
+            }
+            let next = policy.with_budgets(others);
+            let transaction = self.declaration(org, (&policy, &next), None)?;
+            if transaction.commit(self).await?.is_yes() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Transaction {
+    /// The counter of a budget that begins to count.
+    fn open_budget(
+        self,
+        org: &OrgId,
+        of: &BudgetStanding,
+        now: Timestamp,
+    ) -> Result<Transaction, Error> {
+        let committed = of.standing.committed().micro();
+        let item = CounterItem {
+            committed,
+            reserved: of.standing.reserved.micro(),
+            alerted: None,
+            seeded: committed,
+        };
+        let key = Key::budget_counter(org, &of.budget, of.budget.period_start(now));
+        self.put(&key, &item)
+    }
+}
+
+/// A budget about a label that is not declared would count nothing.
+fn check_label(policy: &CostPolicy, content: &Content) -> Result<(), Error> {
+    let Some(label) = &content.scope.parts().label else {
+        return Ok(());
+    };
+    let mut declared = policy.labels.all().iter();
+    match declared.any(|of| of.name == label.name) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "/scope/label/name",
+            "is no cost label of your organization: an operator declares it first",
+        )),
+    }
+}

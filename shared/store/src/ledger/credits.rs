@@ -1,0 +1,371 @@
+//! The ledger: entries that are only added, holds that are resolved once, and a balance that is
+//! always their sum and never below zero.
+
+mod parts;
+
+pub use parts::EntryParts;
+
+use awo_domain::ledger::TransactionType;
+use awo_domain::money::MicroCredits;
+use awo_domain::span::Span;
+use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::engine::change::Change;
+use crate::engine::item::{Item, SCHEMA_VERSION};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::{Key, ledger_entries};
+use crate::engine::list::{Page, Slice};
+use crate::engine::table::read;
+use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::ledger::budgets::{Move, Reservation};
+
+/// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
+/// that a condition can speak of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BalanceItem {
+    /// Sum of all entries.
+    pub balance: i64,
+    /// Sum of all open holds.
+    pub reserved: i64,
+    /// What a new hold can take.
+    pub available: i64,
+    /// Number of entries.
+    #[serde(default)]
+    pub entries: u64,
+    /// Number of changes: whoever reads the same number twice knows that nothing came in between.
+    #[serde(default)]
+    pub changes: u64,
+    /// Since when the organization knows that what is available is below its threshold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_since: Option<Timestamp>,
+    /// Last change.
+    pub updated_at: Timestamp,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+/// An entry of the ledger.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerEntry {
+    /// Its id.
+    pub id: TransactionId,
+    /// Its type, which says the direction.
+    #[serde(rename = "type")]
+    pub kind: TransactionType,
+    /// Micro-credits, always positive.
+    pub amount_micro: i64,
+    /// The run that was paid for or refunded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The run's work order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_order_id: Option<WorkOrderId>,
+    /// The run's tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
+    /// The run's tenant user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_user_id: Option<String>,
+    /// Of a deduction, what it is for.
+    #[serde(flatten)]
+    pub parts: EntryParts,
+    /// Of a deduction, the version of the price list that the run was priced by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_list: Option<String>,
+    /// When the run ended or was charged, if that was in an earlier month.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Timestamp>,
+    /// Of a purchase or a refund, how it came about.
+    #[serde(flatten)]
+    pub booking: Booking,
+    /// When it was made: the time in its id, so that ranges of ids are ranges of time.
+    pub created_at: Timestamp,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+/// How a purchase or a refund came about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Booking {
+    /// The person or program that added it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// Why, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// An invoice, an order, a ticket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
+}
+
+/// How a hold was resolved, kept for ever.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementItem {
+    /// Taken from the balance.
+    pub deduction_micro: i64,
+    /// No longer reserved, and not taken.
+    pub release_micro: i64,
+    /// When.
+    pub settled_at: Timestamp,
+    /// The id of what it is recorded as, if it had compute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<TransactionId>,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+/// Which entries to list.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EntryFilter {
+    /// Made in this period.
+    pub span: Span,
+    /// Of one type.
+    pub kind: Option<TransactionType>,
+    /// Of one tenant.
+    pub tenant_id: Option<String>,
+    /// Of one user of a tenant.
+    pub tenant_user_id: Option<String>,
+}
+
+impl EntryFilter {
+    /// An entry's id begins with the time at which it was made, so a period is a range of ids.
+    fn slice(&self, org: &OrgId) -> Slice {
+        let (first, last) = (
+            Timestamp::from_epoch_ms(0),
+            Timestamp::from_epoch_ms(i64::MAX),
+        );
+        let until = self.span.until.map_or(last, |until| until.plus_ms(-1));
+        let low = TransactionId::new(self.span.from.unwrap_or(first), 0);
+        let high = TransactionId::new(until, u128::MAX);
+        let slice = Slice::of_partition(ledger_entries(org));
+        let slice = match self.span {
+            Span {
+                from: None,
+                until: None,
+            } => slice,
+            // A range must not end before it begins; nothing is in this one.
+            span if span.is_empty() => slice.between(low.as_str(), low.as_str()),
+            _ => slice.between(low.as_str(), high.as_str()),
+        };
+        slice
+            .filter("type", self.kind.map(|kind| kind.as_str().to_owned()))
+            .filter("tenantId", self.tenant_id.clone())
+            .filter("tenantUserId", self.tenant_user_id.clone())
+    }
+}
+
+impl Change {
+    /// A balance of which so much more is reserved, if it is there; less, if it is negative.
+    pub(crate) fn reserve(self, more_micro: i64, now: Timestamp) -> Change {
+        self.add("reserved", more_micro)
+            .add("available", -more_micro)
+            .add("changes", 1)
+            .set("updatedAt", now)
+            .compare("available", ">=", more_micro)
+    }
+}
+
+/// The refusal of a hold, told to the caller.
+pub(crate) fn insufficient(needed: MicroCredits, balance: Option<Item>) -> Result<Error, Error> {
+    let available = match balance {
+        Some(item) => read::<BalanceItem>(item)?.available,
+        None => 0,
+    };
+    Ok(Error::InsufficientCredits {
+        needed: needed.to_decimal(),
+        available: MicroCredits::from_micro(available).to_decimal(),
+    })
+}
+
+impl Store {
+    /// The balance of an organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails or the organization has none.
+    pub async fn balance(&self, org: &OrgId) -> Result<BalanceItem, Error> {
+        let balance = self.get(&Key::balance(org)).await?;
+        balance.ok_or_else(|| Error::internal("the organization has no balance"))
+    }
+
+    /// Entries, newest first, and how many there are in all.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn ledger_entries(
+        &self,
+        org: &OrgId,
+        filter: &EntryFilter,
+        (limit, skip): (u32, u32),
+        after: Option<&TransactionId>,
+    ) -> Result<(Page<LedgerEntry>, u64), Error> {
+        let whole = filter.slice(org);
+        let slice = whole
+            .clone()
+            .newest_first()
+            .limit(limit)
+            .skip(skip)
+            .after(after.map(|id| Key::ledger_entry(org, id).to_item()));
+        let total = async {
+            if *filter == EntryFilter::default() {
+                self.balance(org).await.map(|balance| balance.entries)
+            } else {
+                self.count(&whole).await
+            }
+        };
+        tokio::try_join!(self.slice(slice), total)
+    }
+
+    /// Adds a purchase. The same id twice is one purchase.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there is no such organization, or internal.
+    pub async fn grant(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+        amount: MicroCredits,
+        booking: &Booking,
+    ) -> Result<BalanceItem, Error> {
+        let entry = LedgerEntry {
+            id: id.clone(),
+            kind: TransactionType::Purchase,
+            amount_micro: amount.micro(),
+            run_id: None,
+            work_order_id: None,
+            tenant_id: None,
+            tenant_user_id: None,
+            parts: EntryParts::default(),
+            price_list: None,
+            about: None,
+            booking: booking.clone(),
+            created_at: id.made_at(),
+            v: SCHEMA_VERSION,
+        };
+        let none = (Transaction::new(), Vec::new());
+        let committed = self.add_credits(none, org, &entry).await?;
+        self.credited(org, committed).await
+    }
+
+    /// Gives credits back for a run: all refunds of it together at most what it cost.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the run was not charged or would be refunded beyond its cost, or
+    /// internal.
+    pub async fn refund(
+        &self,
+        org: &OrgId,
+        id: &TransactionId,
+        run: &RunId,
+        (amount, booking): (MicroCredits, &Booking),
+        now: Timestamp,
+    ) -> Result<BalanceItem, Error> {
+        let settled: Option<SettlementItem> = self.get(&Key::settlement(org, run)).await?;
+        let cost = settled.as_ref().map_or(0, |s| s.deduction_micro);
+        let of = self.run(org, run).await?;
+        let tenant = of.as_ref().and_then(|run| run.tenant_context.clone());
+        let held_at = of.as_ref().and_then(|run| run.held_at);
+        let entry = LedgerEntry {
+            id: id.clone(),
+            kind: TransactionType::Refund,
+            amount_micro: amount.micro(),
+            run_id: Some(run.clone()),
+            work_order_id: of.map(|run| run.work_order_id),
+            tenant_id: tenant.as_ref().map(|t| t.tenant_id.clone()),
+            tenant_user_id: tenant.and_then(|t| t.tenant_user_id),
+            parts: EntryParts::default(),
+            price_list: None,
+            about: Store::charged_earlier(settled.as_ref(), id.made_at()),
+            booking: booking.clone(),
+            created_at: id.made_at(),
+            v: SCHEMA_VERSION,
+        };
+        let left = cost - amount.micro();
+        let within = Change::new()
+            .add("refundedMicro", amount.micro())
+            .set("updatedAt", now)
+            .compare("refundedMicro", "<=", left);
+        let first = Change::new()
+            .add("refundedMicro", amount.micro())
+            .set("updatedAt", now)
+            .when_missing("refundedMicro");
+        if left < 0 {
+            return Err(beyond(cost));
+        }
+        let of = (run, amount);
+        let record = self.refund_record(org, id, of, settled.as_ref()).await?;
+        let given_back = Move {
+            of: Reservation {
+                tenant: record.tenant_context.clone(),
+                attribution: record.attribution.clone(),
+                at: held_at.unwrap_or(run.made_at()),
+            },
+            spent: -amount.micro(),
+            reserved: 0,
+        };
+        let refunds = Key::refunds(org, run);
+        for change in [first, within] {
+            let transaction = Transaction::new()
+                .update(&refunds, change)
+                .add_cost(org, &record)?;
+            let changes = (transaction, vec![given_back.clone()]);
+            match self.add_credits(changes, org, &entry).await? {
+                // The entry is there already: this very call went through before.
+                Committed::No(refusals) if refused(&refusals, ItemKind::LedgerEntry) => break,
+                Committed::No(refusals) if refused(&refusals, ItemKind::Refunds) => {}
+                committed => return self.credited(org, committed).await,
+            }
+        }
+        let known: Option<LedgerEntry> = self.get(&Key::ledger_entry(org, id)).await?;
+        match known {
+            Some(_) => self.balance(org).await,
+            None => Err(beyond(cost)),
+        }
+    }
+
+    async fn add_credits(
+        &self,
+        (transaction, moves): (Transaction, Vec<Move>),
+        org: &OrgId,
+        entry: &LedgerEntry,
+    ) -> Result<Committed, Error> {
+        let change = Change::new()
+            .add("balance", entry.amount_micro)
+            .add("available", entry.amount_micro)
+            .add("entries", 1)
+            .add("changes", 1)
+            .set("updatedAt", entry.created_at)
+            .when_present("v");
+        transaction
+            .put(&Key::ledger_entry(org, &entry.id), entry)?
+            .balance(org, change, moves)
+            .commit(self)
+            .await
+    }
+
+    async fn credited(&self, org: &OrgId, committed: Committed) -> Result<BalanceItem, Error> {
+        match committed {
+            Committed::No(refusals) if refused(&refusals, ItemKind::Balance) => {
+                Err(Error::Conflict("there is no such organization".to_owned()))
+            }
+            // The entry is there already: this very call went through before.
+            _ => self.balance(org).await,
+        }
+    }
+}
+
+fn refused(refusals: &[Refusal], kind: ItemKind) -> bool {
+    refusals.iter().any(|refusal| refusal.kind == kind)
+}
+
+fn beyond(cost_micro: i64) -> Error {
+    let cost = MicroCredits::from_micro(cost_micro).to_decimal();
+    Error::Conflict(format!(
+        "this run was charged {cost} credits; its refunds cannot exceed that in total"
+    ))
+}

@@ -1,0 +1,282 @@
+//! A runner's final report: its run ends, or leaves its compute to wait for children. Like every
+//! report it counts once and only under the lease's token. The runner of a run that a client
+//! stopped may send one more report, once: its total usage.
+
+use awo_domain::control::{NumberedEvent, ReportAnswer, StopRequest};
+use awo_domain::work_order::WorkOrderStatus;
+use awo_domain::{Error, Timestamp};
+
+use crate::Store;
+use crate::engine::change::Change;
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::Key;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::engine::tries::Tries;
+use crate::runs::Run;
+use crate::runs::lifecycle::end::{End, Ender, Ending};
+use crate::runs::lifecycle::lease::{Lease, lease_lost};
+use crate::runs::lifecycle::report::{LeaseStanding, Progress, Reporter};
+use crate::runs::lifecycle::suspend::{Leave, Suspend};
+use crate::work_orders::WorkOrder;
+
+/// How a run stands whose runner has said its last word.
+#[derive(Debug)]
+pub struct Stands<'a> {
+    /// The run, with all events.
+    pub run: &'a Run,
+    /// What a client wants of it.
+    pub stop_request: Option<StopRequest>,
+    /// True if its work order has children that count and are not integrated.
+    pub has_children: bool,
+}
+
+/// What becomes of a run.
+#[derive(Debug)]
+pub enum Finish {
+    /// It ends.
+    Ends(Box<Ending>),
+    /// It waits for its children.
+    Leaves(Box<Leave>),
+}
+
+/// What becomes of a run, from how it stands.
+pub type Finishing<'a> = dyn Fn(&Stands<'_>) -> Result<Finish, Error> + Sync + 'a;
+
+/// What came of a finish.
+#[derive(Debug)]
+pub struct Finished {
+    /// For the runner.
+    pub answer: ReportAnswer,
+    /// The work order, as it was before, of a run that has ended now.
+    pub ended: Option<WorkOrder>,
+}
+
+impl Finished {
+    /// For a runner whose slot was given back by what it said last.
+    fn again(events: &[NumberedEvent]) -> Finished {
+        let last = events.last().map_or(0, |event| event.number);
+        Finished::from(ReportAnswer {
+            acknowledged: last,
+            stop_request: None,
+            configuration: None,
+        })
+    }
+}
+
+impl From<ReportAnswer> for Finished {
+    fn from(answer: ReportAnswer) -> Finished {
+        Finished {
+            answer,
+            ended: None,
+        }
+    }
+}
+
+impl Store {
+    /// Ends a run as its runner says, with the events that it has not reported yet, or lets it wait
+    /// for its children; and notes if the runner says that nothing of the run is alive. Of a run that a client has stopped only the usage is taken. Saying it
+    /// again after it was done is answered as the first time.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if the lease is lost, what `finishing` says, or internal.
+    pub async fn finish(
+        &self,
+        by: &Reporter,
+        (events, nothing_alive): (&[NumberedEvent], bool),
+        finishing: &Finishing<'_>,
+        now: Timestamp,
+    ) -> Result<Finished, Error> {
+        let mut tries = Tries::new("finish: the run kept changing");
+        loop {
+            tries.next().await?;
+            let (stored, lease) = match self.standing(by).await? {
+                LeaseStanding::Holds(run, lease) => (run, lease),
+                LeaseStanding::Stopped(run, lease) => {
+                    let last = last_word(finishing, &run, lease.stop_request)?;
+                    let said = self.last_report(by, &lease, (&last, nothing_alive), now);
+                    match said.await? {
+                        Some(answer) => return Ok(answer.into()),
+                        None => continue,
+                    }
+                }
+                LeaseStanding::Lost(lease, run) => {
+                    let known = run.and_then(|run| run.finished_by);
+                    if known.as_deref() == Some(&by.token_hash) {
+                        return Ok(Finished::again(events));
+                    }
+                    return self.finished_before(by, lease).await.map(Finished::from);
+                }
+            };
+            let order = self.work_order(&by.org, &stored.work_order_id).await?;
+            let Some(order) = order.filter(|order| order.has_begun(&stored)) else {
+                continue;
+            };
+            let progress = Progress::of(&stored, lease.reported, events)?;
+            let said = Said {
+                by,
+                order: &order,
+                stored: &stored,
+                progress: &progress,
+                lease: &lease,
+                nothing_alive,
+                now,
+            };
+            if let Some(ended) = self.finish_once(&said, finishing).await? {
+                let answer = ReportAnswer {
+                    acknowledged: progress.reported,
+                    stop_request: None,
+                    configuration: None,
+                };
+                let ended = ended.then_some(order);
+                return Ok(Finished { answer, ended });
+            }
+        }
+    }
+
+    /// True if the run has ended, false if it waits; none if it has changed.
+    async fn finish_once(
+        &self,
+        said: &Said<'_>,
+        finishing: &Finishing<'_>,
+    ) -> Result<Option<bool>, Error> {
+        let (org, order, run) = (&said.by.org, said.order, &said.progress.run);
+        // Those that it integrates are not waited for again.
+        let family = match order.status {
+            WorkOrderStatus::Running => self.family(org, order, run).await?,
+            _ => crate::work_orders::family::Family::default(),
+        };
+        let finish = finishing(&Stands {
+            run,
+            stop_request: said.lease.stop_request,
+            has_children: !family.is_empty(),
+        })?;
+        let ender = Ender::Runner {
+            token_hash: &said.by.token_hash,
+            lease: said.lease,
+            now_reported: said.progress.reported,
+            nothing_alive: said.nothing_alive,
+        };
+        let (stored, now) = (said.stored, said.now);
+        let told = self.tell_all(
+            Transaction::of_lease(said.lease),
+            org,
+            stored,
+            said.progress,
+            now,
+        )?;
+        let (transaction, ended) = match &finish {
+            Finish::Ends(ending) => {
+                let end = End {
+                    org,
+                    order,
+                    stored,
+                    run,
+                    leased: true,
+                    ending,
+                    ender: &ender,
+                    now,
+                };
+                (end.add_to(told, self)?, Some(end))
+            }
+            Finish::Leaves(leave) => {
+                let suspend = Suspend {
+                    org,
+                    order,
+                    stored,
+                    run,
+                    leave,
+                    by: &ender,
+                    now,
+                };
+                (suspend.add_to(told, self)?, None)
+            }
+        };
+        if !transaction.commit(self).await?.is_yes() {
+            return Ok(None);
+        }
+        if let Some(end) = &ended {
+            end.log()?;
+        }
+        Ok(Some(ended.is_some()))
+    }
+
+    /// Takes what a stopped run used, once; none if it must be looked at again.
+    async fn last_report(
+        &self,
+        by: &Reporter,
+        lease: &Lease,
+        (last, nothing_alive): (&Ending, bool),
+        now: Timestamp,
+    ) -> Result<Option<ReportAnswer>, Error> {
+        if lease.last_report_at.is_some() {
+            return Ok(Some(lease.answer()));
+        }
+        let said = Change::new()
+            .set("lastReportAt", now)
+            .set_some("deadAt", nothing_alive.then_some(now))
+            .when("tokenHash", &by.token_hash)
+            .when_present("closedAt")
+            .when_missing("lastReportAt");
+        let used = Change::new()
+            .set("usage", &last.usage)
+            .set("iteration", last.iterations)
+            .set_some("commit", last.commit.as_ref())
+            .when_present("runId")
+            .when_missing("settledAt");
+        let committed = Transaction::new()
+            .update(&Key::lease(&by.org, &by.run_id), said)
+            .update(&Key::run(&by.org, &by.run_id), used)
+            .commit(self)
+            .await?;
+        match committed {
+            Committed::Yes => Ok(Some(lease.answer())),
+            Committed::No(refusals) if refusals.iter().any(|r| r.kind == ItemKind::Run) => {
+                Err(lease_lost())
+            }
+            Committed::No(_) => Ok(None),
+        }
+    }
+
+    /// A finish that came twice: the first one closed the lease under this very token.
+    async fn finished_before(
+        &self,
+        by: &Reporter,
+        lease: Option<Box<Lease>>,
+    ) -> Result<ReportAnswer, Error> {
+        // Under another token a run that is there costs no more reads than one that is not.
+        let lease = lease
+            .filter(|lease| lease.closed_at.is_some() && lease.is_held_by(&by.token_hash))
+            .ok_or_else(lease_lost)?;
+        let run = self.run(&by.org, &by.run_id).await?;
+        let done = run.is_some_and(|run| run.status.is_terminal() || run.is_suspended());
+        done.then(|| lease.answer()).ok_or_else(lease_lost)
+    }
+}
+
+/// A runner's last word, and what it is about.
+struct Said<'a> {
+    by: &'a Reporter,
+    order: &'a WorkOrder,
+    stored: &'a Run,
+    progress: &'a Progress,
+    lease: &'a Lease,
+    nothing_alive: bool,
+    now: Timestamp,
+}
+
+/// What the runner of a run says that is over.
+fn last_word(
+    finishing: &Finishing<'_>,
+    run: &Run,
+    stop_request: Option<StopRequest>,
+) -> Result<Box<Ending>, Error> {
+    let stands = Stands {
+        run,
+        stop_request,
+        has_children: false,
+    };
+    match finishing(&stands)? {
+        Finish::Ends(ending) => Ok(ending),
+        Finish::Leaves(_) => Err(lease_lost()),
+    }
+}

@@ -1,0 +1,313 @@
+//! A new run of a waiting or failed work order, in one transaction. If the old run still waits, the
+//! new one replaces it in the queue; if a slot is free and the work order is first in order, the
+//! new run has it from the start.
+
+use awo_domain::event::Lifecycle;
+use awo_domain::money::MicroCredits;
+use awo_domain::run::{Phase, RunEvent, RunStatus};
+use awo_domain::stop::{Stop, StopKind};
+use awo_domain::work_order::{WorkOrderEvent, WorkOrderStatus};
+use awo_domain::{Error, RunId, Timestamp};
+
+use crate::Store;
+use crate::capacity::permits::FreePermit;
+use crate::engine::change::Change;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::Key;
+use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::ledger::budgets::{Move, only_waits, over_budget};
+use crate::ledger::credits::insufficient;
+use crate::queue::tally::QueueLimits;
+use crate::runs::lifecycle::dispatch::{EntryItem, QueueState};
+use crate::runs::lifecycle::lease::Lease;
+use crate::runs::lifecycle::settle::released;
+use crate::runs::lifecycle::transitions::{after_order, after_run};
+use crate::runs::{CREATED_SEQUENCE, Run, RunItem};
+use crate::usage::Earlier;
+use crate::work_orders::{QUEUE_RETRY_S, WorkOrder, queue_entry, queued_run};
+
+/// A run to be started.
+#[derive(Debug)]
+pub struct NewRun<'a> {
+    /// The owner.
+    pub org: &'a awo_domain::OrgId,
+    /// The work order as it was read.
+    pub order: &'a WorkOrder,
+    /// Its newest run as it was read.
+    pub old: &'a Run,
+    /// The new run's id.
+    pub run_id: RunId,
+    /// What is reserved for it.
+    pub hold: MicroCredits,
+    /// True if it waits for a budget, and nothing is reserved yet.
+    pub waits: bool,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Where a new run begins.
+#[derive(Debug)]
+pub enum Place<'a> {
+    /// In the queue.
+    Queue,
+    /// On a slot that is free.
+    Slot {
+        /// Its lease.
+        lease: &'a Lease,
+        /// The place of its task.
+        place: &'a FreePermit,
+        /// The queue as it was when it was this work order's turn.
+        queue: &'a QueueState,
+    },
+}
+
+/// What came of a start.
+#[derive(Debug)]
+pub enum Started {
+    /// There is a new run.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+    /// A budget does not cover it, and its runs wait: start it so.
+    WaitsForBudget,
+    /// Work order, queue or slots are not as they were read: look again.
+    Changed,
+}
+
+impl Store {
+    /// Starts a new run. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
+    /// [`Error::Conflict`] if the work order neither waits nor has failed, or internal; in every
+    /// case nothing was written.
+    pub async fn start_run(
+        &self,
+        new: &NewRun<'_>,
+        place: &Place<'_>,
+        limits: QueueLimits,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<Started, Error> {
+        let (org, now) = (new.org, new.now);
+        let waits = new.order.status == WorkOrderStatus::Queued;
+        let run = new.run(place)?;
+        let mut transaction = Transaction::new()
+            .update(
+                &Key::work_order(org, &new.order.id),
+                new.order_change(place)?,
+            )
+            .put(&Key::run(org, &run.run_id), &RunItem::of(org, &run))?
+            .update(
+                &Key::tally(org),
+                new.tally_change(place, run.status, limits)?,
+            )
+            .balance(org, new.balance_change(waits), new.moves(&run, waits))
+            .tell(
+                self,
+                &run.subject(org),
+                CREATED_SEQUENCE,
+                Lifecycle::Created.to_parts(),
+                now,
+            )?;
+        if !new.waits {
+            transaction = transaction.keep_hold(org, &run.run_id, new.hold, now)?;
+        }
+        if waits {
+            transaction =
+                transaction.cancel_queued_run(self, org, new.old, &new.replaced(), now)?;
+        }
+        transaction = new.place(transaction, self, place, &run)?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            transaction = transaction.remember(org, request, answer, now)?;
+        }
+        match transaction.commit(self).await? {
+            Committed::Yes => Ok(Started::New),
+            Committed::No(refusals) => new.refused(place, request, refusals),
+        }
+    }
+}
+
+impl NewRun<'_> {
+    fn order_status(&self, place: &Place<'_>) -> Result<WorkOrderStatus, Error> {
+        let queued = after_order(self.order.status, WorkOrderEvent::RunStarted)?;
+        match place {
+            Place::Queue => Ok(queued),
+            Place::Slot { .. } => after_order(queued, WorkOrderEvent::SlotTaken),
+        }
+    }
+
+    /// The run as it begins.
+    fn run(&self, place: &Place<'_>) -> Result<Run, Error> {
+        let queued = Run {
+            earlier: Earlier::than_the_run_after(self.old),
+            ..queued_run(self.order, &self.run_id, (self.hold, self.waits), self.now)
+        };
+        Ok(match place {
+            Place::Queue => queued,
+            Place::Slot { .. } => Run {
+                status: after_run(queued.status, RunEvent::SlotTaken)?,
+                phase: Some(Phase::Building),
+                started_at: Some(self.now),
+                last_sequence: CREATED_SEQUENCE + 1,
+                ..queued
+            },
+        })
+    }
+
+    fn order_change(&self, place: &Place<'_>) -> Result<Change, Error> {
+        let (from, to) = (self.order.status, self.order_status(place)?);
+        Ok(Change::new()
+            .move_order(self.org, &self.old.run_id, from, to)
+            .set("runId", &self.run_id)
+            .remove("sealedAt"))
+    }
+
+    fn tally_change(
+        &self,
+        place: &Place<'_>,
+        run: RunStatus,
+        limits: QueueLimits,
+    ) -> Result<Change, Error> {
+        let counted = Change::new()
+            .count_work_order(Some(self.order.status), self.order_status(place)?)
+            .count_run(None, run);
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let counted = if waits {
+            counted.count_run(Some(RunStatus::Queued), RunStatus::Canceled)
+        } else {
+            counted
+        };
+        Ok(match place {
+            Place::Queue if waits => counted,
+            Place::Queue => counted.entry_came(self.org, limits, self.now),
+            Place::Slot { queue, .. } => {
+                let last_served = queue.tally.last_served.as_deref();
+                let taken = counted.slot_taken(self.order.tenant(), last_served, limits);
+                let taken = taken.when_webhooks(!queue.tally.no_webhooks);
+                if waits { taken.entry_left() } else { taken }
+            }
+        })
+    }
+
+    /// Where the old run waits, its hold is released in the same breath.
+    fn balance_change(&self, waits: bool) -> Change {
+        let freed = if waits { self.old.hold_micro } else { 0 };
+        let held = if self.waits { 0 } else { self.hold.micro() };
+        Change::new().reserve(held - freed, self.now)
+    }
+
+    fn moves(&self, run: &Run, waits: bool) -> Vec<Move> {
+        let freed = waits.then(|| self.old.settles(released(self.old)));
+        let held = Move::reserves(run.reservation(), run.hold_micro);
+        freed.into_iter().chain([held]).collect()
+    }
+
+    /// Why the old run is over that still waited.
+    fn replaced(&self) -> Stop {
+        Stop {
+            kind: StopKind::Cancel,
+            reason: Some(format!("replaced by {}", self.run_id)),
+            requested_at: self.now,
+        }
+    }
+
+    /// Entry and lease.
+    fn place(
+        &self,
+        transaction: Transaction,
+        store: &Store,
+        place: &Place<'_>,
+        run: &Run,
+    ) -> Result<Transaction, Error> {
+        let entry = Key::entry(self.org, &self.order.id);
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let old = Change::new().when("runId", &self.old.run_id);
+        match place {
+            Place::Queue if waits => {
+                // Whatever the old run has come back from, the new one has not begun.
+                let new = old.set("runId", &self.run_id).remove("lastSequence");
+                let new = match self.waits {
+                    true => new.set("wanted", self.order.wanted(self.hold)),
+                    false => new.remove("wanted"),
+                };
+                Ok(transaction.update(&entry, new.remove("cameBack")))
+            }
+            Place::Queue => {
+                let item = EntryItem {
+                    wanted: self.waits.then(|| self.order.wanted(self.hold)),
+                    ..queue_entry(self.order, &self.run_id, self.now)
+                };
+                transaction.put(&entry, &item)
+            }
+            Place::Slot {
+                lease,
+                place,
+                queue,
+            } => {
+                let transaction = if waits {
+                    transaction.delete(&entry, old)
+                } else {
+                    transaction
+                };
+                let key = Key::lease(self.org, &self.run_id);
+                transaction
+                    .put(&key, &lease.at(place, &queue.tally))?
+                    .take_place(place)
+                    .tell(
+                        store,
+                        &run.subject(self.org),
+                        CREATED_SEQUENCE + 1,
+                        Lifecycle::Building.to_parts(),
+                        self.now,
+                    )
+            }
+        }
+    }
+
+    /// What a refused start tells: a replay before all else, then what has changed since, then
+    /// what the caller can do something about.
+    fn refused(
+        &self,
+        place: &Place<'_>,
+        request: Option<&IdempotentRequest>,
+        mut refusals: Vec<Refusal>,
+    ) -> Result<Started, Error> {
+        if !self.waits && only_waits(&refusals) {
+            return Ok(Started::WaitsForBudget);
+        }
+        let over = over_budget(&refusals);
+        refusals.sort_by_key(|refusal| match refusal.kind {
+            ItemKind::StoredResponse => 0,
+            ItemKind::Tally => 2,
+            ItemKind::Balance => 3,
+            ItemKind::BudgetCounter => 4,
+            _ => 1,
+        });
+        let waits = self.order.status == WorkOrderStatus::Queued;
+        let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
+            return Err(Error::internal("a start was refused without a reason"));
+        };
+        match (kind, request, place) {
+            (ItemKind::StoredResponse, Some(request), _) => {
+                first_answer(request, item).map(Started::Replayed)
+            }
+            (ItemKind::Tally, _, Place::Queue) if !waits => Err(Error::QueueFull {
+                retry_after_s: QUEUE_RETRY_S,
+            }),
+            (ItemKind::Balance, _, _) => {
+                let freed = if waits {
+                    released(self.old).release
+                } else {
+                    MicroCredits::ZERO
+                };
+                Err(insufficient(self.hold.minus(freed), item)?)
+            }
+            _ => match over.filter(|_| kind == ItemKind::BudgetCounter) {
+                Some(error) => Err(error),
+                None => Ok(Started::Changed),
+            },
+        }
+    }
+}

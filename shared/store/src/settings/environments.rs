@@ -1,0 +1,295 @@
+//! Environments of organizations.
+//!
+//! An environment and the count of its organization's environments change in one transaction, so that
+//! there are never more than [`MAX_ENVIRONMENTS`]. A change is written over exactly what it was made
+//! from. A profile or a template that names an environment counts that at its item (`namings`), in
+//! the transaction that writes the name: so it names one that is there, and a delete, which is
+//! conditional on the number that it read before it looked for names, never passes one by.
+
+use awo_domain::environment::{Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS};
+use awo_domain::work_order::ChosenEnvironment;
+use awo_domain::{Error, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::engine::change::Change;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::item::SCHEMA_VERSION;
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::{Key, environments};
+use crate::engine::list::Slice;
+use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::work_orders::WorkOrder;
+
+/// An environment as it is stored.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct EnvironmentItem {
+    name: EnvironmentName,
+    content: EnvironmentContent,
+    created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+    /// How often it was written.
+    revision: u32,
+    /// How often a profile or a template was written that names it.
+    namings: u32,
+    v: u32,
+}
+
+/// An environment as it was read, to be changed or left.
+#[derive(Debug, Clone)]
+pub struct KnownEnvironment {
+    /// The environment.
+    pub environment: Environment,
+    revision: u32,
+    namings: u32,
+}
+
+impl From<EnvironmentItem> for KnownEnvironment {
+    fn from(item: EnvironmentItem) -> KnownEnvironment {
+        KnownEnvironment {
+            revision: item.revision,
+            namings: item.namings,
+            environment: Environment {
+                name: item.name,
+                content: item.content,
+                created_at: item.created_at,
+                updated_at: item.updated_at,
+            },
+        }
+    }
+}
+
+/// What came of a create.
+#[derive(Debug)]
+pub enum EnvironmentCreated {
+    /// It is there.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+impl Transaction {
+    /// Counts that a profile or a template names an environment, which must be there.
+    pub(crate) fn name_environment(
+        self,
+        org: &OrgId,
+        name: Option<&EnvironmentName>,
+    ) -> Transaction {
+        let Some(name) = name else {
+            return self;
+        };
+        let key = Key::environment(org, name);
+        let named = Change::new().add("namings", 1).when_present("createdAt");
+        self.update(&key, named)
+    }
+}
+
+/// The fault of a profile or a template that names an environment which is not there.
+#[must_use]
+pub(crate) fn no_environment(name: Option<&EnvironmentName>) -> Error {
+    let name = name.map(EnvironmentName::as_str).unwrap_or_default();
+    let message = format!(
+        "is not the name of an environment: there is no {name}; GET /v1/environments lists those there \
+         are"
+    );
+    Error::invalid("/environment", message)
+}
+
+impl Store {
+    /// The organization's environments, newest first.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn environments(&self, org: &OrgId) -> Result<Vec<Environment>, Error> {
+        let slice = Slice::of_partition(environments(org));
+        let items: Vec<EnvironmentItem> = self.slice(slice.limit(MAX_ENVIRONMENTS)).await?.items;
+        let known = items.into_iter().map(KnownEnvironment::from);
+        let mut all: Vec<Environment> = known.map(|known| known.environment).collect();
+        all.sort_by(|a, b| (b.created_at, &b.name).cmp(&(a.created_at, &a.name)));
+        Ok(all)
+    }
+
+    /// An environment of this organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn environment(
+        &self,
+        org: &OrgId,
+        name: &EnvironmentName,
+    ) -> Result<Option<KnownEnvironment>, Error> {
+        let key = Key::environment(org, name);
+        let item: Option<EnvironmentItem> = self.get(&key).await?;
+        Ok(item.map(KnownEnvironment::from))
+    }
+
+    /// The environment of a new run of this work order: as it is now, or, if it is deleted, as it was
+    /// when the work order was made.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn environment_of(
+        &self,
+        org: &OrgId,
+        order: &WorkOrder,
+    ) -> Result<Option<ChosenEnvironment>, Error> {
+        let Some(name) = &order.environment else {
+            return Ok(None);
+        };
+        match self.environment(org, name).await? {
+            Some(known) => Ok(Some(ChosenEnvironment {
+                name: name.clone(),
+                content: known.environment.content,
+            })),
+            None => order.chosen_environment(),
+        }
+    }
+
+    /// Adds an environment. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if there is one of that name, or if there are too many;
+    /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
+    pub async fn create_environment(
+        &self,
+        org: &OrgId,
+        environment: &Environment,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<EnvironmentCreated, Error> {
+        let now = environment.created_at;
+        let item = EnvironmentItem {
+            name: environment.name.clone(),
+            content: environment.content.clone(),
+            created_at: now,
+            updated_at: None,
+            revision: 1,
+            namings: 0,
+            v: SCHEMA_VERSION,
+        };
+        let count = Change::new()
+            .add("count", 1)
+            .at_most_or_missing("count", i64::from(MAX_ENVIRONMENTS) - 1);
+        let key = Key::environment(org, &environment.name);
+        let count_key = Key::environment_count(org);
+        let mut transaction = Transaction::new()
+            .put(&key, &item)?
+            .update(&count_key, count);
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            transaction = transaction.remember(org, request, answer, now)?;
+        }
+        match transaction.commit(self).await? {
+            Committed::Yes => Ok(EnvironmentCreated::New),
+            Committed::No(refusals) => refused(&environment.name, request, refusals),
+        }
+    }
+
+    /// Writes `new` over what was read; false if that has changed meanwhile.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn replace_environment(
+        &self,
+        org: &OrgId,
+        read: &KnownEnvironment,
+        new: &Environment,
+    ) -> Result<bool, Error> {
+        let change = Change::new()
+            .set("content", &new.content)
+            .set_some("updatedAt", new.updated_at)
+            .set("revision", read.revision + 1)
+            .when("revision", read.revision)
+            .when("createdAt", read.environment.created_at);
+        let key = Key::environment(org, &new.name);
+        let replaced = Transaction::new().update(&key, change).commit(self).await?;
+        Ok(replaced.is_yes())
+    }
+
+    /// Removes an environment, if nothing has come to name it since it was read; false otherwise.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn delete_environment(
+        &self,
+        org: &OrgId,
+        read: &KnownEnvironment,
+    ) -> Result<bool, Error> {
+        let unnamed = Change::new()
+            .when("namings", read.namings)
+            .when("createdAt", read.environment.created_at);
+        let key = Key::environment(org, &read.environment.name);
+        let count = Change::new().add("count", -1);
+        let deleted = Transaction::new()
+            .delete(&key, unnamed)
+            .update(&Key::environment_count(org), count)
+            .commit(self)
+            .await?;
+        Ok(deleted.is_yes())
+    }
+
+    /// The profiles and templates that name an environment themselves, for people.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn named_by(
+        &self,
+        org: &OrgId,
+        name: &EnvironmentName,
+    ) -> Result<Vec<String>, Error> {
+        let (profiles, templates) = tokio::try_join!(self.profiles(org), self.templates(org))?;
+        let profiles = profiles
+            .values()
+            .filter(|stored| stored.content.groups.environment.as_ref() == Some(name))
+            .map(|stored| format!("the profile {}", stored.name));
+        let templates = templates
+            .iter()
+            .filter(|template| template.content.environment.as_ref() == Some(name))
+            .map(|template| format!("the template {}", template.id.as_str()));
+        Ok(profiles.chain(templates).collect())
+    }
+}
+
+impl WorkOrder {
+    /// Its environment as it was when the work order was made.
+    ///
+    /// # Errors
+    /// Internal, if what was kept does not read.
+    pub fn chosen_environment(&self) -> Result<Option<ChosenEnvironment>, Error> {
+        let Some(name) = self.environment.clone() else {
+            return Ok(None);
+        };
+        let kept = self.kept_environment.as_deref().unwrap_or_default();
+        let content = serde_json::from_str(kept).map_err(|e| {
+            Error::internal(format!(
+                "the environment {name} of a work order is gone: {e}"
+            ))
+        })?;
+        Ok(Some(ChosenEnvironment { name, content }))
+    }
+}
+
+/// What a refused create tells the caller: a replay before all else.
+fn refused(
+    name: &EnvironmentName,
+    request: Option<&IdempotentRequest>,
+    refusals: Vec<Refusal>,
+) -> Result<EnvironmentCreated, Error> {
+    let (mut taken, mut replay) = (false, None);
+    for refusal in refusals {
+        taken |= refusal.kind == ItemKind::Environment;
+        if refusal.kind == ItemKind::StoredResponse {
+            replay = request.map(|request| first_answer(request, refusal.item));
+        }
+    }
+    match replay {
+        Some(first) => first.map(EnvironmentCreated::Replayed),
+        None if taken => Err(Error::Conflict(format!(
+            "there is an environment {name} already: choose another name, or change that one with PUT"
+        ))),
+        None => Err(Error::Conflict(format!(
+            "your organization has {MAX_ENVIRONMENTS} environments, which is the most: delete one first"
+        ))),
+    }
+}

@@ -1,0 +1,253 @@
+//! Deliveries: one of each event for each subscribed webhook, and its outcome.
+//!
+//! A delivery has its complete state: the body, byte by byte, the attempts, and the time of the
+//! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
+//! [`KEPT_MS`] after its creation; nothing waits for that.
+
+use awo_domain::webhook::{DeliveryStatus, EventType};
+use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
+use serde::{Deserialize, Serialize};
+
+use crate::Store;
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::item::{SCHEMA_VERSION, due_shard};
+use crate::engine::item_kind::ItemKind;
+use crate::engine::key::{Key, deliveries};
+use crate::engine::list::{Page, Slice};
+use crate::engine::transaction::{Committed, Transaction};
+use crate::webhooks::notifications::{DeliveryRef, Notification};
+use crate::webhooks::outbox::NOTIFICATION_MS;
+
+/// How long a delivery is kept: 30 days.
+pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+
+/// What webhooks are told: an event, and the bytes that say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The event: the same at each attempt and in each delivery of it.
+    pub event_id: EventId,
+    /// Its type.
+    pub event_type: EventType,
+    /// The run that it is of.
+    pub run_id: Option<RunId>,
+    /// The body as it is signed and sent.
+    pub body: String,
+}
+
+/// An attempt of a delivery. It is noted before it is made: without an end it is under way, or
+/// nobody lived to say how it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    /// Its id.
+    pub id: AttemptId,
+    /// Its number, from 1.
+    pub number: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<i64>,
+    /// What the receiver answered, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_code: Option<u16>,
+    /// What went wrong, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// A delivery as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delivery {
+    /// Its id.
+    pub id: DeliveryId,
+    /// The owner.
+    pub org_id: OrgId,
+    /// To whom.
+    pub webhook_id: WebhookId,
+    /// The event.
+    pub event_id: EventId,
+    /// Its type.
+    pub event_type: EventType,
+    /// The run that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The body as it is signed and sent.
+    pub body: String,
+    /// How it stands.
+    pub status: DeliveryStatus,
+    /// What was tried, in order.
+    pub attempts: Vec<Attempt>,
+    /// When it is tried next, while it is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The delivery that a client wanted again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redelivery_of: Option<DeliveryId>,
+    /// Index of due items, while it is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_shard: Option<String>,
+    /// When the sweep looks at it, Unix milliseconds, while it is pending.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<i64>,
+    /// Why it was abandoned without another attempt: a sentence without a full stop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub abandoned_reason: Option<String>,
+    /// Unix seconds after which DynamoDB may remove it.
+    pub ttl: i64,
+    /// How often it was written: a change is made to what was read.
+    pub revision: u32,
+    /// Shape of this item.
+    pub v: u32,
+}
+
+impl Delivery {
+    /// One that is due at once.
+    #[must_use]
+    pub fn new(
+        id: DeliveryId,
+        org: &OrgId,
+        webhook: &WebhookId,
+        notice: Notice,
+        now: Timestamp,
+    ) -> Delivery {
+        Delivery {
+            org_id: org.clone(),
+            webhook_id: webhook.clone(),
+            event_id: notice.event_id,
+            event_type: notice.event_type,
+            run_id: notice.run_id,
+            body: notice.body,
+            status: DeliveryStatus::Pending,
+            attempts: Vec::new(),
+            next_attempt_at: Some(now),
+            created_at: now,
+            redelivery_of: None,
+            abandoned_reason: None,
+            due_shard: Some(due_shard(id.as_str())),
+            due_at: Some(now.plus_ms(NOTIFICATION_MS).epoch_ms()),
+            ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
+            revision: 1,
+            id,
+            v: SCHEMA_VERSION,
+        }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self) -> DeliveryRef {
+        DeliveryRef {
+            org_id: self.org_id.clone(),
+            webhook_id: self.webhook_id.clone(),
+            id: self.id.clone(),
+        }
+    }
+
+    /// The same event to the same webhook once more, with all attempts before it.
+    #[must_use]
+    pub fn again(&self, id: DeliveryId, now: Timestamp) -> Delivery {
+        let notice = Notice {
+            event_id: self.event_id.clone(),
+            event_type: self.event_type,
+            run_id: self.run_id.clone(),
+            body: self.body.clone(),
+        };
+        Delivery {
+            redelivery_of: Some(self.id.clone()),
+            ..Delivery::new(id, &self.org_id, &self.webhook_id, notice, now)
+        }
+    }
+}
+
+/// What came of a create.
+#[derive(Debug)]
+pub enum DeliveryCreated {
+    /// It is there.
+    New,
+    /// The same request was answered before.
+    Replayed(FirstAnswer),
+}
+
+impl Transaction {
+    /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
+    /// other there is a notification.
+    pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
+        let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
+        let noted = match delivery.attempts.is_empty() {
+            true => self.notification(Notification::Delivery(delivery.at())),
+            false => self,
+        };
+        noted.put(&key, delivery)
+    }
+}
+
+impl Store {
+    /// A delivery to a webhook of this organization.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn delivery(
+        &self,
+        org: &OrgId,
+        webhook: &WebhookId,
+        id: &DeliveryId,
+    ) -> Result<Option<Delivery>, Error> {
+        let key = Key::delivery(org, webhook, id);
+        self.get(&key).await
+    }
+
+    /// Deliveries to a webhook, newest first, and how many there are in all.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn deliveries(
+        &self,
+        org: &OrgId,
+        webhook: &WebhookId,
+        status: Option<DeliveryStatus>,
+        (limit, skip): (u32, u32),
+        after: Option<&DeliveryId>,
+    ) -> Result<(Page<Delivery>, u64), Error> {
+        let status = status.map(|status| status.as_str().to_owned());
+        let whole = Slice::of_partition(deliveries(org, webhook)).filter("status", status);
+        let page = whole
+            .clone()
+            .newest_first()
+            .limit(limit)
+            .skip(skip)
+            .after(after.map(|id| Key::delivery(org, webhook, id).to_item()));
+        tokio::try_join!(self.slice(page), self.count(&whole))
+    }
+
+    /// Adds a delivery. `answer` is what a replay of the same request will be given.
+    ///
+    /// # Errors
+    /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
+    pub async fn create_delivery(
+        &self,
+        delivery: &Delivery,
+        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+    ) -> Result<DeliveryCreated, Error> {
+        let (org, now) = (&delivery.org_id, delivery.created_at);
+        let mut transaction = Transaction::new().add_delivery(delivery)?;
+        let request = idempotent.as_ref().map(|(request, _)| *request);
+        if let Some((request, answer)) = idempotent {
+            transaction = transaction.remember(org, request, answer, now)?;
+        }
+        let refusals = match transaction.commit(self).await? {
+            Committed::Yes => return Ok(DeliveryCreated::New),
+            Committed::No(refusals) => refusals,
+        };
+        let before = refusals.into_iter();
+        let mut before = before.filter(|refusal| refusal.kind == ItemKind::StoredResponse);
+        match (request, before.next()) {
+            (Some(request), Some(known)) => {
+                first_answer(request, known.item).map(DeliveryCreated::Replayed)
+            }
+            _ => Err(Error::internal("a new delivery has an id that is taken")),
+        }
+    }
+}
