@@ -19,6 +19,7 @@ pub mod everything;
 mod family_rules;
 pub mod faults;
 pub mod functions;
+pub mod gate;
 pub mod invoke;
 pub mod local;
 pub mod measure;

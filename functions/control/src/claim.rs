@@ -32,10 +32,12 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     }
     let proof = (nonce, token_hash(&claim.token));
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
-    let credentials = tokio::try_join!(
+    let (git, models, prompt) = tokio::try_join!(
         credentials(state, &org, &order.source.repository),
-        models::of(state, &org, &order.agent)
+        models::of(state, &org, &order.agent),
+        state.store.prompt(&org, &order)
     )?;
+    let task_prompt = prompt.ok_or(Error::Unauthorized)?;
     let (profile, plugins, chosen) = tokio::try_join!(
         state.store.profile_of(&org, &order),
         state.store.plugins(&org),
@@ -57,9 +59,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let environment = environment(state, &org, chosen).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     Answer::ok(RunSpec {
+        task_prompt,
         resumption,
         environment,
-        ..spec(state, org, order, &run, goes_by, credentials)
+        ..spec(state, org, order, &run, goes_by, (git, models))
     })
 }
 
@@ -107,7 +110,7 @@ fn spec(
         org_id,
         work_order_id: order.id,
         run_id: run.run_id.clone(),
-        task_prompt: order.task_prompt,
+        task_prompt: String::new(),
         git_credentials,
         model_keys: models.keys,
         model_endpoints: models.endpoints,

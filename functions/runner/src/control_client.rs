@@ -23,8 +23,11 @@ use connection::Connection;
 const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 /// For a heartbeat: one that nobody answers is to be followed by others before the run is suspected.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(4);
-/// From the first try of a claim to the last.
-const CLAIM_LIMIT: Duration = Duration::from_secs(60);
+/// An outage of the control API that loses no run.
+pub(crate) const OUTAGE: Duration = Duration::from_secs(60);
+/// From the first try of a claim to the last. The service waits for it for ten minutes.
+const CLAIM_LIMIT: Duration = Duration::from_secs(240);
+const _: () = assert!(CLAIM_LIMIT.as_secs() > OUTAGE.as_secs() + LONGEST_PAUSE.as_secs());
 /// First and longest pause between two tries.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);

@@ -133,21 +133,12 @@ impl EventSender {
         self.pending.push_back(Item::Event(event));
     }
 
-    /// The next events, up to a log or a diff, as many as one call can carry.
     fn batch(&self) -> Vec<NumberedEvent> {
         let events = self.pending.iter().map_while(|item| match item {
             Item::Event(event) => Some(event),
             Item::Log(_) | Item::Diff(_) => None,
         });
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        for event in events.take(MAX_REPORTED_EVENTS) {
-            bytes += serde_json::to_vec(event).map_or(0, |json| json.len());
-            if bytes > MAX_EVENT_BYTES && !batch.is_empty() {
-                break;
-            }
-            batch.push(event.clone());
-        }
-        batch
+        one_body(events)
     }
 
     /// Sends a log, a diff or a batch of events until it is kept or refused. It has no limit of its own:
@@ -288,6 +279,19 @@ impl EventSender {
     }
 }
 
+/// The first of these events, as many as one call can carry: at least one, however large it is.
+fn one_body<'a>(events: impl Iterator<Item = &'a NumberedEvent>) -> Vec<NumberedEvent> {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for event in events.take(MAX_REPORTED_EVENTS) {
+        bytes += serde_json::to_vec(event).map_or(0, |json| json.len());
+        if bytes > MAX_EVENT_BYTES && !batch.is_empty() {
+            break;
+        }
+        batch.push(event.clone());
+    }
+    batch
+}
+
 /// A run that came to its own end after a client had requested its stop was stopped, too: the
 /// client was first.
 fn overtaken(ending: Ending, stop_request: StopRequest) -> Ending {
@@ -314,4 +318,42 @@ pub(crate) fn is_immediate(stop_request: StopRequest) -> bool {
             ..
         }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(number: u64, bytes: usize) -> NumberedEvent {
+        let reason = "x".repeat(bytes);
+        NumberedEvent {
+            number,
+            at: Timestamp::from_epoch_ms(0),
+            event: RunnerEvent::DeliverySkipped { reason },
+        }
+    }
+
+    #[test]
+    fn a_body_is_cut_by_bytes_and_by_events_before_it_is_sent_and_loses_none() {
+        let large = MAX_EVENT_BYTES / 3;
+        for (events, bytes, bodies) in [(60, 10, 3), (20, large, 10), (3, MAX_EVENT_BYTES, 3)] {
+            let mut left: Vec<NumberedEvent> = (1..=events).map(|n| output(n, bytes)).collect();
+            let mut sent = Vec::new();
+            while !left.is_empty() {
+                let events = one_body(left.iter());
+                left.drain(..events.len());
+                sent.push(events);
+            }
+            assert_eq!(sent.len(), bodies, "{events} of {bytes} bytes");
+            for events in &sent {
+                let body = serde_json::to_vec(&Report {
+                    events: events.clone(),
+                })
+                .unwrap();
+                assert!(body.len() <= MAX_BODY_BYTES, "{}", body.len());
+            }
+            let numbers = sent.iter().flatten().map(|event| event.number);
+            assert!(numbers.eq(1..=events));
+        }
+    }
 }

@@ -9,7 +9,7 @@ use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use crate::control_client::{ControlClient, NotClaimed};
+use crate::control_client::{ControlClient, NotClaimed, OUTAGE};
 use crate::control_thread::{self, ControlThread};
 use crate::environment::Masks;
 use crate::event_sender::is_immediate;
@@ -68,6 +68,7 @@ pub(crate) const EXIT_TERMINATED: u8 = 143;
 pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
 /// How long the last report of a run is tried that came to its own end.
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
+const _: () = assert!(FINISH_LIMIT.as_secs() > 2 * OUTAGE.as_secs());
 /// How long it is tried when the run is to stop.
 const STOPPED_FINISH_LIMIT: Duration = Duration::from_secs(15);
 /// How long the workspace of a run that came to its own end is packed before that is told, so that

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use awo_domain::{OrgId, RunId};
 use tokio::time::timeout;
 
-use crate::environment::Archiver;
+use crate::environment::{Archiver, clean_caches};
 use crate::layout::reopen_workspace;
 use crate::settings::Settings;
 
@@ -179,7 +179,9 @@ fn clean_all(root: &Path, now: SystemTime) -> io::Result<()> {
         let name = entry.file_name();
         let is_of_organization = name.to_str().is_some_and(|name| OrgId::parse(name).is_ok());
         if is_of_organization && entry.file_type()?.is_dir() {
-            outcome = outcome.and(remove_surplus(&entry.path(), now, MAX_KEPT_BYTES));
+            let folder = entry.path();
+            outcome = outcome.and(remove_surplus(&folder, now, MAX_KEPT_BYTES));
+            outcome = outcome.and(clean_caches(&folder, now));
         }
     }
     outcome
@@ -248,13 +250,19 @@ mod tests {
                 .unwrap();
             path
         };
-        let gone = file(org.as_str(), "old.tar", old);
+        let caches = format!("{org}/caches");
+        let unused = now - Duration::from_secs(15 * 24 * 3_600);
+        let gone = [
+            file(org.as_str(), "old.tar", old),
+            file(&caches, "unused.tar", unused),
+        ];
         let kept = [
             file(org.as_str(), "young.tar", now),
+            file(&caches, "used.tar", old),
             file("somebody-else", "old.tar", old),
         ];
         clean_all(dir.path(), now).unwrap();
-        assert!(!gone.exists());
+        assert!(gone.iter().all(|path| !path.exists()));
         assert!(kept.iter().all(|path| path.exists()));
     }
 

@@ -89,7 +89,8 @@ impl State {
         let opening = &self.opening;
         let mut new = opening.work_order(call.org(), order, &asked.profile, depth, call.now)?;
         new.account = account;
-        let answer = Answer::created(WorkOrderShape::from(&new.work_order()))?;
+        let (work_order, prompt) = (new.work_order(), &new.order.task_prompt);
+        let answer = Answer::created(WorkOrderShape::of(&work_order, prompt))?;
         let remembered = idempotent.map(|request| (request, call.rendered(&answer)));
         let store = &self.store;
         let created = store.create_work_order(&new, self.limits, remembered);

@@ -23,5 +23,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         .work_order(call.org(), &id)
         .await?
         .ok_or(Error::NotFound(Resource::WorkOrder))?;
-    Answer::ok(WorkOrderShape::from(&order))
+    let prompt = store.prompt(call.org(), &order).await?;
+    let prompt = prompt.ok_or(Error::NotFound(Resource::WorkOrder))?;
+    Answer::ok(WorkOrderShape::of(&order, &prompt))
 }

@@ -50,10 +50,13 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         .last()
         .filter(|_| page.has_more)
         .map(|order| order.id.as_str());
+    let prompts = store.prompts(call.org(), &page.items).await?;
+    // Those that were purged meanwhile have none.
     let items = page
         .items
         .iter()
-        .map(|order| json!(WorkOrderShape::from(order)))
+        .zip(&prompts)
+        .filter_map(|(order, prompt)| Some(json!(WorkOrderShape::of(order, prompt.as_ref()?))))
         .collect();
     Answer::ok(paging.body("workOrders", items, total, next))
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use awo_cloud::queue::WakeUp;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::{Error, OrgId};
-use awo_execution::dispatcher::{Dispatcher, FILLING};
+use awo_execution::dispatcher::Dispatcher;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
 /// The state of `dispatch-runs`.
@@ -57,7 +57,7 @@ pub async fn handle(
     let began = Instant::now();
     for (wake_up, ids) in looks.into_values() {
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
-        let looked = match began.elapsed() < FILLING {
+        let looked = match began.elapsed() < dispatcher.filling {
             true => Box::pin(dispatcher.fill_slots(&wake_up)).await,
             // The function has no time for another one.
             false => dispatcher.queue.wake(&wake_up).await,

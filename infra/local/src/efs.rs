@@ -2,8 +2,8 @@
 //! however often it is sent; an access point leads only to a folder below the directory. Both are
 //! files, so a restart changes nothing.
 //!
-//! Its protocol is REST with JSON, of which CreateAccessPoint and DescribeAccessPoints are
-//! implemented.
+//! Its protocol is REST with JSON, of which CreateAccessPoint, DescribeAccessPoints and
+//! DeleteAccessPoint are implemented.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -69,6 +69,12 @@ type Refusal = (StatusCode, &'static str, Value);
 fn bad(message: impl Into<String>) -> Refusal {
     let message = json!({ "Message": message.into() });
     (StatusCode::BAD_REQUEST, "BadRequest", message)
+}
+
+fn missing() -> Refusal {
+    let message =
+        json!({ "Message": "There is no such access point.", "ErrorCode": "AccessPointNotFound" });
+    (StatusCode::NOT_FOUND, "AccessPointNotFound", message)
 }
 
 impl Efs {
@@ -152,10 +158,16 @@ impl Efs {
             .filter_map(|(_, id)| Some(rendered(&id, &self.point(&id).ok()?)))
             .collect();
         if points.is_empty() {
-            let message = json!({ "Message": "There is no such access point.", "ErrorCode": "AccessPointNotFound" });
-            return Err((StatusCode::NOT_FOUND, "AccessPointNotFound", message));
+            return Err(missing());
         }
         Ok(json!({ "AccessPoints": points }))
+    }
+
+    /// Files behind it stay, as EFS leaves them.
+    fn delete(&self, id: &str) -> Result<Value, Refusal> {
+        self.point(id).map_err(|_| missing())?;
+        fs::remove_file(self.note(id)).map_err(|_| missing())?;
+        Ok(Value::Null)
     }
 
     async fn answer(
@@ -184,6 +196,15 @@ impl Efs {
             (Method::GET, PATH) => {
                 calls::note_files(request.headers(), "DescribeAccessPoints", "access-point");
                 self.describe(&query)
+            }
+            (Method::DELETE, path) => {
+                match path.strip_prefix(PATH).and_then(|p| p.strip_prefix('/')) {
+                    Some(id) => {
+                        calls::note_files(request.headers(), "DeleteAccessPoint", "access-point");
+                        self.delete(id)
+                    }
+                    None => Err(bad("this operation is not served here")),
+                }
             }
             _ => Err(bad("this operation is not served here")),
         }
@@ -220,6 +241,11 @@ pub fn start(
 
 fn told(outcome: Result<Value, Refusal>) -> Answer {
     let (status, code, body) = match outcome {
+        Ok(Value::Null) => {
+            let mut answer = Response::new(serve::whole(String::new()));
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+            return answer;
+        }
         Ok(body) => (StatusCode::OK, None, body),
         Err((status, code, body)) => (status, Some(code), body),
     };

@@ -221,7 +221,12 @@ impl Gateway {
         }
         self.check_host(&mut head.headers)?;
         let (method, path) = (head.method.as_str(), head.uri.path());
-        self.edge.pass(path)?;
+        if let Some(refusal) = self.edge.refusal(path) {
+            let Some(answer) = refusal.answer() else {
+                return std::future::pending().await;
+            };
+            return Err(answer);
+        }
         let found = self
             .routes
             .find(method, path)

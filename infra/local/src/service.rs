@@ -217,6 +217,11 @@ impl Service {
             .map_err(|error| error.to_string())
     }
 
+    /// From now on all functions together have so many executions at once, of which these are reserved.
+    pub fn limit_concurrency(&self, all: usize, reserved: &[(&str, usize)]) {
+        self.registry.limit_concurrency(all, reserved);
+    }
+
     /// Serves metrics on this port of loopback until the service stops.
     ///
     /// # Errors

@@ -183,6 +183,12 @@ impl Cloud {
     #[must_use]
     pub fn files(&self) -> Option<Files> {
         let file_system = self.environment.get("AWO_KEPT_FILE_SYSTEM")?;
+        Some(self.file_system(file_system))
+    }
+
+    /// A file system by its id.
+    #[must_use]
+    pub fn file_system(&self, id: String) -> Files {
         let builder = aws_sdk_efs::config::Builder::from(&self.sdk);
         let config = self
             .at(builder, "AWS_ENDPOINT_URL_EFS", |b, url| {
@@ -190,7 +196,7 @@ impl Cloud {
             })
             .build();
         let client = aws_sdk_efs::Client::from_conf(config);
-        Some(Files::new(client, file_system))
+        Files::new(client, id)
     }
 
     /// The secrets of the stack's organizations.

@@ -8,6 +8,7 @@ use awo_domain::{Error, OrgId};
 use aws_sdk_efs::Client;
 use aws_sdk_efs::error::DisplayErrorContext;
 use aws_sdk_efs::operation::create_access_point::CreateAccessPointError;
+use aws_sdk_efs::operation::delete_access_point::DeleteAccessPointError;
 use aws_sdk_efs::types::{CreationInfo, LifeCycleState, RootDirectory};
 
 /// Looks at a new access point until it can be mounted, and the pause between two.
@@ -74,6 +75,21 @@ impl Files {
         };
         let id = id.ok_or_else(|| Error::internal("CreateAccessPoint: no id in the answer"))?;
         self.until_available(&id).await.map(|()| Some(id))
+    }
+
+    /// Deletes an access point; one that does not exist is deleted already. Files behind it stay.
+    ///
+    /// # Errors
+    /// Internal, when EFS fails.
+    pub async fn delete_access_point(&self, id: &str) -> Result<(), Error> {
+        let deleted = self.client.delete_access_point().access_point_id(id).send();
+        match deleted.await {
+            Ok(_) => Ok(()),
+            Err(e) => match e.as_service_error() {
+                Some(DeleteAccessPointError::AccessPointNotFound(_)) => Ok(()),
+                _ => Err(failed("DeleteAccessPoint", DisplayErrorContext(&e))),
+            },
+        }
     }
 
     async fn until_available(&self, id: &str) -> Result<(), Error> {

@@ -51,6 +51,8 @@ pub struct Dispatcher {
     pub mint: Mint,
     pub limits: QueueLimits,
     pub max_tasks: MaxTasks,
+    /// How long a look at a queue goes on: [`FILLING`], unless a test is in a hurry.
+    pub filling: Duration,
 }
 
 impl Dispatcher {
@@ -68,6 +70,7 @@ impl Dispatcher {
             mint: cloud.mint.clone(),
             limits: settings::queue_limits(&cloud.environment)?,
             max_tasks: settings::max_tasks(&cloud.environment)?,
+            filling: FILLING,
         })
     }
 
@@ -131,7 +134,7 @@ impl Dispatcher {
         let (began, mut entries) = (Instant::now(), Vec::new());
         let mut has_funded = false;
         for _ in 0..MAX_DISPATCHES {
-            if began.elapsed() > FILLING {
+            if began.elapsed() > self.filling {
                 break;
             }
             let tally = self.store.tally(org).await?;

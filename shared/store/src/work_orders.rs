@@ -4,6 +4,7 @@ pub mod cascades;
 pub mod erasure;
 pub mod family;
 pub mod parents;
+pub mod prompts;
 pub mod purge;
 
 use awo_domain::agent::Agent;
@@ -41,6 +42,7 @@ use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
 use crate::work_orders::parents::parent_refused;
+use crate::work_orders::prompts::StoredPrompt;
 
 /// A work order as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,8 +54,9 @@ pub struct WorkOrder {
     pub status: WorkOrderStatus,
     /// Its newest run.
     pub run_id: RunId,
-    /// The task.
-    pub task_prompt: String,
+    /// The task, or how long it is.
+    #[serde(rename = "taskPrompt")]
+    pub prompt: StoredPrompt,
     /// What is cloned.
     pub source: GitSource,
     /// What is done after the clone: of the template as it was, whatever becomes of it.
@@ -174,7 +177,7 @@ impl NewWorkOrder {
             id: self.id.clone(),
             status: WorkOrderStatus::Queued,
             run_id: self.run_id.clone(),
-            task_prompt: order.task_prompt,
+            prompt: StoredPrompt::of(order.task_prompt),
             source: order.source,
             hooks: order.hooks,
             asked_iterations: order.max_iterations,
@@ -279,6 +282,7 @@ impl Store {
         let mut transaction = Transaction::new()
             .put(&Key::work_order(org, &new.id), &work_order.item(org))?
             .put(&Key::run(org, &new.run_id), &RunItem::of(org, &run))?
+            .prompt(new)?
             .put(&Key::entry(org, &new.id), &entry)?
             .update(&Key::tally(org), tally)
             .tell(

@@ -52,13 +52,18 @@ impl World {
         panic!("{task_arn} does not stop");
     }
 
-    /// Says that no task lives, as it must be once every run is over.
+    /// Waits until no task lives, as it must be once every run is over: the slot of a runner that
+    /// reported that nothing is alive is free before its task has ended.
     ///
     /// # Panics
-    /// When one does.
-    pub fn nothing_lives(&self) {
-        let living = self.living_tasks();
-        assert_eq!(living, 0, "a task of a run that is over lives on");
+    /// When one lives on.
+    pub async fn nothing_lives(&self) {
+        let began = Instant::now();
+        while self.living_tasks() > 0 {
+            let waits = began.elapsed() < PATIENCE;
+            assert!(waits, "a task of a run that is over lives on");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// The living tasks.

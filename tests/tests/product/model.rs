@@ -45,17 +45,42 @@ pub enum Events {
 /// What happens.
 #[derive(Debug, Clone, Copy)]
 pub enum Move {
-    Create { tenant: u8 },
-    Start { order: usize },
-    Cancel { order: usize },
-    Kill { order: usize, immediate: bool },
+    Create {
+        tenant: u8,
+    },
+    Start {
+        order: usize,
+    },
+    Cancel {
+        order: usize,
+    },
+    Kill {
+        order: usize,
+        immediate: bool,
+    },
     WakeUp,
-    Claim { order: usize },
-    Report { order: usize, events: Events },
-    Finish { order: usize, success: bool },
-    TaskDies { order: usize },
-    TaskEvent { order: usize },
-    Sweep { beats: bool },
+    Claim {
+        order: usize,
+    },
+    Report {
+        order: usize,
+        events: Events,
+    },
+    /// With `dead`, the runner reports that nothing of the run is alive.
+    Finish {
+        order: usize,
+        success: bool,
+        dead: bool,
+    },
+    TaskDies {
+        order: usize,
+    },
+    TaskEvent {
+        order: usize,
+    },
+    Sweep {
+        beats: bool,
+    },
     LoseMessages,
 }
 
@@ -110,7 +135,7 @@ fn of_order(order: usize) -> impl Strategy<Value = Move> {
         2 => any::<bool>().prop_map(move |immediate| Move::Kill { order, immediate }),
         6 => Just(Move::Claim { order }),
         6 => events().prop_map(move |events| Move::Report { order, events }),
-        4 => any::<bool>().prop_map(move |success| Move::Finish { order, success }),
+        4 => any::<(bool, bool)>().prop_map(move |(success, dead)| Move::Finish { order, success, dead }),
         2 => Just(Move::TaskDies { order }),
         4 => Just(Move::TaskEvent { order }),
     ]
@@ -180,7 +205,11 @@ impl ReferenceStateMachine for Reference {
                     Events::Again | Events::AfterAGap => 0,
                 },
             ),
-            Move::Finish { order, success } => model.finish(order, success),
+            Move::Finish {
+                order,
+                success,
+                dead,
+            } => model.finish(order, success, dead),
             Move::TaskDies { order } => model.task_dies(order),
             Move::TaskEvent { order } => model.task_event(order),
             Move::Sweep { beats } => {

@@ -27,10 +27,14 @@ pub enum Step {
     Report,
     /// The runner ends with success.
     Finish,
+    /// The same, and it reports that nothing of the run is alive.
+    FinishDead,
     /// The runner ends without.
     Fail,
     /// The runner says that it was stopped.
     Stopped,
+    /// The same, and it reports that nothing of the run is alive.
+    StoppedDead,
     /// An event says that the task has stopped while it lives.
     StaleEvent,
     /// The task ends, and its event comes.
@@ -75,10 +79,11 @@ fn events() -> Value {
     ])
 }
 
-fn finish(outcome: &Value) -> Value {
+fn finish(outcome: &Value, nothing_alive: bool) -> Value {
     json!({
         "events": [{ "number": 3, "at": "2026-11-20T08:00:02.000Z", "event": { "type": "deliverySkipped", "reason": "test" } }],
         "outcome": outcome,
+        "nothingAlive": nothing_alive,
         "iterations": 1,
         "usage": [{
             "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },
@@ -175,18 +180,21 @@ impl<'a> Story<'a> {
                 self.says(functions, "report", &json!({ "events": events() }))
                     .await
             }
-            Step::Finish => {
+            Step::Finish | Step::FinishDead => {
                 let outcome = json!({ "type": "succeeded", "commit": "c1" });
-                self.says(functions, "finish", &finish(&outcome)).await
+                let last = finish(&outcome, step == Step::FinishDead);
+                self.says(functions, "finish", &last).await
             }
             Step::Fail => {
                 let outcome =
                     json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" });
-                self.says(functions, "finish", &finish(&outcome)).await
+                self.says(functions, "finish", &finish(&outcome, false))
+                    .await
             }
-            Step::Stopped => {
+            Step::Stopped | Step::StoppedDead => {
                 let outcome = json!({ "type": "stopped", "forced": false });
-                self.says(functions, "finish", &finish(&outcome)).await
+                let last = finish(&outcome, step == Step::StoppedDead);
+                self.says(functions, "finish", &last).await
             }
             // It comes again if ECS says otherwise, and nobody waits for that here.
             Step::StaleEvent => {

@@ -226,6 +226,17 @@ impl Cache {
     }
 }
 
+/// Removes what no run of an organization has used for long, in the folder that its tasks share.
+///
+/// # Errors
+/// If the entries cannot be read or removed.
+pub(crate) fn clean(folder: &Path, now: SystemTime) -> io::Result<()> {
+    match remove_surplus(&folder.join(FOLDER), now, MAX_BYTES) {
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 fn unique() -> io::Result<String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|why| io::Error::other(why.to_string()))?;

@@ -18,7 +18,7 @@ use awo_domain::control::{RunEnvironment, RunSpec};
 use awo_domain::environment::SecretPhase;
 
 pub(crate) use archive::Archiver;
-pub(crate) use cache::{Cache, CacheKey, Places, lock_files};
+pub(crate) use cache::{Cache, CacheKey, Places, clean as clean_caches, lock_files};
 pub(crate) use masks::{MaskedStream, Masks};
 pub(crate) use scrub::scrub;
 

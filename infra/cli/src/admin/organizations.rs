@@ -149,7 +149,7 @@ pub async fn reinstate(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
     }
 }
 
-/// Deletes one, and its secrets.
+/// Deletes one, its secrets, and its access point to the file system of tasks.
 pub async fn delete(stores: &Stores, org: &OrgId, yes: bool) -> Result<Value, Failure> {
     let organization = stores.organization(org).await?;
     if !yes {
@@ -171,5 +171,20 @@ pub async fn delete(stores: &Stores, org: &OrgId, yes: bool) -> Result<Value, Fa
     for name in secrets.names(org).await.map_err(refused)? {
         secrets.delete(org, &name).await.map_err(refused)?;
     }
+    delete_access_point(stores, org).await?;
     Ok(json!({ "orgId": org, "status": "deleted" }))
+}
+
+/// A file system has a limited number of access points. The item that names it goes last, so that an interrupted
+/// deletion can be repeated.
+async fn delete_access_point(stores: &Stores, org: &OrgId) -> Result<(), Failure> {
+    let own = stores.store.own_definition(org).await.map_err(refused)?;
+    let Some(own) = own else {
+        return Ok(());
+    };
+    let files = stores.cloud.file_system(own.file_system);
+    let deleted = files.delete_access_point(&own.access_point).await;
+    deleted.map_err(refused)?;
+    let forgotten = stores.store.forget_own_definition(org).await;
+    forgotten.map_err(refused)
 }

@@ -14,7 +14,7 @@ use crate::call::{Called, command, fed};
 /// A local service, and a data directory that leads another process to it.
 pub struct World {
     pub service: Service,
-    dir: TempDir,
+    pub dir: TempDir,
 }
 
 impl World {

@@ -2,10 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use awo_domain::OrgId;
+use awo_store::settings::task_definitions::OwnDefinition;
 use serde_json::Value;
 
 use crate::admin::{World, text};
 
+const FILE_SYSTEM: &str = "fs-0123456789abcdef0";
 const LIMIT: Duration = Duration::from_secs(60);
 const SUBMIT: [&str; 5] = ["submit", "--repo", "https://example.com/a", "--prompt", "p"];
 
@@ -207,5 +210,60 @@ async fn a_deleted_organization_leaves_its_ledger_alone() {
     assert_eq!(world.admin(&["reinstate-org", "--org", &org]).await.code, 3);
     let refused = world.client(&key, &["credits"]).await;
     assert!(refused.err.contains("UNAUTHORIZED"), "{refused:?}");
+    world.service.stop().await;
+}
+
+/// How many access points the file system of tasks has.
+fn access_points(world: &World) -> usize {
+    let points = world.dir.path().join("files/access-points");
+    std::fs::read_dir(points).unwrap().count()
+}
+
+/// What the start of a task leaves behind for an organization, where tasks share a file system.
+async fn own_definition(world: &World, org: &OrgId) {
+    let files = world.service.cloud.file_system(FILE_SYSTEM.to_owned());
+    let access_point = files.access_point(org).await.unwrap().unwrap();
+    let made = OwnDefinition {
+        base: "arn:aws:ecs:us-east-1:1:task-definition/awo-runner:1".to_owned(),
+        file_system: FILE_SYSTEM.to_owned(),
+        access_point,
+        definition: format!("arn:aws:ecs:us-east-1:1:task-definition/awo-runner-{org}:1"),
+    };
+    let store = world.service.cloud.store().unwrap();
+    store.note_own_definition(org, None, &made).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_organization_has_no_access_point_to_the_file_system_and_no_environments() {
+    let world = World::start().await;
+    let (org, key, _) = world.org_with_key().await;
+    let (id, store) = (
+        OrgId::parse(&org).unwrap(),
+        world.service.cloud.store().unwrap(),
+    );
+    let setup = world.dir.path().join("environment.json");
+    std::fs::write(&setup, r#"{"variables":{"MODE":"test"}}"#).unwrap();
+    let create = ["environments", "create", "node", setup.to_str().unwrap()];
+    assert_eq!(world.client(&key, &create).await.code, 0);
+    own_definition(&world, &id).await;
+    let (stranger, _, _) = world.org_with_key().await;
+    own_definition(&world, &OrgId::parse(&stranger).unwrap()).await;
+    assert_eq!(access_points(&world), 2);
+
+    world.admin(&["suspend-org", "--org", &org]).await.json();
+    let delete = ["delete-org", "--org", &org, "--yes"];
+    assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
+    assert_eq!(access_points(&world), 1, "the stranger's");
+    assert_eq!(store.own_definition(&id).await.unwrap(), None);
+    assert_eq!(store.environments(&id).await.unwrap().len(), 0);
+
+    // A deletion that was cut off after the access point was deleted.
+    own_definition(&world, &id).await;
+    let own = store.own_definition(&id).await.unwrap().unwrap();
+    let files = world.service.cloud.file_system(own.file_system);
+    files.delete_access_point(&own.access_point).await.unwrap();
+    assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
+    assert_eq!(store.own_definition(&id).await.unwrap(), None);
+    assert_eq!(access_points(&world), 1);
     world.service.stop().await;
 }

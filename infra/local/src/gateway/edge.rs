@@ -1,6 +1,6 @@
 //! Refusals before API Gateway calls a function: a firewall, the API's resource policy, a limit for
 //! bodies, and the throttling of methods. None of them is the product's, and each has its own
-//! messages.
+//! messages. A network that loses every packet has none.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,26 @@ pub enum EdgeRefusal {
     Denied,
     /// 413, by a firewall that takes smaller bodies than the gateway.
     TooLarge,
+    /// 429, by the account's limit of requests.
+    Throttled,
+    /// 500, as where the account has no execution left for the function.
+    Unreachable,
+    /// No answer, ever.
+    Silence,
+}
+
+impl EdgeRefusal {
+    /// None for silence.
+    pub(crate) fn answer(self) -> Option<GatewayResponse> {
+        match self {
+            EdgeRefusal::Filtered => Some(GatewayResponse::Forbidden),
+            EdgeRefusal::Denied => Some(GatewayResponse::AccessDenied),
+            EdgeRefusal::TooLarge => Some(GatewayResponse::RequestTooLarge),
+            EdgeRefusal::Throttled => Some(GatewayResponse::Throttled),
+            EdgeRefusal::Unreachable => Some(GatewayResponse::FunctionUnreachable),
+            EdgeRefusal::Silence => None,
+        }
+    }
 }
 
 /// How many calls one method of one resource takes.
@@ -33,10 +53,18 @@ pub struct Throttle {
 #[derive(Clone, Debug, Default)]
 pub struct Edge(Arc<Mutex<Rules>>);
 
+/// Of calls whose path begins so, how many are still to be refused, how, and how many were.
+#[derive(Debug)]
+struct Refusals {
+    start: String,
+    left: u32,
+    how: EdgeRefusal,
+    refused: u32,
+}
+
 #[derive(Debug, Default)]
 struct Rules {
-    /// Of calls whose path begins so, how many are still to be refused, and how.
-    refusals: Vec<(String, u32, EdgeRefusal)>,
+    refusals: Vec<Refusals>,
     throttle: Option<Throttle>,
     /// What is left of each method's burst, and since when it has been filling up.
     left: HashMap<(String, String), (f64, Instant)>,
@@ -45,7 +73,26 @@ struct Rules {
 impl Edge {
     /// Refuses the next calls of all paths that begin so.
     pub fn refuse(&self, path: &str, calls: u32, how: EdgeRefusal) {
-        self.rules().refusals.push((path.to_owned(), calls, how));
+        self.rules().refusals.push(Refusals {
+            start: path.to_owned(),
+            left: calls,
+            how,
+            refused: 0,
+        });
+    }
+
+    /// How many calls were refused whose paths begin so, by the rules for just that beginning.
+    #[must_use]
+    pub fn refused(&self, path: &str) -> u32 {
+        let rules = self.rules();
+        let of_path = rules.refusals.iter().filter(|rule| rule.start == path);
+        of_path.map(|rule| rule.refused).sum()
+    }
+
+    /// Refuses nothing more.
+    pub fn relent(&self) {
+        let mut rules = self.rules();
+        rules.refusals.iter_mut().for_each(|rule| rule.left = 0);
     }
 
     /// Throttles each method of each resource by itself, as a stage's settings for all methods do.
@@ -59,21 +106,14 @@ impl Edge {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a firewall or a policy has against a call to this path.
-    pub(crate) fn pass(&self, path: &str) -> Result<(), GatewayResponse> {
+    /// What stands against a call to this path before a route is looked for.
+    pub(crate) fn refusal(&self, path: &str) -> Option<EdgeRefusal> {
         let mut rules = self.rules();
         let mut refusals = rules.refusals.iter_mut();
-        let Some((_, left, how)) =
-            refusals.find(|(start, left, _)| *left > 0 && path.starts_with(start.as_str()))
-        else {
-            return Ok(());
-        };
-        *left -= 1;
-        Err(match how {
-            EdgeRefusal::Filtered => GatewayResponse::Forbidden,
-            EdgeRefusal::Denied => GatewayResponse::AccessDenied,
-            EdgeRefusal::TooLarge => GatewayResponse::RequestTooLarge,
-        })
+        let rule = refusals.find(|rule| rule.left > 0 && path.starts_with(&rule.start))?;
+        rule.left -= 1;
+        rule.refused += 1;
+        Some(rule.how)
     }
 
     /// Takes a call of a method of a resource out of what it may take.

@@ -69,11 +69,13 @@ fn is_default(limits: &Limits) -> bool {
     *limits == Limits::default()
 }
 
-impl<'a> From<&'a WorkOrder> for WorkOrderShape<'a> {
-    fn from(order: &'a WorkOrder) -> WorkOrderShape<'a> {
+impl<'a> WorkOrderShape<'a> {
+    /// A work order with its prompt.
+    #[must_use]
+    pub fn of(order: &'a WorkOrder, task_prompt: &'a str) -> WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
-            task_prompt: &order.task_prompt,
+            task_prompt,
             workspace_source: WorkspaceSourceShape {
                 kind: "git",
                 repository: order.source.repository.as_str(),

@@ -16,6 +16,8 @@ pub(crate) enum ItemKind {
     WorkOrder,
     /// The same item as the parent of another work order.
     Parent,
+    /// Prompt of a work order, if it has more than 512 bytes: `<org>#prompt`, work order id.
+    Prompt,
     /// A run: `<org>#run`, run id.
     Run,
     /// The same item as the run whose hold a child's hold is taken out of.
@@ -140,6 +142,7 @@ impl ItemKind {
         match self {
             ItemKind::WorkOrder
             | ItemKind::Parent
+            | ItemKind::Prompt
             | ItemKind::Run
             | ItemKind::ParentRun
             | ItemKind::Event

@@ -134,6 +134,11 @@ impl Key {
         partition.key(name)
     }
 
+    /// The prompt of a work order that is too long for its own item.
+    pub fn prompt(org: &OrgId, id: &WorkOrderId) -> Key {
+        Key::new(ItemKind::Prompt, format!("{org}#prompt"), id.as_str())
+    }
+
     pub fn log(org: &OrgId, run: &RunId, iteration: u32) -> Key {
         logs(org, run).key(format!("{iteration:010}"))
     }

@@ -16,6 +16,7 @@ use crate::engine::item_kind::Table;
 use crate::engine::key::Partition;
 use crate::engine::schema::TTL_ATTRIBUTE;
 use crate::engine::table::{failed, log, read};
+use crate::work_orders::prompts::bytes_apart;
 
 /// Where a page ends early.
 pub const MAX_PAGE_BYTES: usize = 4 * 1_048_576;
@@ -221,7 +222,8 @@ fn size(item: &Item) -> usize {
             _ => 16,
         }
     }
-    item.iter().map(|(k, v)| k.len() + of(v) + 8).sum()
+    let own: usize = item.iter().map(|(k, v)| k.len() + of(v) + 8).sum();
+    own + bytes_apart(item)
 }
 
 impl Store {

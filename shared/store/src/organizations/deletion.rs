@@ -11,9 +11,10 @@ use crate::work_orders::WorkOrder;
 use crate::work_orders::purge::in_transactions;
 
 impl Store {
-    /// Deletes work orders, runs, keys, templates, profiles, plugins and webhooks of a suspended
+    /// Deletes work orders, runs, keys, templates, profiles, environments, plugins and webhooks of a suspended
     /// organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
-    /// gone on with by doing it again. Secrets are not in these tables.
+    /// gone on with by doing it again. Secrets are not in these tables; what names the access point of
+    /// its tasks stays until that is deleted ([`Store::forget_own_definition`]).
     ///
     /// # Errors
     /// [`Error::Conflict`] where it is not suspended, not there or has work that is not

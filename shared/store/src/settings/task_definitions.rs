@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
-use crate::engine::key::Key;
+use crate::engine::key::{Key, Partition};
 use crate::engine::table::Updated;
 
 /// What stands behind the family of an organization.
@@ -32,6 +32,15 @@ impl Store {
     pub async fn own_definition(&self, org: &OrgId) -> Result<Option<OwnDefinition>, Error> {
         let key = Key::task_definition(org);
         self.get(&key).await
+    }
+
+    /// Deletes the item of an organization that has no tasks any more.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn forget_own_definition(&self, org: &OrgId) -> Result<(), Error> {
+        let key = Key::task_definition(org);
+        self.empty(Partition::new(key.kind, key.pk)).await
     }
 
     /// Writes down what was made, unless somebody else has since `seen`: their definition is as

@@ -74,11 +74,11 @@ impl PurgeTarget {
     }
 
     fn deletes(&self) -> usize {
-        1 + self.runs.len()
+        1 + usize::from(self.order.prompt.is_apart()) + self.runs.len()
     }
 
     fn bytes(&self) -> usize {
-        self.order.task_prompt.len() + ORDER_BYTES + self.runs.len() * RUN_BYTES
+        self.order.prompt.bytes() + ORDER_BYTES + self.runs.len() * RUN_BYTES
     }
 }
 
@@ -216,7 +216,9 @@ impl Store {
                 .when("status", order.status)
                 .when("runId", &order.run_id);
             let key = Key::work_order(org, &order.id);
-            transaction = transaction.delete(&key, unchanged);
+            transaction = transaction
+                .delete(&key, unchanged)
+                .delete_prompt(org, order);
             for run in runs {
                 tally = tally.uncount_run(run.status);
                 let key = Key::run(org, &run.run_id);

@@ -43,9 +43,13 @@ impl System {
                 [200, 401].contains(&functions.claim(nonce, TOKEN).await.status)
             }
             Move::Report { order, .. } => self.says(order, functions, "report", &self.said).await,
-            Move::Finish { order, success } => {
-                self.says(order, functions, "finish", &finish(success))
-                    .await
+            Move::Finish {
+                order,
+                success,
+                dead,
+            } => {
+                let last = finish(success, dead);
+                self.says(order, functions, "finish", &last).await
             }
             Move::TaskDies { .. } => true,
             Move::TaskEvent { order } => self.task_event(order, functions).await,
@@ -140,7 +144,7 @@ fn event(number: u64) -> Value {
     json!({ "number": number, "at": "2026-11-20T08:00:00.000Z", "event": event })
 }
 
-fn finish(success: bool) -> Value {
+fn finish(success: bool, nothing_alive: bool) -> Value {
     let outcome = match success {
         true => json!({ "type": "succeeded", "commit": "c1" }),
         false => json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" }),
@@ -148,6 +152,7 @@ fn finish(success: bool) -> Value {
     json!({
         "events": [],
         "outcome": outcome,
+        "nothingAlive": nothing_alive,
         "iterations": 1,
         "usage": [{
             "usage": { "model": "gpt-4o", "inputTokens": 1000, "outputTokens": 100 },

@@ -37,6 +37,8 @@ pub struct RunModel {
     pub reported: u64,
     pub task: Task,
     stopped_by_client: bool,
+    /// True once the runner of a run that a client stopped has sent its last report.
+    has_reported_last: bool,
     leased_at: i64,
     /// When it was first found silent, until it says something.
     suspected_at: Option<i64>,
@@ -52,6 +54,7 @@ impl RunModel {
             reported: 0,
             task: Task::None,
             stopped_by_client: false,
+            has_reported_last: false,
             leased_at: 0,
             suspected_at: None,
         }
@@ -254,16 +257,34 @@ impl Model {
         }
     }
 
-    pub fn finish(&mut self, i: usize, success: bool) {
+    /// The runner's last report; with `dead`, it returns the slot.
+    pub fn finish(&mut self, i: usize, success: bool, dead: bool) {
         let order = &mut self.orders[i];
         let (run, open) = (order.run(), !order.is_over());
-        let possible = !success || run.status == RunStatus::Running;
-        if run.claimed && run.lease && open && possible {
+        if !run.claimed || !run.lease {
+            return;
+        }
+        let counts = match open {
+            true => !success || run.status == RunStatus::Running,
+            // Once, and for its usage.
+            false => run.stopped_by_client && !run.has_reported_last,
+        };
+        if !counts {
+            return;
+        }
+        if open {
             let ends = match success {
                 true => (WorkOrderStatus::Succeeded, RunStatus::Succeeded),
                 false => (WorkOrderStatus::Failed, RunStatus::Failed),
             };
             order.end(ends.0, ends.1, true);
+        }
+        let run = order.run_mut();
+        run.has_reported_last = !open;
+        if dead {
+            run.settled = true;
+            run.lease = false;
+            run.stop();
         }
     }
 

@@ -193,9 +193,13 @@ impl System {
                 match (task, expected.task) {
                     (Some(task), Task::Dead) if after_a_fault => self.world.stop_task(&task).await,
                     (Some(task), Task::Dead) => self.world.task_ends(&task).await,
-                    (None, Task::Alive) if after_a_fault => {
+                    // Not asked for, or not noted: asking again is asking for the same task.
+                    (found, Task::Alive) if after_a_fault => {
                         let lease = self.world.store.lease(&self.org.id, &run.run_id).await;
                         let lease = lease.expect("an answer").expect("a lease");
+                        if found.is_some() && lease.task_arn.is_some() {
+                            continue;
+                        }
                         let now = self.world.cloud.clock.now();
                         let start = awo_execution::start_task::start_task;
                         start(&self.world.store, compute, &launcher, &lease, now)

@@ -143,7 +143,6 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         webhooks(org),
         of(ItemKind::WebhookCount, "webhooks"),
         of(ItemKind::SecretResponse, "webhook-answer"),
-        of(ItemKind::TaskDefinition, "task"),
         of(ItemKind::CostPolicy, "costs"),
         of(ItemKind::Providers, "providers"),
     ]
