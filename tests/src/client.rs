@@ -272,7 +272,7 @@ impl Client {
     pub async fn finished_run(&self, work_order: &Value) -> Value {
         let run = work_order["runId"].as_str().expect("a run id");
         let over = |run: &Value| run.get("computeStoppedAt").is_some();
-        self.until(&format!("/v1/runs/{run}"), Duration::from_secs(60), over)
+        self.until(&format!("/v1/runs/{run}"), Duration::from_secs(180), over)
             .await
     }
 }

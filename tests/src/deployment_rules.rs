@@ -20,7 +20,7 @@ const LOOKS: u32 = 10;
 
 /// What does not hold.
 pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<String> {
-    let mut broken = Box::pin(broken_places(client, cloud)).await;
+    let mut broken = Box::pin(broken_permits(client, cloud)).await;
     let (store, now) = (cloud.store().expect("settings"), cloud.clock.now());
     let begin = Checkpoint::begin(org, now);
     let checked = Box::pin(store.check_ledger(&begin, MAX_STEPS, now)).await;
@@ -30,8 +30,8 @@ pub(crate) async fn broken(client: &Client, cloud: &Cloud, org: &OrgId) -> Vec<S
     broken
 }
 
-/// Each shard's places are as many as the leases and verifications that have one of them.
-pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
+/// Each shard has as many taken permits as leases and verifications hold.
+pub async fn broken_permits(client: &Client, cloud: &Cloud) -> Vec<String> {
     let table = cloud.environment.required("AWO_WORK_TABLE");
     let table = table.expect("a table");
     let mut differ = Vec::new();
@@ -39,7 +39,7 @@ pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
         let before = taken(client, &table).await;
         let mut held: BTreeMap<i64, i64> = before.keys().map(|shard| (*shard, 0)).collect();
         for item in due(client, &table).await {
-            // A verification has a number for a place of its own, too.
+            // A verification has a number of a permit of its own, too.
             let place = match item.get("verificationId") {
                 Some(_) => &item["taskPlace"],
                 None => &item["place"],
@@ -52,7 +52,7 @@ pub async fn broken_places(client: &Client, cloud: &Cloud) -> Vec<String> {
             return Vec::new();
         }
         differ = vec![format!(
-            "places that are taken by shard: {before:?}, that are held: {held:?}"
+            "permits that are taken by shard: {before:?}, that are held: {held:?}"
         )];
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -76,7 +76,7 @@ async fn due(client: &Client, table: &str) -> Vec<Value> {
     values.map(|item| item.expect("an item")).collect()
 }
 
-/// The places of each shard that are taken.
+/// The taken permits of each shard.
 pub async fn taken(client: &Client, table: &str) -> BTreeMap<i64, i64> {
     let items = query(client, table, "pk", "deployment#tasks").await;
     let shards = items.iter().filter(|item| item.get("taken").is_some());

@@ -50,8 +50,10 @@ impl DrivenRun {
         let secret = cloud.mint.secret();
         let lease = Lease::of_entry(&service.org, entry, secret.clone(), now);
         let max = MaxTasks::new(1_000).expect("at least one");
-        let room = store.room(&service.org, run_id.as_str(), max, now).await;
-        let place = room.expect("a look").place.expect("a place");
+        let available = store
+            .capacity(&service.org, run_id.as_str(), max, now)
+            .await;
+        let place = available.expect("a read").permit.expect("a place");
         let dispatched = store
             .dispatch(&queue, entry, (&lease, &place), SLOTS, now)
             .await;

@@ -27,7 +27,7 @@ pub const FILLING: Duration = Duration::from_secs(40);
 /// Most dispatches for one wake-up; what is left gets a new one.
 const MAX_DISPATCHES: u32 = 25;
 
-/// Most organizations that one wake-up lets hear of places that are free.
+/// Most organizations that one wake-up notifies of free permits.
 const MAX_RUNG: usize = 10;
 
 /// How a look at a queue ended.
@@ -205,7 +205,7 @@ impl Dispatcher {
         }
     }
 
-    /// A place for the task of a run, if the deployment has room for it and it is the
+    /// A permit for the task of a run, if one is free and it is the
     /// organization's turn. If not, it stands in line from now on, and whose turn it is hears of it.
     ///
     /// # Errors
@@ -217,30 +217,30 @@ impl Dispatcher {
         now: Timestamp,
     ) -> Result<Option<FreePermit>, Error> {
         let near = run.as_str();
-        let room = self.store.room(org, near, self.max_tasks, now).await?;
-        if room.place.is_none() {
+        let available = self.store.capacity(org, near, self.max_tasks, now).await?;
+        if available.permit.is_none() {
             tracing::warn!(event = "task_limit", %org, max = self.max_tasks.get(), "{AT_TASK_LIMIT}");
-            self.store.stand_in_line(org, now).await?;
-            self.ring_for(&room.others).await;
+            self.store.add_capacity_waiter(org, now).await?;
+            self.wake_others(&available.others).await;
         }
-        Ok(room.place)
+        Ok(available.permit)
     }
 
     /// Nothing of an organization is to be dispatched now: it does not stand in line any more, and
-    /// a place that it may have given back is for others.
+    /// a permit that it may have returned is for others.
     async fn let_others_go(&self, org: &OrgId) -> Result<(), Error> {
         let (near, now) = (org.as_str(), self.clock.now());
-        let mut room = self.store.room(org, near, self.max_tasks, now).await?;
-        if room.in_line {
-            self.store.leave_line(org).await?;
+        let mut available = self.store.capacity(org, near, self.max_tasks, now).await?;
+        if available.is_waiting {
+            self.store.remove_capacity_waiter(org).await?;
             // What was for it is for the next one.
-            room = self.store.room(org, near, self.max_tasks, now).await?;
+            available = self.store.capacity(org, near, self.max_tasks, now).await?;
         }
-        self.ring_for(&room.others).await;
+        self.wake_others(&available.others).await;
         Ok(())
     }
 
-    async fn ring_for(&self, others: &[OrgId]) {
+    async fn wake_others(&self, others: &[OrgId]) {
         for org in others.iter().take(MAX_RUNG) {
             let wake_up = WakeUp::for_capacity(org);
             self.queue.wake_or_leave_to_sweep(&wake_up).await;

@@ -59,11 +59,11 @@ impl Verifier {
         })
     }
 
-    /// Takes its places, asks for the task, and returns when the task has found that the workspace is
+    /// Takes its permits, asks for the task, and returns when the task has found that the workspace is
     /// the organization's and has a plan that reads.
     ///
     /// # Errors
-    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; its places are
+    /// [`Error::TooManyAtOnce`], [`Error::Invalid`] at the path that is wrong, or internal; its permits are
     /// free again then.
     pub async fn begin(
         &self,
@@ -86,7 +86,7 @@ impl Verifier {
         }
     }
 
-    /// Waits for the result; the place is free again then, whatever it is.
+    /// Waits for the result; the permit is free again then, whatever it is.
     ///
     /// # Errors
     /// Internal, when the task was lost or took longer than it may.

@@ -20,18 +20,18 @@ use crate::engine::list::Slice;
 use crate::engine::table::Updated;
 use crate::engine::transaction::Transaction;
 
-/// Places of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
-const PLACES_OF_A_SHARD: u32 = 25;
+/// Permits of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
+const PERMITS_OF_A_SHARD: u32 = 25;
 /// Most shards: what a look reads, and what one transaction can be conditioned on.
 const MAX_SHARDS: u32 = 40;
-/// Most organizations in line that are looked at; those behind them wait until they are fewer.
-const MAX_IN_LINE: u32 = 1_000;
-/// How long who stands in line may go without asking again: somewhat more than two sweeps.
+/// Most waiting organizations that are read; those behind them wait until they are fewer.
+const MAX_WAITERS: u32 = 1_000;
+/// How long a waiting organization may go without asking again: somewhat more than two sweeps.
 const PATIENCE_MS: i64 = 150_000;
-/// When DynamoDB may clean up what has left the line without saying so.
+/// When DynamoDB may delete an organization that stopped asking.
 const FORGOTTEN_MS: i64 = 3_600_000;
 
-/// What is logged when there is no place: an alarm can look for it.
+/// Logged when there is no free permit; an alarm filters on the event.
 pub const AT_TASK_LIMIT: &str = "the deployment is at its task limit";
 
 /// Most tasks of the deployment at once: at least one.
@@ -52,10 +52,10 @@ impl MaxTasks {
     }
 
     fn shards(self) -> u32 {
-        self.0.div_ceil(PLACES_OF_A_SHARD).min(MAX_SHARDS)
+        self.0.div_ceil(PERMITS_OF_A_SHARD).min(MAX_SHARDS)
     }
 
-    /// The places of a shard; the parts of all shards add up to the whole.
+    /// The permits of a shard; the parts of all shards add up to the whole.
     fn part(self, shard: u32) -> i64 {
         let shards = self.shards();
         match shard < shards {
@@ -65,87 +65,93 @@ impl MaxTasks {
     }
 }
 
-/// A shard, or an organization in line, as it is stored.
+/// A shard, or a waiting organization, as it is stored.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum PermitsItem {
     #[serde(rename_all = "camelCase")]
     Shard { shard: u32, taken: i64 },
     #[serde(rename_all = "camelCase")]
-    InLine {
+    Waiter {
         org_id: OrgId,
         since: Timestamp,
         asked_at: i64,
     },
 }
 
-/// A place that was free when it was looked for.
+/// A permit that was free when it was read.
 #[derive(Debug, Clone)]
 pub struct FreePermit {
     /// Which shard it is of.
     pub shard: u32,
     part: i64,
-    /// The organization, if it stood in line: it has had its turn then.
-    in_line: Option<OrgId>,
+    /// The organization, if it waited: it has had its turn then.
+    waiter: Option<OrgId>,
     /// What all shards must still hold, this one too, if one of them holds more than its part: the
     /// cap was higher, and until that is over the parts do not add up to it.
     all: Vec<(u32, Option<i64>)>,
 }
 
-/// What a look for a place has found.
+/// The capacity that is left for an organization.
 #[derive(Debug)]
-pub struct Room {
-    /// A place for the organization, if there is one and it is its turn.
-    pub place: Option<FreePermit>,
-    /// Others whose turn it is, oldest first, no more than there are places.
+pub struct Availability {
+    /// A permit for the organization, if one is free and it is its turn.
+    pub permit: Option<FreePermit>,
+    /// Others whose turn it is, oldest first, no more than there are free permits.
     pub others: Vec<OrgId>,
-    /// True if the organization stands in line.
-    pub in_line: bool,
+    /// True if the organization waits.
+    pub is_waiting: bool,
 }
 
-impl Room {
-    fn of(items: Vec<PermitsItem>, max: MaxTasks, org: &OrgId, near: &str, now: Timestamp) -> Room {
-        let (mut taken, mut line) = (Vec::new(), Vec::new());
+impl Availability {
+    fn of(
+        items: Vec<PermitsItem>,
+        max: MaxTasks,
+        org: &OrgId,
+        near: &str,
+        now: Timestamp,
+    ) -> Availability {
+        let (mut taken, mut waiters) = (Vec::new(), Vec::new());
         for item in items {
             match item {
                 PermitsItem::Shard { shard, taken: by } => taken.push((shard, by)),
-                PermitsItem::InLine {
+                PermitsItem::Waiter {
                     org_id,
                     since,
                     asked_at,
-                } if now.epoch_ms() - asked_at < PATIENCE_MS => line.push((since, org_id)),
-                PermitsItem::InLine { .. } => {}
+                } if now.epoch_ms() - asked_at < PATIENCE_MS => waiters.push((since, org_id)),
+                PermitsItem::Waiter { .. } => {}
             }
         }
-        line.sort();
+        waiters.sort();
         let of_all: i64 = taken.iter().map(|(_, by)| *by).sum();
         let free = usize::try_from(i64::from(max.0) - of_all).unwrap_or(0);
-        let before = line.iter().position(|(_, other)| other == org);
-        let place = (before.unwrap_or(line.len()) < free)
+        let before = waiters.iter().position(|(_, other)| other == org);
+        let permit = (before.unwrap_or(waiters.len()) < free)
             .then(|| FreePermit::near(near, &taken, max))
             .flatten();
-        let others = line.into_iter().take(free).map(|(_, other)| other);
-        Room {
-            place: place.map(|place| FreePermit {
-                in_line: before.map(|_| org.clone()),
-                ..place
+        let others = waiters.into_iter().take(free).map(|(_, other)| other);
+        Availability {
+            permit: permit.map(|permit| FreePermit {
+                waiter: before.map(|_| org.clone()),
+                ..permit
             }),
             others: others.filter(|other| other != org).collect(),
-            in_line: before.is_some(),
+            is_waiting: before.is_some(),
         }
     }
 }
 
 impl FreePermit {
-    /// The same, for what the organization does not stand in line for.
-    pub(crate) fn beside_the_line(self) -> FreePermit {
+    /// The same, for a task that the organization does not wait for.
+    pub(crate) fn without_waiting(self) -> FreePermit {
         FreePermit {
-            in_line: None,
+            waiter: None,
             ..self
         }
     }
 
-    /// The first shard with a free place, from one on that depends on who asks.
+    /// The first shard with a free permit, beginning at one that depends on the task.
     fn near(near: &str, taken: &[(u32, i64)], max: MaxTasks) -> Option<FreePermit> {
         let known = |shard: u32| taken.iter().find(|(of, _)| *of == shard).map(|(_, by)| *by);
         let shards = max.shards();
@@ -164,35 +170,35 @@ impl FreePermit {
         Some(FreePermit {
             shard,
             part: max.part(shard),
-            in_line: None,
+            waiter: None,
             all,
         })
     }
 }
 
 impl Transaction {
-    /// Takes a place, if it still is free.
-    pub(crate) fn take_place(mut self, place: &FreePermit) -> Transaction {
-        if let Some(org) = &place.in_line {
+    /// Takes a permit, if it still is free.
+    pub(crate) fn take_permit(mut self, permit: &FreePermit) -> Transaction {
+        if let Some(org) = &permit.waiter {
             let served = Change::new().when_present("pk");
             self = self.delete(&Key::capacity_waiter(org), served);
         }
         let more = |shard: u32, by: i64| Change::new().add("taken", by).set("shard", shard);
-        for (shard, known) in &place.all {
-            let by = i64::from(*shard == place.shard);
+        for (shard, known) in &permit.all {
+            let by = i64::from(*shard == permit.shard);
             let same = more(*shard, by).when_option("taken", *known);
             self = self.update(&Key::capacity_shard(*shard), same);
         }
-        if !place.all.is_empty() {
+        if !permit.all.is_empty() {
             return self;
         }
-        let taken = more(place.shard, 1).at_most_or_missing("taken", place.part - 1);
-        let key = Key::capacity_shard(place.shard);
+        let taken = more(permit.shard, 1).at_most_or_missing("taken", permit.part - 1);
+        let key = Key::capacity_shard(permit.shard);
         self.update(&key, taken)
     }
 
-    /// Gives a place back; what was made before there were places has none.
-    pub(crate) fn return_place(self, shard: Option<u32>) -> Transaction {
+    /// Returns a permit; a lease from before there were permits has none.
+    pub(crate) fn return_permit(self, shard: Option<u32>) -> Transaction {
         let Some(shard) = shard else {
             return self;
         };
@@ -203,28 +209,28 @@ impl Transaction {
 }
 
 impl Store {
-    /// Looks for a place for an organization. `near` is what the place is for: which shard is
-    /// tried first depends on it.
+    /// The capacity that is left for an organization. `near` is the task that the permit is for: which
+    /// shard is tried first depends on it.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn room(
+    pub async fn capacity(
         &self,
         org: &OrgId,
         near: &str,
         max: MaxTasks,
         now: Timestamp,
-    ) -> Result<Room, Error> {
-        let slice = Slice::of_partition(capacity()).limit(MAX_SHARDS + MAX_IN_LINE);
+    ) -> Result<Availability, Error> {
+        let slice = Slice::of_partition(capacity()).limit(MAX_SHARDS + MAX_WAITERS);
         let items = self.slice(slice).await?.items;
-        Ok(Room::of(items, max, org, near, now))
+        Ok(Availability::of(items, max, org, near, now))
     }
 
-    /// Lets an organization stand in line, or go on doing so.
+    /// Lets an organization wait for a permit, or go on waiting.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn stand_in_line(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
+    pub async fn add_capacity_waiter(&self, org: &OrgId, now: Timestamp) -> Result<(), Error> {
         let (key, asked_at) = (Key::capacity_waiter(org), now.epoch_ms());
         let asks = Change::new().set("askedAt", asked_at).set(
             crate::engine::schema::TTL_ATTRIBUTE,
@@ -241,11 +247,11 @@ impl Store {
         Ok(())
     }
 
-    /// An organization has nothing to take a place for any more.
+    /// An organization has no task left that needs a permit.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn leave_line(&self, org: &OrgId) -> Result<(), Error> {
+    pub async fn remove_capacity_waiter(&self, org: &OrgId) -> Result<(), Error> {
         let stands = Change::new().when_present("pk");
         Transaction::new()
             .delete(&Key::capacity_waiter(org), stands)
@@ -271,16 +277,16 @@ mod tests {
         PermitsItem::Shard { shard, taken }
     }
 
-    fn in_line(n: u128, waits_ms: i64, silent_ms: i64) -> PermitsItem {
-        PermitsItem::InLine {
+    fn waiter(n: u128, waits_ms: i64, silent_ms: i64) -> PermitsItem {
+        PermitsItem::Waiter {
             org_id: org(n),
             since: now().plus_ms(-waits_ms),
             asked_at: now().plus_ms(-silent_ms).epoch_ms(),
         }
     }
 
-    fn room(items: Vec<PermitsItem>, max: u32, of: u128) -> Room {
-        Room::of(items, MaxTasks::new(max).unwrap(), &org(of), "run", now())
+    fn available(items: Vec<PermitsItem>, max: u32, of: u128) -> Availability {
+        Availability::of(items, MaxTasks::new(max).unwrap(), &org(of), "run", now())
     }
 
     #[test]
@@ -296,26 +302,26 @@ mod tests {
     #[test]
     fn a_full_shard_leaves_the_others_and_a_full_deployment_leaves_none() {
         for (a, b, wanted) in [(15, 14, Some(1)), (14, 15, Some(0)), (15, 15, None)] {
-            let found = room(vec![shard(0, a), shard(1, b)], 30, 1);
-            assert_eq!(found.place.map(|place| place.shard), wanted);
+            let found = available(vec![shard(0, a), shard(1, b)], 30, 1);
+            assert_eq!(found.permit.map(|permit| permit.shard), wanted);
         }
     }
 
     #[test]
-    fn a_cap_that_was_higher_counts_every_place_that_is_still_taken() {
-        let above = |third| room(vec![shard(0, 5), shard(2, third)], 10, 1).place;
+    fn a_limit_that_was_higher_counts_every_permit_that_is_still_taken() {
+        let above = |third| available(vec![shard(0, 5), shard(2, third)], 10, 1).permit;
         assert!(above(5).is_none(), "ten are taken");
-        let place = above(4).unwrap();
-        assert_eq!((place.shard, place.part), (0, 10));
-        assert_eq!(place.all, [(0, Some(5)), (2, Some(4))]);
-        assert!(room(vec![shard(0, 11)], 10, 1).place.is_none());
+        let permit = above(4).unwrap();
+        assert_eq!((permit.shard, permit.part), (0, 10));
+        assert_eq!(permit.all, [(0, Some(5)), (2, Some(4))]);
+        assert!(available(vec![shard(0, 11)], 10, 1).permit.is_none());
     }
 
     #[test]
-    fn places_go_to_those_in_line_first_in_the_order_in_which_they_came() {
-        let line = || {
+    fn permits_go_to_waiting_organizations_first_in_the_order_in_which_they_came() {
+        let waiters = || {
             let mut items = vec![shard(0, 8)];
-            items.extend([in_line(3, 10, 1), in_line(1, 30, 1), in_line(2, 20, 1)]);
+            items.extend([waiter(3, 10, 1), waiter(1, 30, 1), waiter(2, 20, 1)]);
             items
         };
         for (of, has, others) in [
@@ -324,16 +330,20 @@ mod tests {
             (3, false, vec![org(1), org(2)]),
             (4, false, vec![org(1), org(2)]),
         ] {
-            let found = room(line(), 10, of);
-            assert_eq!((found.place.is_some(), found.others), (has, others), "{of}");
-            assert_eq!(found.in_line, of != 4);
+            let found = available(waiters(), 10, of);
+            assert_eq!(
+                (found.permit.is_some(), found.others),
+                (has, others),
+                "{of}"
+            );
+            assert_eq!(found.is_waiting, of != 4);
         }
     }
 
     #[test]
-    fn who_asks_no_more_is_in_nobodys_way() {
-        let gone = in_line(1, 900_000, PATIENCE_MS);
-        let found = room(vec![shard(0, 9), gone], 10, 2);
-        assert!(found.place.is_some() && found.others.is_empty());
+    fn an_organization_that_stopped_asking_delays_nobody() {
+        let gone = waiter(1, 900_000, PATIENCE_MS);
+        let found = available(vec![shard(0, 9), gone], 10, 2);
+        assert!(found.permit.is_some() && found.others.is_empty());
     }
 }

@@ -27,9 +27,9 @@ pub const BEGIN_MS: i64 = 240_000;
 pub const SLACK_MS: i64 = 45_000;
 /// Between two looks of the sweep.
 pub const LOOK_MS: i64 = 60_000;
-/// How often a place of the deployment is looked for that others take first.
+/// How often a capacity permit is tried that others take first.
 const MAX_RIVALS: u32 = 6;
-/// When a client should try again that found no place.
+/// When a client should try again that found no free permit.
 const RETRY_S: i64 = 30;
 
 /// How it stands.
@@ -67,11 +67,12 @@ pub struct Verification {
     pub org_id: OrgId,
     /// Its id.
     pub verification_id: VerificationId,
-    /// Its place, from 1.
-    pub place: u32,
-    /// Which of the deployment's places its task has; none if there were no places yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_place: Option<u32>,
+    /// The number of its permit, from 1.
+    #[serde(rename = "place")]
+    pub permit: u32,
+    /// The shard of its task's capacity permit; none if it is older than permits.
+    #[serde(rename = "taskPlace", default, skip_serializing_if = "Option::is_none")]
+    pub capacity_shard: Option<u32>,
     /// What was asked for.
     pub request: Request,
     /// The secret part of the nonce, until it is claimed.
@@ -98,7 +99,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// One whose task is not asked for yet; its place is not taken yet.
+    /// One whose task is not asked for yet; its permit is not taken yet.
     #[must_use]
     pub fn new(
         org: &OrgId,
@@ -111,8 +112,8 @@ impl Verification {
         Verification {
             org_id: org.clone(),
             verification_id: id.clone(),
-            place: 0,
-            task_place: None,
+            permit: 0,
+            capacity_shard: None,
             request,
             nonce: Some(nonce),
             token_hash: None,
@@ -127,7 +128,7 @@ impl Verification {
     }
 
     fn key(&self) -> Key {
-        Key::verification(&self.org_id, self.place)
+        Key::verification(&self.org_id, self.permit)
     }
 
     /// The condition that the item is still this one's.
@@ -151,7 +152,7 @@ fn at_task_limit(max: MaxTasks) -> Error {
 }
 
 impl Store {
-    /// Takes a place of the organization, and one of the deployment for its task; the verification
+    /// Takes a permit of the organization, and a capacity permit for its task; the verification
     /// with both.
     ///
     /// # Errors
@@ -165,21 +166,21 @@ impl Store {
         let (mut number, mut rivals) = (1, 0);
         while number <= MAX_VERIFICATIONS && rivals < MAX_RIVALS {
             let near = new.verification_id.as_str();
-            let room = self.room(&new.org_id, near, max, now).await?;
-            let Some(place) = room.place else {
+            let available = self.capacity(&new.org_id, near, max, now).await?;
+            let Some(permit) = available.permit else {
                 tracing::warn!(event = "task_limit", org = %new.org_id, "{AT_TASK_LIMIT}");
                 return Err(at_task_limit(max));
             };
             // Who stands in line has a run that waits, and goes on waiting.
-            let place = place.beside_the_line();
+            let permit = permit.without_waiting();
             let new = Verification {
-                place: number,
-                task_place: Some(place.shard),
+                permit: number,
+                capacity_shard: Some(permit.shard),
                 ..new.clone()
             };
             let taken = Transaction::new()
                 .put(&new.key(), &new)?
-                .take_place(&place)
+                .take_permit(&permit)
                 .commit(self)
                 .await?;
             match taken {
@@ -212,8 +213,8 @@ impl Store {
         org: &OrgId,
         id: &VerificationId,
     ) -> Result<Option<Verification>, Error> {
-        for place in 1..=MAX_VERIFICATIONS {
-            let found = self.verification_at(org, place).await?;
+        for permit in 1..=MAX_VERIFICATIONS {
+            let found = self.verification_at(org, permit).await?;
             let found = found.filter(|found| found.verification_id == *id);
             if found.is_some() {
                 return Ok(found);
@@ -227,16 +228,16 @@ impl Store {
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn as_it_stands(&self, known: &Verification) -> Result<Option<Verification>, Error> {
-        let found = self.verification_at(&known.org_id, known.place).await?;
+        let found = self.verification_at(&known.org_id, known.permit).await?;
         Ok(found.filter(|found| found.verification_id == known.verification_id))
     }
 
     async fn verification_at(
         &self,
         org: &OrgId,
-        place: u32,
+        permit: u32,
     ) -> Result<Option<Verification>, Error> {
-        let key = Key::verification(org, place);
+        let key = Key::verification(org, permit);
         self.get(&key).await
     }
 
@@ -336,14 +337,14 @@ impl Store {
         }
     }
 
-    /// Ends a verification: its places are free. Ending it twice is the same as once.
+    /// Ends a verification: its permits are free. Ending it twice is the same as once.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn end_verification(&self, of: &Verification) -> Result<(), Error> {
         Transaction::new()
             .delete(&of.key(), of.ours())
-            .return_place(of.task_place)
+            .return_permit(of.capacity_shard)
             .commit(self)
             .await?;
         Ok(())
@@ -360,7 +361,7 @@ impl Store {
             .when("dueAt", of.due_at);
         let ended = Transaction::new()
             .delete(&of.key(), unchanged)
-            .return_place(of.task_place)
+            .return_permit(of.capacity_shard)
             .commit(self)
             .await?;
         Ok(ended.is_yes())

@@ -71,8 +71,8 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
     let queue = store.queue(org).await.unwrap();
     let lease = Lease::of_entry(org, &queue.entries[0], cloud.mint.secret(), now);
     let max = settings::max_tasks(&cloud.environment).unwrap();
-    let room = store.room(org, "here", max, now).await.unwrap();
-    let slot = (&lease, &room.place.unwrap());
+    let available = store.capacity(org, "here", max, now).await.unwrap();
+    let slot = (&lease, &available.permit.unwrap());
     let dispatched = store.dispatch(&queue, &queue.entries[0], slot, limits, now);
     assert_eq!(dispatched.await.unwrap(), Dispatched::Yes);
     assert_eq!(file_system_of(&service).await, None);

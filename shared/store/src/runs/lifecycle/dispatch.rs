@@ -133,7 +133,7 @@ impl Taking {
 pub enum Dispatched {
     /// The run has the slot.
     Yes,
-    /// Somebody else was faster, or there is no slot or place any more: look again.
+    /// Somebody else was faster, or there is no slot or permit any more: look again.
     Lost,
 }
 
@@ -156,7 +156,7 @@ impl Store {
         Ok(self.slice(entries).await?.items)
     }
 
-    /// Gives an entry a slot and its task a place: lease, place, entry, run, work order, tally and
+    /// Gives an entry a slot and its task a permit: lease, permit, entry, run, work order, tally and
     /// event in one transaction.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl Store {
                 &Key::lease(org, &entry.run_id),
                 &lease.at(place, &state.tally),
             )?
-            .take_place(place)
+            .take_permit(place)
             .delete(
                 &Key::entry(org, &entry.work_order_id),
                 Change::new()

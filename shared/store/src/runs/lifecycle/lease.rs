@@ -61,9 +61,9 @@ pub struct Lease {
     /// The task, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_arn: Option<String>,
-    /// Which of the deployment's places its task has; none if there were no places yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<u32>,
+    /// The shard of its task's capacity permit; none if it is older than permits.
+    #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+    pub capacity_shard: Option<u32>,
     /// How a client wants the run to stop, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_request: Option<StopRequest>,
@@ -126,7 +126,7 @@ impl Lease {
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
-            place: None,
+            capacity_shard: None,
             stop_request: None,
             stop_requested_at: None,
             suspected_at: None,
@@ -145,10 +145,10 @@ impl Lease {
         }
     }
 
-    /// As it is once it has this place, in an organization with this tally.
-    pub(crate) fn at(&self, place: &FreePermit, tally: &Tally) -> Lease {
+    /// As it is once it has this permit, in an organization with this tally.
+    pub(crate) fn at(&self, permit: &FreePermit, tally: &Tally) -> Lease {
         Lease {
-            place: Some(place.shard),
+            capacity_shard: Some(permit.shard),
             no_webhooks: tally.no_webhooks,
             ..self.clone()
         }

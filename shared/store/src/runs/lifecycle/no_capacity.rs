@@ -83,7 +83,7 @@ impl Store {
         let moved = Change::new().move_order(org, &run.run_id, order.status, to);
         Transaction::new()
             .delete(&Key::lease(org, &run.run_id), untouched)
-            .return_place(lease.place)
+            .return_permit(lease.capacity_shard)
             .put(&Key::entry(org, &order.id), &entry)?
             .update(&Key::run(org, &run.run_id), waits)
             .update(&Key::work_order(org, &order.id), moved)

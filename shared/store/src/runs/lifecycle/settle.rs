@@ -46,7 +46,7 @@ pub struct Charge {
 }
 
 impl Store {
-    /// Gives slot and place of a run back whose compute is known to be gone. One that is over is settled
+    /// Returns slot and permit of a run whose compute is known to be gone. One that is over is settled
     /// with `charge` if that is still to be done; else it must wait for its children. False if the
     /// slot was given back before, or run or lease have changed: then look again.
     ///
@@ -78,7 +78,7 @@ impl Store {
                     .when_present("closedAt")
                     .when_option("lastReportAt", lease.last_report_at),
             )
-            .return_place(lease.place)
+            .return_permit(lease.capacity_shard)
             .update(&Key::tally(org), Change::new().add("slots", -1))
             .update(
                 &Key::run(org, &run.run_id),

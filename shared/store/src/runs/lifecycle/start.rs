@@ -55,7 +55,7 @@ pub enum Place<'a> {
     Slot {
         /// Its lease.
         lease: &'a Lease,
-        /// The place of its task.
+        /// The capacity permit of its task.
         place: &'a FreePermit,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
@@ -254,7 +254,7 @@ impl NewRun<'_> {
                 let key = Key::lease(self.org, &self.run_id);
                 transaction
                     .put(&key, &lease.at(place, &queue.tally))?
-                    .take_place(place)
+                    .take_permit(place)
                     .tell(
                         store,
                         &run.subject(self.org),

@@ -8,7 +8,7 @@ use awo_domain::{Error, OrgId, VerificationId};
 use awo_execution::dispatcher::Dispatcher;
 use awo_store::capacity::permits::MaxTasks;
 use awo_store::runs::verifications::Verification;
-use awo_tests::deployment_rules::{broken_places, taken};
+use awo_tests::deployment_rules::{broken_permits, taken};
 use awo_tests::rules::client;
 use awo_tests::world::{Org, World};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -60,9 +60,9 @@ async fn all_leases(world: &World, orgs: &[Org]) -> usize {
     all
 }
 
-async fn sum_of_places(world: &World) -> i64 {
+async fn taken_permits(world: &World) -> i64 {
     let tables = client(&world.cloud);
-    let broken = broken_places(&tables, &world.cloud).await;
+    let broken = broken_permits(&tables, &world.cloud).await;
     assert!(broken.is_empty(), "{broken:#?}");
     taken(&tables, WORK).await.values().sum()
 }
@@ -85,7 +85,7 @@ async fn a_flood_of_organizations_gets_no_more_tasks_than_the_deployment_has_and
     join_all(orgs.iter().map(|org| wake(&world, org))).await;
     assert_eq!(all_leases(&world, &orgs).await, MAX);
     assert_eq!(world.living_tasks(), MAX);
-    assert_eq!(sum_of_places(&world).await, 5);
+    assert_eq!(taken_permits(&world).await, 5);
     let mut waits = 0;
     for org in &orgs {
         waits += world.store.queue(&org.id).await.unwrap().entries.len();
@@ -102,18 +102,19 @@ async fn a_flood_of_organizations_gets_no_more_tasks_than_the_deployment_has_and
         world.lose_wake_ups().await;
         world.sweep_after_a_minute().await;
         assert!(all_leases(&world, &orgs).await <= MAX);
-        sum_of_places(&world).await;
+        taken_permits(&world).await;
     }
     for org in &orgs {
         let dump = world.dump(&org.id).await;
         assert!(dump.is_at_rest(), "{dump:#?}");
         assert!(dump.broken_rules(5).is_empty());
     }
-    assert_eq!(sum_of_places(&world).await, 0);
+    assert_eq!(taken_permits(&world).await, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_place_that_comes_free_is_for_who_waits_longest_not_for_who_had_it() {
+async fn a_permit_that_is_returned_is_for_the_organization_that_waited_longest_not_for_its_last_holder()
+ {
     let world = World::with_tasks(2).await;
     let orgs = orgs(&world, 3, 4).await;
     world.lose_wake_ups().await;
@@ -145,7 +146,7 @@ async fn a_place_that_comes_free_is_for_who_waits_longest_not_for_who_had_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_start_that_finds_no_place_waits_in_the_queue() {
+async fn a_start_that_finds_no_permit_waits_in_the_queue() {
     let world = World::with_tasks(1).await;
     let orgs = orgs(&world, 2, 1).await;
     let (busy, other) = (&orgs[0], &orgs[1]);
@@ -162,7 +163,7 @@ async fn a_start_that_finds_no_place_waits_in_the_queue() {
     end_one(&world, busy).await;
     world.deliver_wake_ups(&world.sound).await;
     assert_eq!(leases(&world, other).await, 1, "it heard of the place");
-    assert_eq!(sum_of_places(&world).await, 1);
+    assert_eq!(taken_permits(&world).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -190,7 +191,7 @@ async fn a_smaller_cap_lets_nobody_begin_until_there_are_fewer_tasks_than_that()
         begun.push(world.living_tasks());
     }
     assert_eq!(begun, [3, 2, 2], "four, less one each time, then one more");
-    assert_eq!(sum_of_places(&world).await, 2);
+    assert_eq!(taken_permits(&world).await, 2);
 }
 
 /// Something that has a place and needs no task.
@@ -205,7 +206,7 @@ fn verification(world: &World, org: &OrgId) -> Verification {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_places_of_all_shards_together_are_never_more_than_the_cap_whatever_it_was() {
+async fn the_permits_of_all_shards_together_are_never_more_than_the_limit_whatever_it_was() {
     const ORGS: usize = 30;
     let world = World::with_tasks(1).await;
     let (store, now) = (&world.store, world.cloud.clock.now());
@@ -234,17 +235,17 @@ async fn the_places_of_all_shards_together_are_never_more_than_the_cap_whatever_
     );
     // The shards of a smaller cap are fewer, and what stands in the others counts as well.
     held.extend(begin(33).await);
-    assert_eq!(sum_of_places(&world).await, 33, "three of thirty rivals");
+    assert_eq!(taken_permits(&world).await, 33, "three of thirty rivals");
     assert!(begin(33).await.is_empty() && begin(20).await.is_empty());
     for one in held.drain(..) {
         store.end_verification(&one).await.unwrap();
         store.end_verification(&one).await.unwrap();
     }
-    assert_eq!(sum_of_places(&world).await, 0);
+    assert_eq!(taken_permits(&world).await, 0);
 }
 
 #[tokio::test]
-async fn a_lease_from_before_there_were_places_gives_none_back() {
+async fn a_lease_from_before_there_were_permits_returns_none() {
     let world = World::with_tasks(3).await;
     let org = &orgs(&world, 1, 1).await[0];
     world.deliver_wake_ups(&world.sound).await;
@@ -266,7 +267,7 @@ async fn a_lease_from_before_there_were_places_gives_none_back() {
             .expression_attribute_names("#w", what);
         updated.send().await.unwrap();
     };
-    let shard = format!("shard#{:02}", lease.place.expect("a place"));
+    let shard = format!("shard#{:02}", lease.capacity_shard.expect("a place"));
     remove(
         format!("{}#lease", org.id),
         lease.run_id.to_string(),
