@@ -150,6 +150,9 @@ bench: programs ## Measure request latency, kill latency, delivery cost and idle
 	@$(MAKE) --no-print-directory bench-machine
 	@$(MAKE) --no-print-directory bench-functions
 
+bench-caches: programs ## Measure what caches save a Node and a Python project, with packages from npm and PyPI
+	@tests/caches/measure.py '$(BIN_DIR)'
+
 include infra/deploy.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-caches bench-machine
