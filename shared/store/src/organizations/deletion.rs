@@ -40,6 +40,7 @@ impl Store {
             self.purge_all(org, status, now).await?;
         }
         self.delete_settings(org).await?;
+        self.retire_definitions(org, now).await?;
         self.delete_keys(org).await?;
         let change = Change::new()
             .set("name", "")

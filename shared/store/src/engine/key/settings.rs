@@ -70,14 +70,6 @@ impl Key {
         )
     }
 
-    pub fn task_definition(org: &OrgId) -> Key {
-        Key::new(
-            ItemKind::TaskDefinition,
-            format!("{org}#task"),
-            "definition",
-        )
-    }
-
     pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
         profiles(org).key(name.as_str())
     }
@@ -143,7 +135,6 @@ pub(crate) fn settings_of(org: &OrgId) -> impl Iterator<Item = Partition> {
         webhooks(org),
         of(ItemKind::WebhookCount, "webhooks"),
         of(ItemKind::SecretResponse, "webhook-answer"),
-        of(ItemKind::TaskDefinition, "task"),
         of(ItemKind::CostPolicy, "costs"),
         of(ItemKind::Providers, "providers"),
     ]
