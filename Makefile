@@ -154,6 +154,9 @@ bench: programs ## Measure latency, throughput, CPU, memory and sizes; at the en
 	@AWO_BENCH_TABLE='$(BENCH)' $(MAKE) --no-print-directory bench-machine bench-functions
 	@echo && cat '$(BENCH)'
 
+bench-caches: programs ## Measure what caches save a Node and a Python project, with packages from npm and PyPI
+	@tests/caches/measure.py '$(BIN_DIR)'
+
 include infra/deploy.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-caches bench-machine

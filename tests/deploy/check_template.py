@@ -45,6 +45,8 @@ UNBOUND_ACTIONS = {
     "ecs:ListTasks": "bound to the cluster by its condition",
     "ecr:GetAuthorizationToken": "gives a token, not an image",
     "ecs:DescribeTaskDefinition": "ECS knows no resource for it, and a definition holds no secret",
+    "ecs:ListTaskDefinitions": "ECS knows no resource for it, and it gives names",
+    "ecs:DeregisterTaskDefinition": "ECS knows no resource for it; the sweep alone has it, and what it takes away is made again",
     "ecs:RegisterTaskDefinition": "ECS knows no resource for it; RunTask and PassRole bind what may run as whom",
 }
 # No code reads whole tables or writes past its conditions.

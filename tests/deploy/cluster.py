@@ -128,6 +128,8 @@ class Door:
             "ListTasks": [("ecs:ListTasks", "*", in_cluster)],
             "DescribeTaskDefinition": [("ecs:DescribeTaskDefinition", "*", {})],
             "RegisterTaskDefinition": [("ecs:RegisterTaskDefinition", "*", {})],
+            "ListTaskDefinitions": [("ecs:ListTaskDefinitions", "*", {})],
+            "DeregisterTaskDefinition": [("ecs:DeregisterTaskDefinition", "*", {})],
         }.get(operation)
         if wanted is None:
             return f"{operation} is not known to the door"

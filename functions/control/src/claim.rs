@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use awo_domain::control::{
-    Claim, GitCredential, RegistryAccess, Resumption, RunEnvironment, RunSpec, SecretValue, Tariff,
+    Claim, GitCredential, RegistryAccess, Resumption, RunEnvironment, RunSpec, SecretValue,
+    ServicePort, Tariff,
 };
-use awo_domain::environment::{EnvironmentRecord, SECRET_BYTES, secret_name};
+use awo_domain::environment::{Containers, EnvironmentRecord, SECRET_BYTES, secret_name};
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
@@ -43,20 +44,22 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         state.store.plugins(&org),
         state.store.environment_of(&org, &order)
     )?;
+    let own = order.own_containers()?;
     let claiming = Claiming {
         lease: &lease,
         max_iterations: profile.max_iterations(order.asked_iterations),
         profile,
         snapshot_id: SnapshotId::new(now, state.mint.random(now)),
         price_list: state.prices.version(),
-        environment: (chosen.as_ref())
-            .map(|chosen| EnvironmentRecord::of(&chosen.name, &chosen.content, run.size)),
+        environment: (chosen.as_ref()).map(|chosen| {
+            EnvironmentRecord::of(&chosen.name, &chosen.content, own.as_ref(), run.size)
+        }),
         resumes: run.resumed_at.is_some(),
     };
     let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
-    let environment = environment(state, &org, chosen).await?;
+    let environment = environment(state, &org, chosen, own).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     Answer::ok(RunSpec {
         task_prompt,
@@ -141,6 +144,7 @@ async fn environment(
     state: &State,
     org: &OrgId,
     chosen: Option<ChosenEnvironment>,
+    own: Option<Containers>,
 ) -> Result<Option<RunEnvironment>, Error> {
     let Some(ChosenEnvironment { name, content }) = chosen else {
         return Ok(None);
@@ -167,6 +171,7 @@ async fn environment(
             registry,
         })
     });
+    let services = own.into_iter().flat_map(|own| own.services);
     Ok(Some(RunEnvironment {
         name,
         variables: content.variables,
@@ -175,6 +180,7 @@ async fn environment(
         setup: content.setup,
         caches: content.caches,
         registries: registries.collect(),
+        services: services.map(ServicePort::from).collect(),
     }))
 }
 

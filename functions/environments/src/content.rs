@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use awo_domain::environment::{
     Deployment, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret,
-    EnvironmentService, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_IMAGE, MAX_NAME,
+    EnvironmentService, MAX_CACHES, MAX_COMMAND, MAX_DESCRIPTION, MAX_HOSTS, MAX_NAME,
     MAX_REGISTRIES, MAX_SECRETS, MAX_SERVICES, MAX_STEP_NAME, MAX_STEPS, MAX_URL, MAX_VALUE,
     MAX_VARIABLES, RegistryKind, STEP_MS, SecretPhase, SetupStep, Size, check_cache, check_host,
-    check_image, check_name, check_ready,
+    check_image, check_name, check_ready, check_service_image, check_service_name,
 };
 use awo_domain::profile::partial::check_line;
 use awo_domain::{Error, Fault};
@@ -19,7 +19,7 @@ const PORTS: std::ops::RangeInclusive<u64> = 1..=65_535;
 /// Reads the body of a create.
 pub fn read_new(
     mut body: Object,
-    deployment: Deployment,
+    deployment: &Deployment,
 ) -> Result<(EnvironmentName, EnvironmentContent), Error> {
     let name = body.required("name", |v| v.parsed(EnvironmentName::parse));
     let content = content(&mut body);
@@ -31,7 +31,7 @@ pub fn read_new(
 pub fn read_replacement(
     mut body: Object,
     name: &EnvironmentName,
-    deployment: Deployment,
+    deployment: &Deployment,
 ) -> Result<EnvironmentContent, Error> {
     let same = |text: &str| match text == name.as_str() {
         true => Ok(()),
@@ -44,7 +44,7 @@ pub fn read_replacement(
 
 fn checked(
     content: EnvironmentContent,
-    deployment: Deployment,
+    deployment: &Deployment,
 ) -> Result<EnvironmentContent, Error> {
     let faults = content.faults(deployment);
     match faults.is_empty() {
@@ -140,8 +140,8 @@ fn registry(value: Value) -> Option<EnvironmentRegistry> {
 
 fn service(value: Value) -> Option<EnvironmentService> {
     value.object(|o| {
-        let name = o.required("name", |v| v.parsed(|text| check_line(text, MAX_STEP_NAME)));
-        let image = o.required("image", |v| v.text(1..=MAX_IMAGE));
+        let name = o.required("name", |v| v.parsed(check_service_name));
+        let image = o.required("image", |v| v.parsed(check_service_image));
         let port = o.required("port", |v| v.whole(PORTS));
         let variables = variables(o);
         let ready = o.optional("ready", |v| v.parsed(check_ready));

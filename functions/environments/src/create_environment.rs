@@ -32,7 +32,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let idempotent = call.idempotency()?;
     call.query().finish()?;
-    let (name, content) = read_new(call.object()?, state.deployment)?;
+    let (name, content) = read_new(call.object()?, &state.deployment)?;
     let environment = Environment {
         name,
         content,

@@ -39,7 +39,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         let known = state.store.environment(call.org(), &name).await?;
         let known = known.ok_or(Error::NotFound(Resource::Environment))?;
         let new = Environment {
-            content: read_replacement(call.object()?, &name, state.deployment)?,
+            content: read_replacement(call.object()?, &name, &state.deployment)?,
             updated_at: Some(call.now),
             ..known.environment.clone()
         };

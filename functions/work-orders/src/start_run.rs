@@ -51,6 +51,8 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         if order.status.after(WorkOrderEvent::RunStarted).is_none() {
             return answered_before(&state, &call, idempotent.as_ref(), &order).await;
         }
+        let environment = store.environment_of(call.org(), &order).await?;
+        let order = order.in_environment(environment.as_ref())?;
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
         let started = Box::pin(state.start(&call, &order, &run_id, idempotent.as_ref(), attempt));
         if let Some(answer) = started.await? {
@@ -113,6 +115,7 @@ impl State {
         let secret = dispatcher.mint.secret();
         let lease = Lease {
             size: order.size,
+            containers: order.containers.clone(),
             ..Lease::new(org, run_id, &order.id, secret, ours.enqueued_at, call.now)
         };
         let slot = |place| Place::Slot {

@@ -2,6 +2,7 @@
 //! responses and crashes harmless.
 
 mod costs;
+mod definitions;
 mod ledgers;
 mod notifications;
 
@@ -120,6 +121,7 @@ pub async fn handle(state: Arc<State>, _: Tick) -> Result<Swept, lambda_runtime:
     }
     notifications::send_again(&state, now, &mut swept).await;
     erase_purged(&state, now, &mut swept).await;
+    definitions::look_after_due(&state, now, &mut swept).await;
     costs::note_price(&state, now, &mut swept).await;
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
     Box::pin(costs::add(&state, now, &mut swept)).await;
@@ -217,7 +219,7 @@ async fn overdue_lease(state: &State, lease: &Lease, now: Timestamp) -> Result<(
 async fn find_task(state: &State, lease: &Lease) -> Result<Option<String>, Error> {
     let (compute, org, token) = (&state.compute, &lease.org_id, &lease.client_token);
     let mut found = compute.find_task(org, token).await?;
-    for family in state.launcher.families(org) {
+    for family in state.launcher.families(lease) {
         if found.is_none() {
             found = compute.find_stopped_task(&family, org, token).await?;
         }

@@ -2,7 +2,7 @@
 //! however often it is sent; the number of tasks never exceeds the limit; every task ends in
 //! STOPPED, with an event, and no process of it is left.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,8 +16,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect};
-pub use crate::ecs::conduct::Conduct;
 use crate::ecs::conduct::Past;
+pub use crate::ecs::conduct::{Conduct, StartFailure};
 pub use crate::ecs::definition::{MountPoint, TaskDefinition};
 pub use crate::ecs::event::{TaskEvents, TaskRule};
 use crate::ecs::journal::Journal;
@@ -31,6 +31,7 @@ use crate::{arn, clock};
 
 mod conduct;
 mod definition;
+mod definition_rules;
 mod event;
 mod journal;
 mod logs;
@@ -87,6 +88,8 @@ pub(crate) struct Token {
 pub(crate) struct State {
     /// Revisions by family, the first at the front.
     pub definitions: BTreeMap<String, Vec<TaskDefinition>>,
+    /// Revisions that are out of use.
+    pub inactive: BTreeSet<(String, u32)>,
     /// By id.
     pub tasks: BTreeMap<String, Task>,
     pub tokens: HashMap<String, Token>,
@@ -280,6 +283,14 @@ impl Ecs {
                 code: "UserInitiated".into(),
                 reason: String::new(),
             };
+            return self.end(id, None, cause).await;
+        }
+        if let Some(failure) = self.conduct().start_failure {
+            let cause = StopCause {
+                code: "TaskFailedToStart".into(),
+                reason: failure.stopped_reason.clone(),
+            };
+            self.change(id, |task| task.failure = Some(failure));
             return self.end(id, None, cause).await;
         }
         let process = match Process::start(&launch) {

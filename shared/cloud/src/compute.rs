@@ -1,6 +1,7 @@
 //! Compute: one ECS task for a run, or for a manual verification. Every principal that may describe
 //! a task can read its overrides, so they contain a single-use nonce and nothing else.
 
+mod ends;
 mod finding;
 
 use awo_domain::environment::Size;
@@ -10,17 +11,26 @@ use awo_store::runs::verifications::Verification;
 use aws_sdk_ecs::Client;
 use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_ecs::operation::run_task::RunTaskError;
-use aws_sdk_ecs::types::{
-    Container, ContainerOverride, KeyValuePair, LaunchType, Task, TaskOverride, TaskStopCode,
-};
+use aws_sdk_ecs::types::{ContainerOverride, KeyValuePair, LaunchType, Task, TaskOverride};
 
+use crate::definitions::is_gone;
 use crate::environment::{Environment, SetupError};
 pub use crate::launch::Launch;
+pub use ends::{ContainerEnd, Gone, TaskState};
+use ends::{gone, has_ended};
 
 /// The name of the container in the task definition.
 pub const CONTAINER: &str = "runner";
+/// What the names of other containers begin with.
+const SERVICE_PREFIX: &str = "service-";
 /// The variable in which the nonce reaches the runner.
 pub const NONCE_VARIABLE: &str = "AWO_NONCE";
+
+/// The container of a service of an environment. No service can have the runner's name so.
+#[must_use]
+pub fn service_container(service: &str) -> String {
+    format!("{SERVICE_PREFIX}{service}")
+}
 
 /// The cluster on which runs run.
 #[derive(Debug, Clone)]
@@ -37,40 +47,13 @@ pub enum Asked {
         /// Its ARN.
         task_arn: String,
     },
+    /// The task definition is out of use, or was never there.
+    NoDefinition,
     /// The cluster has no room now.
     NoCapacity {
         /// In ECS's words.
         reason: String,
     },
-}
-
-/// What is known of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskState {
-    /// It lives, or may.
-    Alive,
-    /// It is gone.
-    Gone(Gone),
-}
-
-/// How a task ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gone {
-    /// The runner's exit code.
-    pub exit_code: Option<i32>,
-    /// In ECS's words.
-    pub reason: String,
-    /// True if ECS says that the runner's container ended by itself: nobody stopped the task, and
-    /// no host was lost.
-    pub ended_by_itself: bool,
-}
-
-impl Gone {
-    /// True if the task's own content killed it: it was out of memory.
-    #[must_use]
-    pub fn was_out_of_memory(&self) -> bool {
-        self.reason.contains("OutOfMemory")
-    }
 }
 
 /// Which lease a task was asked for, as its `startedBy` says: a run may have had a task before.
@@ -207,6 +190,7 @@ impl Compute {
                     reason: e.message().unwrap_or_default().to_owned(),
                 });
             }
+            Err(e) if is_gone(&e) => return Ok(Asked::NoDefinition),
             // Asked for before, in the words of another release: there is one task, and it is this run's.
             Err(e) => match conflicting(&e) {
                 Some(task_arn) => return Ok(Asked::Started { task_arn }),
@@ -282,31 +266,4 @@ impl Compute {
 
 fn describe_failed(e: &(impl std::error::Error + 'static)) -> Error {
     Error::internal(format!("DescribeTasks: {}", DisplayErrorContext(e)))
-}
-
-/// True once the runner's container has: taking down what stood around it takes Fargate a while longer.
-fn has_ended(task: &Task) -> bool {
-    let container = runner_of(task).and_then(Container::last_status);
-    [task.last_status(), container].contains(&Some("STOPPED"))
-}
-
-fn runner_of(task: &Task) -> Option<&Container> {
-    let mut containers = task.containers().iter();
-    containers.find(|container| container.name() == Some(CONTAINER))
-}
-
-fn gone(task: &Task) -> Gone {
-    let container = runner_of(task);
-    let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
-        .into_iter()
-        .flatten()
-        .collect();
-    let exit_code = container.and_then(|c| c.exit_code());
-    Gone {
-        exit_code,
-        reason: reasons.join("; "),
-        // Without an exit code the container never ran, or is not known to have ended.
-        ended_by_itself: exit_code.is_some()
-            && task.stop_code() == Some(&TaskStopCode::EssentialContainerExited),
-    }
 }

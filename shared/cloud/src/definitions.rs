@@ -1,11 +1,15 @@
-//! Task definitions: the deployment's own, and those derived from it for organizations. An
-//! organization's differs from the deployment's in its family and in one volume.
+//! Task definitions: the deployment's own, and those derived from it for organizations and their
+//! environments. An organization's differs from the deployment's in its family and in one volume; an
+//! environment's also in its containers.
 
+mod containers;
+
+use awo_domain::environment::{Containers, ContainersId};
 use awo_domain::{Error, OrgId};
-use aws_sdk_ecs::error::DisplayErrorContext;
+use aws_sdk_ecs::error::{DisplayErrorContext, ProvideErrorMetadata};
 use aws_sdk_ecs::types::{
     EfsAuthorizationConfig, EfsAuthorizationConfigIam, EfsTransitEncryption,
-    EfsVolumeConfiguration, TaskDefinition, Volume,
+    EfsVolumeConfiguration, TaskDefinition, TaskDefinitionStatus, Volume,
 };
 
 use crate::compute::Compute;
@@ -13,10 +17,33 @@ use crate::compute::Compute;
 /// The volume of the task definition that becomes the organization's shared folder.
 pub const KEPT_VOLUME: &str = "kept";
 
-/// The family of an organization's tasks.
+/// The family of an organization's tasks, or of those of one of its environments.
 #[must_use]
-pub fn own_family(base: &str, org: &OrgId) -> String {
-    format!("{base}-{org}")
+pub fn own_family(base: &str, org: &OrgId, containers: Option<&ContainersId>) -> String {
+    match containers {
+        None => format!("{base}-{org}"),
+        Some(id) => format!("{base}-{org}-{id}"),
+    }
+}
+
+/// The folder of an organization on a file system.
+#[derive(Debug, Clone, Copy)]
+pub struct Mount<'a> {
+    /// The file system.
+    pub file_system: &'a str,
+    /// The access point that leads to the organization's folder and nowhere else.
+    pub access_point: &'a str,
+}
+
+/// In what a definition differs from the one that it is derived from.
+#[derive(Debug, Clone, Copy)]
+pub struct Derivation<'a> {
+    /// Its family.
+    pub family: &'a str,
+    /// What the volume that tasks share leads to; without it, to the task's own disk.
+    pub mount: Option<Mount<'a>>,
+    /// Its image and services.
+    pub containers: Option<&'a Containers>,
 }
 
 impl Compute {
@@ -36,59 +63,110 @@ impl Compute {
         answer.task_definition.ok_or_else(missing)
     }
 
-    /// Registers `base` once more as a revision of `family`, with an access point in the place of
-    /// the volume that tasks share. Its ARN.
+    /// Registers `base` once more with what `derivation` changes. The ARN of the revision.
     ///
     /// # Errors
-    /// Internal, when ECS fails, or `base` has no such volume.
+    /// Internal, when ECS fails, or `base` is not what can be changed so.
     pub async fn register_like(
         &self,
         base: TaskDefinition,
-        family: &str,
-        file_system: &str,
-        access_point: &str,
+        derivation: &Derivation<'_>,
     ) -> Result<String, Error> {
-        let volumes = with_access_point(base.volumes(), file_system, access_point)?;
+        let derived = derived(base, derivation)?;
         let answer = self
             .client()
             .register_task_definition()
-            .family(family)
-            .set_volumes(Some(volumes))
-            .set_container_definitions(base.container_definitions)
-            .set_task_role_arn(base.task_role_arn)
-            .set_execution_role_arn(base.execution_role_arn)
-            .set_network_mode(base.network_mode)
-            .set_placement_constraints(base.placement_constraints)
-            .set_requires_compatibilities(base.requires_compatibilities)
-            .set_cpu(base.cpu)
-            .set_memory(base.memory)
-            .set_pid_mode(base.pid_mode)
-            .set_ipc_mode(base.ipc_mode)
-            .set_proxy_configuration(base.proxy_configuration)
-            .set_ephemeral_storage(base.ephemeral_storage)
-            .set_runtime_platform(base.runtime_platform)
-            .set_enable_fault_injection(base.enable_fault_injection)
+            .family(derivation.family)
+            .set_volumes(derived.volumes)
+            .set_container_definitions(derived.container_definitions)
+            .set_task_role_arn(derived.task_role_arn)
+            .set_execution_role_arn(derived.execution_role_arn)
+            .set_network_mode(derived.network_mode)
+            .set_placement_constraints(derived.placement_constraints)
+            .set_requires_compatibilities(derived.requires_compatibilities)
+            .set_cpu(derived.cpu)
+            .set_memory(derived.memory)
+            .set_pid_mode(derived.pid_mode)
+            .set_ipc_mode(derived.ipc_mode)
+            .set_proxy_configuration(derived.proxy_configuration)
+            .set_ephemeral_storage(derived.ephemeral_storage)
+            .set_runtime_platform(derived.runtime_platform)
+            .set_enable_fault_injection(derived.enable_fault_injection)
             .send()
             .await
             .map_err(|e| failed("RegisterTaskDefinition", DisplayErrorContext(&e)))?;
         let registered = answer.task_definition.and_then(|d| d.task_definition_arn);
         registered.ok_or_else(|| Error::internal("RegisterTaskDefinition: no ARN in the answer"))
     }
+
+    /// The ARNs of the revisions of a family that can be run: a page of them, and whether there are more.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails.
+    pub async fn active_definitions(&self, family: &str) -> Result<(Vec<String>, bool), Error> {
+        let answer = self
+            .client()
+            .list_task_definitions()
+            .family_prefix(family)
+            .status(TaskDefinitionStatus::Active)
+            .send()
+            .await
+            .map_err(|e| failed("ListTaskDefinitions", DisplayErrorContext(&e)))?;
+        let has_more = answer.next_token.is_some();
+        Ok((answer.task_definition_arns.unwrap_or_default(), has_more))
+    }
+
+    /// Takes a revision out of use. Tasks that were started from it go on.
+    ///
+    /// # Errors
+    /// Internal, when ECS fails; a revision that is out of use already is no failure.
+    pub async fn deregister(&self, arn: &str) -> Result<(), Error> {
+        let answer = self
+            .client()
+            .deregister_task_definition()
+            .task_definition(arn)
+            .send()
+            .await;
+        match answer {
+            Ok(_) => Ok(()),
+            Err(e) if is_gone(&e) => Ok(()),
+            Err(e) => Err(failed("DeregisterTaskDefinition", DisplayErrorContext(&e))),
+        }
+    }
+}
+
+/// True for ECS's words for a definition that is out of use, or was never there.
+pub(crate) fn is_gone(error: &impl ProvideErrorMetadata) -> bool {
+    let message = error.message().unwrap_or_default().to_ascii_lowercase();
+    let message = message.replace(' ', "");
+    error.code() == Some("ClientException")
+        && message.contains("taskdefinition")
+        && ["inactive", "notfound"]
+            .iter()
+            .any(|word| message.contains(word))
+}
+
+/// A definition with what a derivation changes.
+fn derived(base: TaskDefinition, derivation: &Derivation<'_>) -> Result<TaskDefinition, Error> {
+    let mut derived = base;
+    if let Some(mount) = derivation.mount {
+        derived.volumes = Some(with_access_point(derived.volumes(), mount)?);
+    }
+    match derivation.containers {
+        Some(containers) => containers::put(derived, containers),
+        None => Ok(derived),
+    }
 }
 
 /// The volumes of a definition with the shared one on a file system. Traffic is encrypted, and the
 /// task's role is who asks: nobody else can mount anything there.
-fn with_access_point(
-    volumes: &[Volume],
-    file_system: &str,
-    access_point: &str,
-) -> Result<Vec<Volume>, Error> {
+fn with_access_point(volumes: &[Volume], mount: Mount<'_>) -> Result<Vec<Volume>, Error> {
     let authorization = EfsAuthorizationConfig::builder()
-        .access_point_id(access_point)
+        .access_point_id(mount.access_point)
         .iam(EfsAuthorizationConfigIam::Enabled)
         .build();
     let shared = EfsVolumeConfiguration::builder()
-        .file_system_id(file_system)
+        .file_system_id(mount.file_system)
         .transit_encryption(EfsTransitEncryption::Enabled)
         .authorization_config(authorization)
         .build()

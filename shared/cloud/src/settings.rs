@@ -1,7 +1,7 @@
 //! A deployment's settings and their defaults.
 
 use awo_domain::agent::AgentType;
-use awo_domain::environment::Deployment;
+use awo_domain::environment::{AllowedImages, Deployment};
 use awo_domain::ledger::Rates;
 use awo_domain::money::MicroCredits;
 use awo_domain::webhook::address::Reach;
@@ -50,12 +50,16 @@ pub fn details_kept(environment: &Environment) -> Result<DetailsKept, SetupError
     })
 }
 
+/// What the images of environments begin with, with commas between; set where tasks are containers.
+pub const ENVIRONMENT_IMAGES: &str = "AWO_ENVIRONMENT_IMAGES";
+
 /// What environments may have here.
 #[must_use]
 pub fn environments(environment: &Environment) -> Deployment {
+    // Nothing sets it where tasks are processes.
+    let images = environment.get(ENVIRONMENT_IMAGES);
     Deployment {
-        // Tasks of an organization are made from one definition, which has one image.
-        has_containers: false,
+        images: images.map(|_| AllowedImages::new(environment.list(ENVIRONMENT_IMAGES))),
         allow_loopback: environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES"),
     }
 }

@@ -24,7 +24,7 @@ use utoipa::ToSchema;
 pub use children::{ChildResult, Children, ChildrenAnswer, Resumption, children_path};
 pub use diff::{MAX_DIFF_BYTES, MAX_DIFF_GZIP_BYTES, SnapshotDiff, diff_path};
 pub use endpoints::{BaseUrl, ModelEndpoint, ProviderSettings};
-pub use environment::{RegistryAccess, RunEnvironment, SecretValue};
+pub use environment::{RegistryAccess, RunEnvironment, SecretValue, ServicePort};
 pub use log::{IterationLog, MAX_LOG_BYTES, logs_path};
 pub use models::{ModelKey, Provider, Tariff};
 pub use outcome::{Finish, Outcome};

@@ -16,12 +16,17 @@ pub use name::EnvironmentName;
 pub use record::{EnvironmentRecord, StepRecord};
 pub use size::Size;
 
+mod containers;
 mod faults;
 mod name;
 mod record;
 mod size;
 
-pub use faults::{Deployment, check_cache, check_host, check_image, check_name, check_ready};
+pub use containers::{
+    AllowedImages, Containers, ContainersId, check_host, check_image, check_ready,
+    check_service_image, check_service_name,
+};
+pub use faults::{Deployment, check_cache, check_name};
 
 /// Most environments of an organization.
 pub const MAX_ENVIRONMENTS: u32 = 50;
@@ -42,7 +47,7 @@ pub const MAX_SECRETS: usize = 30;
 pub const SECRET_BYTES: RangeInclusive<usize> = 8..=16_384;
 /// Most commands of a setup.
 pub const MAX_STEPS: usize = 20;
-/// Longest name of a step or a service, in characters.
+/// Longest name of a step, in characters.
 pub const MAX_STEP_NAME: usize = 64;
 /// Longest command, in characters.
 pub const MAX_COMMAND: usize = 4_096;
@@ -60,6 +65,10 @@ pub const MAX_REGISTRIES: usize = 10;
 pub const MAX_URL: usize = 2_048;
 /// Longest name of an image, in characters.
 pub const MAX_IMAGE: usize = 512;
+/// Longest name of an image without its digest, in characters: a task definition takes no longer one.
+pub const MAX_IMAGE_NAME: usize = 255;
+/// Longest name of a service, in characters.
+pub const MAX_SERVICE_NAME: usize = 63;
 /// Most services.
 pub const MAX_SERVICES: usize = 5;
 /// Most hosts that may be reached.

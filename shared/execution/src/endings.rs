@@ -5,6 +5,7 @@ use awo_cloud::compute::Gone;
 use awo_cloud::queue::{RunQueue, WakeUp};
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::control::StopRequest;
+use awo_domain::environment::Containers;
 use awo_domain::ledger::Rates;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::stop::end_of_kill;
@@ -15,6 +16,8 @@ use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::{Ending, Seen};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::runs::lifecycle::settle::Charge;
+
+use crate::start_failure::{never_ready, start_failure};
 
 /// How often an end is tried that meets a report of the run.
 const END_TRIES: u32 = 4;
@@ -56,13 +59,8 @@ impl Endings {
         gone: &Gone,
         now: Timestamp,
     ) -> Result<(), Error> {
-        self.end(
-            lease,
-            &|lease, run| end_of_gone(gone, lease, run),
-            None,
-            now,
-        )
-        .await?;
+        self.end(lease, &|seen| end_of_gone(gone, seen), None, now)
+            .await?;
         self.return_slot(lease, now).await
     }
 
@@ -102,7 +100,7 @@ impl Endings {
             reason: "its task did not start".to_owned(),
             ..Gone::default()
         };
-        let how = |lease: &Lease, run: &Run| end_of_gone(&gone, lease, run);
+        let how = |seen: &Ended<'_>| end_of_gone(&gone, seen);
         match self.end(lease, &how, Some(lease.due_at), now).await? {
             true => self.compute_gone(lease, &gone, now).await,
             false => Ok(()),
@@ -116,7 +114,7 @@ impl Endings {
     /// # Errors
     /// Internal, when a call fails.
     pub async fn silent(&self, lease: &Lease, now: Timestamp) -> Result<bool, Error> {
-        let how = |lease: &Lease, _: &Run| end_of_silent(lease);
+        let how = |seen: &Ended<'_>| end_of_silent(seen);
         self.end(lease, &how, Some(lease.due_at), now).await
     }
 
@@ -131,14 +129,17 @@ impl Endings {
         due_at: Option<i64>,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let how = |_: &Lease, run: &Run| end_of_kill(true, reason(run));
+        let how = |seen: &Ended<'_>| end_of_kill(true, reason(seen.run));
         self.end(lease, &how, due_at, now).await.map(|_| ())
     }
 
     /// The end of a run that has had this much, with its price.
     #[must_use]
     pub fn ending(&self, run: &Run, end: RunEnd, now: Timestamp) -> Ending {
-        let is_free = end.error().is_some_and(|of| of.code.is_free_of_charge());
+        // A workspace that the service finds broken, and not a runner, had no runner.
+        let is_free = end.error().is_some_and(|of| {
+            of.code.is_free_of_charge() || of.code == RunErrorCode::WorkspaceFailed
+        });
         let charge = Charge {
             is_free,
             ..self.charge(run, now)
@@ -182,7 +183,7 @@ impl Endings {
     async fn end(
         &self,
         lease: &Lease,
-        how: &(dyn Fn(&Lease, &Run) -> RunEnd + Sync),
+        how: &(dyn Fn(&Ended<'_>) -> RunEnd + Sync),
         due_at: Option<i64>,
         now: Timestamp,
     ) -> Result<bool, Error> {
@@ -200,7 +201,14 @@ impl Endings {
             let Some(order) = self.store.work_order(org, &run.work_order_id).await? else {
                 return Ok(true);
             };
-            let ending = self.ending(&run, how(&lease, &run), now);
+            // Its end must not fail for what is only there to explain it.
+            let own = order.own_containers().ok().flatten();
+            let ended = Ended {
+                lease: &lease,
+                run: &run,
+                own: own.as_ref(),
+            };
+            let ending = self.ending(&run, how(&ended), now);
             let seen = Seen {
                 order: &order,
                 run: &run,
@@ -221,6 +229,13 @@ impl Endings {
     }
 }
 
+/// What a run's end is judged by.
+struct Ended<'a> {
+    lease: &'a Lease,
+    run: &'a Run,
+    own: Option<&'a Containers>,
+}
+
 fn reason(run: &Run) -> Option<&str> {
     run.stop.as_ref().and_then(|stop| stop.reason.as_deref())
 }
@@ -228,8 +243,11 @@ fn reason(run: &Run) -> Option<&str> {
 /// A runner that was never heard of ran nothing of the client's: that is the platform's failure. One
 /// that has reported and stops may have been silenced by what it runs, so the run pays for what is
 /// known of it.
-fn end_of_silent(lease: &Lease) -> RunEnd {
-    if !was_claimed(lease) {
+fn end_of_silent(ended: &Ended<'_>) -> RunEnd {
+    if !was_claimed(ended.lease) {
+        if let Some(own) = ended.own {
+            return not_begun(&never_ready(own));
+        }
         let message = "the task of this run started, but its runner never reported; the run is \
                        not charged: start a new run";
         return RunEnd::Failed(RunError::new(RunErrorCode::ComputeLost, message));
@@ -240,6 +258,12 @@ fn end_of_silent(lease: &Lease) -> RunEnd {
     RunEnd::Failed(RunError::new(RunErrorCode::RunnerFailed, message))
 }
 
+/// The end of a run whose environment kept its runner from beginning.
+fn not_begun(why: &str) -> RunEnd {
+    let message = format!("{why}; the run is not charged");
+    RunEnd::Failed(RunError::new(RunErrorCode::WorkspaceFailed, &message))
+}
+
 /// True if a runner has ever traded the lease's nonce for a token.
 fn was_claimed(lease: &Lease) -> bool {
     lease.token_hash.is_some()
@@ -247,10 +271,15 @@ fn was_claimed(lease: &Lease) -> bool {
 
 /// A task that was to be killed was killed. One that its own content killed, and one whose runner
 /// ended by itself, have failed and pay. Any other loss is the platform's and is free.
-fn end_of_gone(gone: &Gone, lease: &Lease, run: &Run) -> RunEnd {
+fn end_of_gone(gone: &Gone, ended: &Ended<'_>) -> RunEnd {
+    let (lease, run) = (ended.lease, ended.run);
     if let Some(StopRequest::Kill { immediate, .. }) = lease.stop_request {
         let forced = immediate || gone.exit_code != Some(EXIT_TERMINATED);
         return end_of_kill(forced, reason(run));
+    }
+    let own = ended.own.filter(|_| !was_claimed(lease));
+    if let Some(why) = own.and_then(|own| start_failure(gone, own)) {
+        return not_begun(&why);
     }
     if gone.was_out_of_memory() {
         let message =

@@ -1,19 +1,22 @@
-//! Starts a task of an organization: from the deployment's task definition, or, if the deployment
-//! has a file system that tasks share, from the organization's own, which is created when it is
+//! Starts a task of an organization: from the deployment's task definition; if the deployment
+//! has a file system that tasks share, from the organization's own; or, if the environment of the run
+//! names an image or services, from a definition with these. Definitions are created when they are
 //! first needed and again after a deployment. Rivals, and a crash after any call, leave at most a
-//! superfluous revision: the access point is the same for every caller, and tasks are requested by
-//! the family, whose newest revision counts.
+//! superfluous revision, which the sweep takes out of use: the access point is the same for every
+//! caller, and tasks are requested by the family, whose newest revision counts.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use awo_cloud::compute::{Compute, Launch};
-use awo_cloud::definitions::own_family;
+use awo_cloud::definitions::{Derivation, Mount, own_family};
 use awo_cloud::files::Files;
-use awo_cloud::{Cloud, SetupError};
-use awo_domain::{Error, OrgId};
+use awo_cloud::{Clock, Cloud, SetupError};
+use awo_domain::environment::{Containers, ContainersId};
+use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::Store;
-use awo_store::settings::task_definitions::OwnDefinition;
+use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::settings::task_definitions::{Origin, OwnDefinition};
 
 /// How long the deployment's definition is taken for what it was: ECS limits how often it is asked.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
@@ -25,6 +28,7 @@ pub struct Launcher {
     compute: Compute,
     launch: Launch,
     files: Option<Files>,
+    clock: Clock,
     known: Arc<Mutex<Option<(Instant, Base)>>>,
 }
 
@@ -34,6 +38,9 @@ struct Base {
     arn: String,
     family: String,
 }
+
+/// The containers of a task, and the work order that says what they are.
+type Of<'a> = (&'a ContainersId, &'a WorkOrderId);
 
 impl Launcher {
     /// As the environment says.
@@ -46,76 +53,166 @@ impl Launcher {
             compute: cloud.compute()?,
             launch: Launch::new(&cloud.environment)?,
             files: cloud.files(),
+            clock: cloud.clock.clone(),
             known: Arc::default(),
         })
     }
 
-    /// How to start tasks of this organization.
+    /// How to start a task of this organization that no environment is about.
     ///
     /// # Errors
     /// Internal, when a call fails; asking again goes on where this ended.
     pub async fn launch_for(&self, org: &OrgId) -> Result<Launch, Error> {
-        let Some(files) = &self.files else {
+        self.launch(org, None).await
+    }
+
+    /// How to start the task of a lease.
+    ///
+    /// # Errors
+    /// As [`Launcher::launch_for`].
+    pub async fn launch_of(&self, lease: &Lease) -> Result<Launch, Error> {
+        let of = lease.containers.as_ref();
+        let of = of.map(|id| (id, &lease.work_order_id));
+        self.launch(&lease.org_id, of).await
+    }
+
+    /// Forgets the definition of a task that ECS does not start any more: the next request makes
+    /// another one.
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails.
+    pub async fn forget(
+        &self,
+        org: &OrgId,
+        containers: Option<&ContainersId>,
+    ) -> Result<(), Error> {
+        tracing::warn!(event = "task_definition_gone", %org, containers = containers.map(ContainersId::as_str), "a task definition is out of use: another one is made");
+        *self.lock() = None;
+        match self.has_own(containers) {
+            true => self.store.forget_own_definition(org, containers).await,
+            false => Ok(()),
+        }
+    }
+
+    /// The families of which the task of a lease can be.
+    #[must_use]
+    pub fn families(&self, lease: &Lease) -> Vec<String> {
+        // A family, one of its revisions, or the ARN of one.
+        let name = self.launch.task_definition();
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let family = name.split(':').next().unwrap_or(name).to_owned();
+        let containers = lease.containers.as_ref();
+        let own = self.has_own(containers);
+        let own = own.then(|| own_family(&family, &lease.org_id, containers));
+        own.into_iter().chain([family]).collect()
+    }
+
+    fn has_own(&self, containers: Option<&ContainersId>) -> bool {
+        self.files.is_some() || containers.is_some()
+    }
+
+    async fn launch(&self, org: &OrgId, of: Option<Of<'_>>) -> Result<Launch, Error> {
+        let containers = of.map(|(id, _)| id);
+        if !self.has_own(containers) {
             return Ok(self.launch.clone());
-        };
-        let own = self.store.own_definition(org).await?;
+        }
+        let own = self.store.own_definition(org, containers).await?;
+        let file_system = self.files.as_ref().map(Files::file_system);
         let is_current = |base: &Base| {
-            let own = own.as_ref();
-            own.is_some_and(|own| own.base == base.arn && own.file_system == files.file_system())
+            let own = own.as_ref().filter(|own| own.definition.is_some());
+            let origin = own.and_then(|own| own.origin.as_ref());
+            origin.is_some_and(|origin| {
+                origin.base == base.arn && origin.file_system.as_deref() == file_system
+            })
         };
         let base = match self.known().filter(is_current) {
             Some(base) => base,
             None => self.ask().await?,
         };
-        if !is_current(&base) && !self.make(org, own.as_ref(), &base, files).await? {
+        if !is_current(&base) && !self.make(org, of, own.as_ref(), &base).await? {
             return Ok(self.launch.clone());
         }
-        Ok(self.launch.of(own_family(&base.family, org)))
+        Ok(self.launch.of(own_family(&base.family, org, containers)))
     }
 
-    /// The families of which tasks of this organization are.
-    #[must_use]
-    pub fn families(&self, org: &OrgId) -> Vec<String> {
-        // A family, one of its revisions, or the ARN of one.
-        let name = self.launch.task_definition();
-        let name = name.rsplit('/').next().unwrap_or(name);
-        let family = name.split(':').next().unwrap_or(name).to_owned();
-        let own = self.files.as_ref().map(|_| own_family(&family, org));
-        own.into_iter().chain([family]).collect()
-    }
-
-    /// Makes the organization's definition. False if there can be none.
+    /// Makes a definition. False if there can be none.
     async fn make(
         &self,
         org: &OrgId,
+        of: Option<Of<'_>>,
         seen: Option<&OwnDefinition>,
         base: &Base,
-        files: &Files,
     ) -> Result<bool, Error> {
-        let Some(access_point) = files.access_point(org).await? else {
-            tracing::error!(event = "no_access_point", %org, "the file system has no access point left: workspaces of the organization are not archived");
+        let own = match of {
+            Some((_, order)) => Some(self.containers(org, order).await?),
+            None => None,
+        };
+        // A service could use what its task may mount.
+        let mounts = own.as_ref().is_none_or(|own| own.services.is_empty());
+        let access_point = match self.files.as_ref().filter(|_| mounts) {
+            Some(files) => self.access_point(files, org).await?,
+            None => None,
+        };
+        if own.is_none() && access_point.is_none() {
             return Ok(false);
+        }
+        let containers = of.map(|(id, _)| id);
+        let family = own_family(&base.family, org, containers);
+        // Also where it was there a moment ago: the sweep may have removed it since.
+        let now = self.clock.now();
+        let begun = self
+            .store
+            .begin_own_definition(org, containers, &family, now);
+        begun.await?;
+        let origin = Origin {
+            base: base.arn.clone(),
+            file_system: self
+                .files
+                .as_ref()
+                .map(|files| files.file_system().to_owned()),
+            access_point,
+        };
+        let mount = origin
+            .file_system
+            .as_ref()
+            .zip(origin.access_point.as_ref());
+        let derivation = Derivation {
+            family: &family,
+            mount: mount.map(|(file_system, access_point)| Mount {
+                file_system,
+                access_point,
+            }),
+            containers: own.as_ref(),
         };
         let like = self.compute.task_definition(&base.arn).await?;
-        let family = own_family(&base.family, org);
-        let file_system = files.file_system();
-        let definition = self
-            .compute
-            .register_like(like, &family, file_system, &access_point)
-            .await?;
+        let definition = self.compute.register_like(like, &derivation).await?;
         tracing::info!(event = "task_definition_made", %org, definition, "created a task definition");
-        let made = OwnDefinition {
-            base: base.arn.clone(),
-            file_system: file_system.to_owned(),
-            access_point,
-            definition,
-        };
-        self.store.note_own_definition(org, seen, &made).await?;
+        let seen = seen.and_then(|seen| seen.definition.as_deref());
+        let noted = self
+            .store
+            .note_own_definition(org, containers, seen, (&definition, &origin));
+        noted.await?;
         Ok(true)
     }
 
+    async fn access_point(&self, files: &Files, org: &OrgId) -> Result<Option<String>, Error> {
+        let access_point = files.access_point(org).await?;
+        if access_point.is_none() {
+            tracing::error!(event = "no_access_point", %org, "the file system has no access point left: workspaces of the organization are not archived");
+        }
+        Ok(access_point)
+    }
+
+    /// What the work order's environment asked of containers when its run was made.
+    async fn containers(&self, org: &OrgId, order: &WorkOrderId) -> Result<Containers, Error> {
+        let order = self.store.work_order(org, order).await?;
+        let own = order.map(|order| order.own_containers()).transpose()?;
+        own.flatten()
+            .ok_or_else(|| Error::internal("a lease names containers, and its work order does not"))
+    }
+
     fn known(&self) -> Option<Base> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.lock();
         let fresh = known.as_ref().filter(|(at, _)| at.elapsed() < KNOWN_FOR);
         fresh.map(|(_, base)| base.clone())
     }
@@ -129,7 +226,11 @@ impl Launcher {
             parts.ok_or_else(|| Error::internal("DescribeTaskDefinition: no ARN or no family"))?;
         let base = Base { arn, family };
         let now = Instant::now();
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, base.clone()));
+        *self.lock() = Some((now, base.clone()));
         Ok(base)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Base)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,11 +3,13 @@
 
 pub mod cascades;
 mod deaths;
+pub mod definitions;
 pub mod dispatcher;
 pub mod endings;
 pub mod launcher;
 pub mod parents;
 pub mod purger;
+mod start_failure;
 pub mod start_task;
 pub mod stopper;
 pub mod verifier;

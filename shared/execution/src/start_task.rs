@@ -17,13 +17,18 @@ pub async fn start_task(
     lease: &Lease,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let launch = launcher.launch_for(&lease.org_id).await?;
+    let launch = launcher.launch_of(lease).await?;
     match compute.run_task(&launch, lease).await? {
         Asked::Started { task_arn } => {
             let due = lease.leased_at.plus_ms(START_MS);
             store
                 .note_task(&lease.org_id, &lease.run_id, &task_arn, due)
                 .await
+        }
+        Asked::NoDefinition => {
+            let containers = lease.containers.as_ref();
+            launcher.forget(&lease.org_id, containers).await?;
+            store.look_again(lease, now.plus_ms(UNASKED_MS)).await
         }
         Asked::NoCapacity { reason } => {
             let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;

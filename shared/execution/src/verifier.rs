@@ -158,6 +158,12 @@ impl Verifier {
                 self.store.note_verification_task(of, &task_arn).await?;
                 Ok(task_arn)
             }
+            Asked::NoDefinition => {
+                self.launcher.forget(&of.org_id, None).await?;
+                Err(Error::internal(
+                    "the task definition of a verification is out of use: the next one gets another",
+                ))
+            }
             Asked::NoCapacity { reason } => Err(Error::internal(format!(
                 "no capacity for the task of a verification: {reason}"
             ))),

@@ -8,7 +8,7 @@ pub mod prompts;
 pub mod purge;
 
 use awo_domain::agent::Agent;
-use awo_domain::environment::{EnvironmentName, Size};
+use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
@@ -85,6 +85,10 @@ pub struct WorkOrder {
     /// The size of its tasks, by which compute is priced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// What its tasks have in the place of the deployment's image and beside the runner, by its
+    /// identity; what that is stands in `kept_environment`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containers: Option<ContainersId>,
     /// Who does the work.
     pub agent: Agent,
     /// What a run may use.
@@ -169,10 +173,9 @@ impl NewWorkOrder {
     #[must_use]
     pub fn work_order(&self) -> WorkOrder {
         let order = self.order.clone();
-        let (environment, size) = match order.environment {
-            Some(chosen) => (Some(chosen.name), chosen.content.size),
-            None => (None, None),
-        };
+        let content = order.environment.as_ref().map(|chosen| &chosen.content);
+        let size = content.and_then(|content| content.size);
+        let containers = content.and_then(Containers::of);
         WorkOrder {
             id: self.id.clone(),
             status: WorkOrderStatus::Queued,
@@ -185,9 +188,10 @@ impl NewWorkOrder {
             tenant_context: order.tenant_context,
             harness: order.harness,
             kept_profile: self.kept_profile.clone(),
-            environment,
+            environment: order.environment.map(|chosen| chosen.name),
             kept_environment: self.kept_environment.clone(),
             size,
+            containers: containers.map(|containers| containers.id()),
             agent: order.agent,
             limits: order.limits,
             metadata: order.metadata,

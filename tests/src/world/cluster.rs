@@ -87,6 +87,7 @@ pub(super) fn start(log_directory: PathBuf, shutdown: &Shutdown) -> Ecs {
         shutdown.clone(),
     );
     ecs.register(TaskDefinition {
+        registered: None,
         family: "runner".to_owned(),
         container_name: awo_cloud::compute::CONTAINER.to_owned(),
         command: vec!["/bin/sleep".to_owned(), "3600".to_owned()],

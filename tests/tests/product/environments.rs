@@ -1,5 +1,7 @@
-//! Environments: the resource, and what names one. What runs see of it stands in [`runs`].
+//! Environments: the resource, and what names one. What runs see of it stands in
+//! [`runs`], and what their tasks are made of in [`containers`].
 
+mod containers;
 mod runs;
 
 use awo_tests::client::Client;

@@ -93,6 +93,41 @@ fn the_image_agrees_with_the_template() {
 }
 
 #[test]
+fn a_variant_for_each_language_is_the_base_with_a_tool_chain_and_then_sealed() {
+    let make = fs::read_to_string(root().join("docs/agents.md")).unwrap();
+    for (language, tools) in [
+        (
+            "node",
+            &["/usr/local/bin/node", "npm", "corepack", "g++"][..],
+        ),
+        ("python", &["python3-venv", "python3-pip", "python3-dev"]),
+        ("rust", &["rust-tools", "gcc", "pkg-config"]),
+        ("go", &["golang-go"]),
+        ("java", &["default-jdk-headless", "maven", "JAVA_HOME"]),
+    ] {
+        let base = stage(&format!("base-{language}"));
+        assert_eq!(base[0], format!("FROM runner-base AS base-{language}"));
+        let steps = base.join("\n");
+        for tool in tools {
+            assert!(steps.contains(tool), "{language} {tool}: {steps}");
+        }
+        for step in base.iter().filter_map(|step| step.strip_prefix("RUN ")) {
+            let checked = Command::new("sh")
+                .args(["-n", "-c", step])
+                .output()
+                .unwrap();
+            assert!(checked.status.success(), "{step}: {checked:?}");
+        }
+        let sealed = format!("FROM base-{language} AS runner-{language}");
+        assert_eq!(
+            stage(&format!("runner-{language}")),
+            [&*sealed, r#"RUN ["seal-image"]"#]
+        );
+        assert!(make.contains(&format!("`runner-{language}`")), "{language}");
+    }
+}
+
+#[test]
 fn every_base_is_named_by_its_digest() {
     let text = fs::read_to_string(root().join("infra/runner/Dockerfile")).unwrap();
     let named = |variable: &str| {
@@ -108,7 +143,8 @@ fn every_base_is_named_by_its_digest() {
         .filter(|stage| stage[0].starts_with("FROM "))
     {
         let base = stage[0].split(' ').nth(1).unwrap();
-        if base == "runner-base" {
+        let is_stage = |stage: &Vec<String>| stage[0].ends_with(&format!(" AS {base}"));
+        if stages().iter().any(is_stage) {
             continue;
         }
         let base = named(base);

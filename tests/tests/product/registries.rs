@@ -1,74 +1,19 @@
 //! Registries that want a credential, with the real npm, pip and cargo: they install, nobody sees the
-//! credential, and nothing else is reachable with it.
+//! credential, and nothing else is reachable with it. Go and Maven are in `tests/programs`.
 
+mod packages;
+mod project;
 mod server;
 
 use awo_tests::repository::Repository;
-use awo_tests::service::TestService;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256, Sha512};
 
-use server::{Server, archive, wheel};
-
-const TOKEN: &str = "registry-credential-1123581321";
-
-async fn service() -> TestService {
-    TestService::start(1_000_000, &[("AWO_ALLOW_LOOPBACK_REGISTRIES", "1")]).await
-}
-
-/// An environment with one registry, whose credential is set.
-async fn environment(service: &TestService, kind: &str, url: &str, install: &str) {
-    let environment = json!({
-        "name": kind,
-        "registries": [{ "kind": kind, "url": url, "secret": "REGISTRY" }],
-        "setup": [{ "name": "install", "run": install }],
-    });
-    let made = service.client.post("/v1/environments", &environment).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let secrets = service.service.cloud.secrets().unwrap();
-    let name = format!("env:{kind}:REGISTRY");
-    secrets.set(&service.org, &name, TOKEN).await.unwrap();
-}
-
-/// Installs once more itself, and looks for the credential.
-fn hunter(more: &str) -> String {
-    format!(
-        "{{ env; cat /proc/[0-9]*/environ; cat ~/.npmrc ~/.cargo/config.toml ~/.pip/pip.conf; \
-         grep -rhs registry-credential \"$HOME\" \"$TMPDIR\" .; }} > seen.txt 2>/dev/null; {more}"
-    )
-}
-
-async fn ran(service: &TestService, kind: &str, repository: &Repository, script: &str) -> Value {
-    let body = json!({
-        "taskPrompt": "work",
-        "workspaceSource": { "type": "git", "repository": repository.url(), "branch": "main" },
-        "agent": { "type": "command", "command": ["sh", "-c", script] },
-        "maxIterations": 1,
-        "environment": kind,
-    });
-    let made = service.client.post("/v1/work-orders", &body).await;
-    assert_eq!(made.status, 201, "{}", made.text);
-    let run = service.client.finished_run(&made.body).await;
-    assert_eq!(run["status"], "succeeded", "{run:#}");
-    let seen = repository.show(run["branch"].as_str().unwrap(), "seen.txt");
-    assert!(
-        seen.contains("AWO_REGISTRY_REGISTRY=http://127.0.0.1:"),
-        "{seen}"
-    );
-    assert!(!seen.contains(TOKEN), "{seen}");
-    run
-}
-
-/// Everything that was asked showed the credential.
-fn all_showed(server: &Server, credential: &str) {
-    let seen = server.seen();
-    assert!(!seen.is_empty());
-    for (call, shown) in seen {
-        assert_eq!(shown.as_deref(), Some(credential), "{call}");
-    }
-}
+use packages::{archive, wheel};
+use project::{TOKEN, all_showed, environment, hunter, ran, service};
+use server::Server;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn npm_installs_from_a_private_registry_and_lock_files_go_on_naming_it() {

@@ -23,6 +23,7 @@ fn as_fargate_does() -> Conduct {
         tells_twice: true,
         describes_after: Duration::ZERO,
         starts_nothing: None,
+        start_failure: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The real Claude Code, Codex and opencode, each driven by the real runner on the whole local
 //! service, against our own model server. `make test-agents` installs them and runs this; `make
-//! test` does not.
+//! test` does not. And the real Go and Maven, which not every machine has, against private registries.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,6 +9,7 @@
 
 mod models;
 mod outcomes;
+mod registries;
 mod scene;
 mod tutorial;
 mod whole_runs;

@@ -26,6 +26,9 @@ use crate::loopback;
 use access::Upstream;
 use serving::Serving;
 
+/// Java takes the home of the user's entry in `/etc/passwd`, which is another one than `HOME`.
+const MAVENRC: &str = "MAVEN_OPTS=\"-Duser.home=$HOME $MAVEN_OPTS\"\n";
+
 /// A registry as commands reach it.
 #[derive(Debug, Clone)]
 struct Local {
@@ -153,7 +156,10 @@ impl Local {
         match self.kind {
             RegistryKind::Npm => vec![(".npmrc", self.npmrc())],
             RegistryKind::Cargo => vec![(".cargo/config.toml", self.cargo_config())],
-            RegistryKind::Maven => vec![(".m2/settings.xml", self.maven_settings())],
+            RegistryKind::Maven => vec![
+                (".m2/settings.xml", self.maven_settings()),
+                (".mavenrc", MAVENRC.to_owned()),
+            ],
             RegistryKind::Pypi | RegistryKind::Go | RegistryKind::Generic => Vec::new(),
         }
     }

@@ -9,6 +9,7 @@ mod hooks;
 mod integration;
 mod outages;
 mod protection;
+mod services;
 mod setup;
 mod shell;
 mod steps;

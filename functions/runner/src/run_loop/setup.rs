@@ -10,6 +10,7 @@ use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
 use awo_domain::run::RunErrorCode;
 use tokio::time::Instant;
 
+use super::services::{FIRST_PATIENCE, LATER_PATIENCE};
 use super::shell::Script;
 use super::{Abort, Tally, Work, fail, millis};
 use crate::environment::{CacheKey, Masks, Places, lock_files, scrub};
@@ -41,6 +42,7 @@ impl Work<'_> {
             home: &home,
             tmp: &tmp,
         };
+        self.services_answer(environment, FIRST_PATIENCE).await?;
         tally.executed |= !environment.setup.is_empty();
         let key = self.cache_key(environment).await?;
         let restored = self.set_up_in(environment, key.as_ref(), &folders).await?;
@@ -76,6 +78,7 @@ impl Work<'_> {
             home: &subject.home,
             tmp: &subject.tmp,
         };
+        self.services_answer(environment, LATER_PATIENCE).await?;
         let key = self.cache_key(environment).await?;
         self.set_up_in(environment, key.as_ref(), &folders).await?;
         Ok(())

@@ -175,16 +175,19 @@ pub async fn delete(stores: &Stores, org: &OrgId, yes: bool) -> Result<Value, Fa
     Ok(json!({ "orgId": org, "status": "deleted" }))
 }
 
-/// A file system has a limited number of access points. The item that names it goes last, so that an interrupted
-/// deletion can be repeated.
+/// A file system has a limited number of access points. Its name in the tables goes last, so that an
+/// interrupted deletion can be repeated.
 async fn delete_access_point(stores: &Stores, org: &OrgId) -> Result<(), Failure> {
-    let own = stores.store.own_definition(org).await.map_err(refused)?;
-    let Some(own) = own else {
-        return Ok(());
-    };
-    let files = stores.cloud.file_system(own.file_system);
-    let deleted = files.delete_access_point(&own.access_point).await;
-    deleted.map_err(refused)?;
-    let forgotten = stores.store.forget_own_definition(org).await;
-    forgotten.map_err(refused)
+    let store = &stores.store;
+    for family in store.own_definitions(org).await.map_err(refused)? {
+        let Some((file_system, access_point)) = family.access_point() else {
+            continue;
+        };
+        let files = stores.cloud.file_system(file_system.to_owned());
+        let deleted = files.delete_access_point(access_point).await;
+        deleted.map_err(refused)?;
+        let noted = store.note_access_point_deleted(&family).await;
+        noted.map_err(refused)?;
+    }
+    Ok(())
 }

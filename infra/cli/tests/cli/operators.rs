@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use awo_domain::OrgId;
-use awo_store::settings::task_definitions::OwnDefinition;
+use awo_store::settings::task_definitions::Origin;
 use serde_json::Value;
 
 use crate::admin::{World, text};
@@ -223,14 +223,18 @@ fn access_points(world: &World) -> usize {
 async fn own_definition(world: &World, org: &OrgId) {
     let files = world.service.cloud.file_system(FILE_SYSTEM.to_owned());
     let access_point = files.access_point(org).await.unwrap().unwrap();
-    let made = OwnDefinition {
+    let origin = Origin {
         base: "arn:aws:ecs:us-east-1:1:task-definition/awo-runner:1".to_owned(),
-        file_system: FILE_SYSTEM.to_owned(),
-        access_point,
-        definition: format!("arn:aws:ecs:us-east-1:1:task-definition/awo-runner-{org}:1"),
+        file_system: Some(FILE_SYSTEM.to_owned()),
+        access_point: Some(access_point),
     };
+    let (family, now) = (format!("awo-runner-{org}"), world.service.cloud.clock.now());
+    let definition = format!("arn:aws:ecs:us-east-1:1:task-definition/{family}:1");
     let store = world.service.cloud.store().unwrap();
-    store.note_own_definition(org, None, &made).await.unwrap();
+    let begun = store.begin_own_definition(org, None, &family, now);
+    begun.await.unwrap();
+    let noted = store.note_own_definition(org, None, None, (&definition, &origin));
+    noted.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,16 +258,30 @@ async fn a_deleted_organization_has_no_access_point_to_the_file_system_and_no_en
     let delete = ["delete-org", "--org", &org, "--yes"];
     assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
     assert_eq!(access_points(&world), 1, "the stranger's");
-    assert_eq!(store.own_definition(&id).await.unwrap(), None);
+    let named = async || {
+        let family = store.own_definition(&id, None).await.unwrap();
+        let family = family.expect("until the sweep has deregistered it");
+        assert!(family.retired);
+        let point = family.access_point();
+        point.map(|(files, point)| (files.to_owned(), point.to_owned()))
+    };
+    assert_eq!(named().await, None);
     assert_eq!(store.environments(&id).await.unwrap().len(), 0);
 
-    // A deletion that was cut off after the access point was deleted.
-    own_definition(&world, &id).await;
-    let own = store.own_definition(&id).await.unwrap().unwrap();
-    let files = world.service.cloud.file_system(own.file_system);
-    files.delete_access_point(&own.access_point).await.unwrap();
+    // A deletion that was cut off after the access point was deleted: the sweep keeps its name.
+    let origin = Origin {
+        base: String::new(),
+        file_system: Some(FILE_SYSTEM.to_owned()),
+        access_point: Some("fsap-0123456789abcdef0".to_owned()),
+    };
+    let family = store.own_definition(&id, None).await.unwrap().unwrap();
+    let before = family.definition.as_deref();
+    let noted = store.note_own_definition(&id, None, before, ("another", &origin));
+    noted.await.unwrap();
+    world.service.sweep().await.unwrap();
+    assert!(named().await.is_some());
     assert_eq!(world.admin(&delete).await.json()["status"], "deleted");
-    assert_eq!(store.own_definition(&id).await.unwrap(), None);
-    assert_eq!(access_points(&world), 1);
+    assert_eq!(named().await, None);
+    assert_eq!(access_points(&world), 1, "the stranger's");
     world.service.stop().await;
 }

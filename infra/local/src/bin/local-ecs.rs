@@ -116,6 +116,7 @@ fn cluster(settings: Settings, files: &Efs, shutdown: &Shutdown) -> Result<Ecs, 
         None => Ecs::new(cluster, events, work),
     };
     let definition = TaskDefinition {
+        registered: None,
         family: family.to_owned(),
         container_name: settings.container,
         command: settings.command,

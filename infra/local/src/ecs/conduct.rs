@@ -5,6 +5,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use crate::ecs::task::Task;
 
 /// How late a cluster's second copy of an event is, where it tells everything twice, and how late the first
@@ -28,6 +30,23 @@ pub struct Conduct {
     pub describes_after: Duration,
     /// Why no task is started, if none is: a `reason` of `failures`.
     pub starts_nothing: Option<String>,
+    /// How tasks fail that it has taken and cannot start.
+    pub start_failure: Option<StartFailure>,
+}
+
+/// How one container of a task kept it from starting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartFailure {
+    /// The container of which it is said; none if it is said of the task alone.
+    pub container: Option<String>,
+    /// Its exit code, if it ran.
+    pub exit_code: Option<i32>,
+    /// Its `reason`.
+    pub reason: String,
+    /// True if its health check failed.
+    pub is_unhealthy: bool,
+    /// The task's `stoppedReason`.
+    pub stopped_reason: String,
 }
 
 impl Conduct {

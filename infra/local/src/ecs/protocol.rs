@@ -21,6 +21,8 @@ pub(crate) fn run(ecs: &Ecs, operation: &str, body: &[u8]) -> Result<String, Ref
         "ListTasks" => list_tasks(ecs, &aws_json::input(body)?),
         "RegisterTaskDefinition" => definition::register(ecs, aws_json::input(body)?),
         "DescribeTaskDefinition" => definition::describe(ecs, &aws_json::input(body)?),
+        "DeregisterTaskDefinition" => definition::deregister(ecs, &aws_json::input(body)?),
+        "ListTaskDefinitions" => definition::list(ecs, &aws_json::input(body)?),
         other => Err(aws_json::unknown_operation(format!(
             "{other} is not served here"
         ))),

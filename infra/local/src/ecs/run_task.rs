@@ -65,19 +65,34 @@ const FARGATE: [(u32, u32, u32, u32); 5] = [
     (4_096, 8_192, 30_720, 1_024),
 ];
 
+/// True for a pair of CPU units and MiB that Fargate has.
+pub(super) fn is_fargate_size(cpu: &str, memory: &str) -> bool {
+    let pair = cpu.parse::<u32>().ok().zip(memory.parse::<u32>().ok());
+    pair.is_some_and(|(cpu, memory)| {
+        FARGATE.iter().any(|(units, least, most, step)| {
+            *units == cpu && (*least..=*most).contains(&memory) && memory % step == 0
+        })
+    })
+}
+
 impl Overrides {
+    /// What its containers reserve must be there.
+    fn check_memory(&self, definition: &TaskDefinition) -> Result<(), Refusal> {
+        let memory = self.memory.as_ref().and_then(|text| text.parse().ok());
+        match memory.is_some_and(|memory: u64| definition.reserved_mib() > memory) {
+            true => Err(invalid(
+                "Memory of the containers is greater than that of the task.",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Fargate takes certain pairs of CPU and memory only.
     fn check_size(&self) -> Result<(), Refusal> {
         let (Some(cpu), Some(memory)) = (&self.cpu, &self.memory) else {
             return Ok(());
         };
-        let pair = cpu.parse::<u32>().ok().zip(memory.parse::<u32>().ok());
-        let is_taken = pair.is_some_and(|(cpu, memory)| {
-            FARGATE.iter().any(|(units, least, most, step)| {
-                *units == cpu && (*least..=*most).contains(&memory) && memory % step == 0
-            })
-        });
-        match is_taken {
+        match is_fargate_size(cpu, memory) {
             true => Ok(()),
             false => Err(invalid("No Fargate configuration exists for given values.")),
         }
@@ -108,8 +123,9 @@ pub(crate) fn run_task(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     if let Some(answer) = repeated(&state, &input, &raw)? {
         return Ok(answer);
     }
-    let (revision, definition) = definition::find(&state, &input.task_definition)?;
+    let (revision, definition) = definition::find_active(&state, &input.task_definition)?;
     let (command, mut environment) = container(&definition, &input.overrides)?;
+    input.overrides.check_memory(&definition)?;
     definition.mount(ecs.files(), &mut environment)?;
     let (mut tasks, mut failures) = (Vec::new(), Vec::new());
     let conduct = ecs.conduct();
@@ -269,6 +285,9 @@ fn new_task(
         family: definition.family.clone(),
         revision,
         container_name: definition.container_name.clone(),
+        image: definition.image(),
+        others: definition.others(),
+        failure: None,
         started_by: input.started_by.clone(),
         group: input
             .group

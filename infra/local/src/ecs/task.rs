@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::ecs::conduct::StartFailure;
 use crate::ecs::journal;
 use crate::{arn, clock};
 
@@ -60,6 +61,14 @@ pub(crate) struct Task {
     pub family: String,
     pub revision: u32,
     pub container_name: String,
+    #[serde(default)]
+    pub image: String,
+    /// Names and images of containers that are described and not run.
+    #[serde(default)]
+    pub others: Vec<(String, String)>,
+    /// Why it did not start, if a container is why.
+    #[serde(default)]
+    pub failure: Option<StartFailure>,
     pub started_by: Option<String>,
     pub group: String,
     pub launch_type: String,
@@ -119,7 +128,7 @@ impl Task {
             "availabilityZone": format!("{}a", arn::REGION),
             "clusterArn": arn::cluster(&self.cluster),
             "connectivity": "CONNECTED",
-            "containers": [self.container()],
+            "containers": self.containers(),
             "cpu": self.size("cpu", "1024"),
             "createdAt": time(self.created),
             "desiredStatus": self.desired_status(),
@@ -160,18 +169,37 @@ impl Task {
         overridden.unwrap_or(default).to_owned()
     }
 
-    fn container(&self) -> Value {
+    fn containers(&self) -> Vec<Value> {
+        let mut first = self.container(&self.container_name, &self.image);
+        if let Some(code) = self.exit_code {
+            first["exitCode"] = json!(code);
+        }
+        let others = self.others.iter();
+        let others = others.map(|(name, image)| self.container(name, image));
+        std::iter::once(first).chain(others).collect()
+    }
+
+    fn container(&self, name: &str, image: &str) -> Value {
         let mut container = json!({
             "containerArn": arn::container(&self.cluster, &self.id, &self.id),
             "cpu": "0",
+            "healthStatus": "UNKNOWN",
+            "image": image,
             "lastStatus": self.status.of_container(),
-            "name": self.container_name,
+            "name": name,
             "networkInterfaces": [],
             "runtimeId": format!("{}-local", self.id),
             "taskArn": self.arn(),
         });
-        if let Some(code) = self.exit_code {
-            container["exitCode"] = json!(code);
+        let failure = self.failure.as_ref();
+        if let Some(failure) = failure.filter(|one| one.container.as_deref() == Some(name)) {
+            container["reason"] = json!(failure.reason);
+            if let Some(code) = failure.exit_code {
+                container["exitCode"] = json!(code);
+            }
+            if failure.is_unhealthy {
+                container["healthStatus"] = json!("UNHEALTHY");
+            }
         }
         container
     }

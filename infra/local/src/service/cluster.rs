@@ -72,6 +72,7 @@ pub(super) fn start(
         container_path: KEPT_PATH.to_owned(),
     };
     ecs.register(TaskDefinition {
+        registered: None,
         volumes: vec![json!({ "name": KEPT_VOLUME })],
         mount_points: vec![kept],
         family: "awo-runner".to_owned(),

@@ -35,6 +35,7 @@ impl Drop for Cluster {
 
 pub fn definition(script: &str) -> TaskDefinition {
     TaskDefinition {
+        registered: None,
         family: "runner".to_owned(),
         container_name: "main".to_owned(),
         command: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::environment::{EnvironmentName, EnvironmentRegistry, SecretPhase, SetupStep};
+use crate::environment::{
+    EnvironmentName, EnvironmentRegistry, EnvironmentService, SecretPhase, SetupStep,
+};
 
 /// The environment of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +26,31 @@ pub struct RunEnvironment {
     pub caches: Vec<String>,
     /// Registries with their credentials.
     pub registries: Vec<RegistryAccess>,
+    /// What the run's task has beside the runner.
+    #[serde(default)]
+    pub services: Vec<ServicePort>,
+}
+
+/// A service, by where it listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServicePort {
+    /// Its name.
+    pub name: String,
+    /// Its image.
+    pub image: String,
+    /// Its port on loopback.
+    pub port: u16,
+}
+
+impl From<EnvironmentService> for ServicePort {
+    fn from(service: EnvironmentService) -> ServicePort {
+        ServicePort {
+            name: service.name,
+            image: service.image,
+            port: service.port,
+        }
+    }
 }
 
 /// A secret with its value. Its `Debug` has the name alone.
@@ -107,6 +134,7 @@ mod tests {
             setup: Vec::new(),
             caches: Vec::new(),
             registries: Vec::new(),
+            services: Vec::new(),
         };
         let names = |phase| -> Vec<&str> {
             let variables = environment.variables_in(phase).into_iter();

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use url::{Host, Url};
 
 use super::{
-    EnvironmentContent, EnvironmentRegistry, MAX_ENVIRONMENT_BYTES, MAX_IMAGE, MAX_NAME, MAX_PATH,
-    RegistryKind,
+    AllowedImages, EnvironmentContent, EnvironmentRegistry, MAX_ENVIRONMENT_BYTES, MAX_NAME,
+    MAX_PATH, RegistryKind,
 };
 use crate::Fault;
 
 /// What a deployment lets environments have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
-    /// True if tasks are containers of which each can have an image of its own, and others beside it.
-    pub has_containers: bool,
+    /// The images that environments may name; none if tasks are no containers.
+    pub images: Option<AllowedImages>,
     /// True if registries may be spoken to in plain HTTP on loopback: for tests and one machine.
     pub allow_loopback: bool,
 }
@@ -79,54 +79,8 @@ pub fn check_cache(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks the name of an image that is pinned by its digest.
-///
-/// # Errors
-/// A sentence that says what is wrong with it.
-pub fn check_image(text: &str) -> Result<String, String> {
-    let is_digest = |hex: &str| {
-        let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        hex.len() == 64 && hex.bytes().all(is_hex)
-    };
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"./:_-".contains(&b))
-    };
-    let pinned = text.split_once("@sha256:");
-    let is_pinned = pinned.is_some_and(|(name, digest)| is_name(name) && is_digest(digest));
-    match is_pinned && text.len() <= MAX_IMAGE {
-        true => Ok(text.to_owned()),
-        false => Err("must be pinned by its digest: registry/name@sha256:…".to_owned()),
-    }
-}
-
-/// Checks the command that says that a service is ready.
-///
-/// # Errors
-/// A sentence that says what is wrong with it.
-pub fn check_ready(text: &str) -> Result<String, String> {
-    match text.trim().is_empty() || text.contains('\0') {
-        true => Err("must be a command for sh -c in the service's container".to_owned()),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// Checks the name of a host.
-///
-/// # Errors
-/// A sentence that says what is wrong with it.
-pub fn check_host(text: &str) -> Result<String, String> {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    match Host::parse(name) {
-        Ok(Host::Domain(known)) if known == name => Ok(text.to_owned()),
-        _ => Err("must be the name of a host, or *. and one".to_owned()),
-    }
-}
-
 /// Checks the URL of a registry: the proxy adds what is behind it, and the credential.
-fn check_registry(registry: &EnvironmentRegistry, deployment: Deployment) -> Result<(), String> {
+fn check_registry(registry: &EnvironmentRegistry, deployment: &Deployment) -> Result<(), String> {
     let text = registry.url.as_str();
     let text = match registry.kind {
         RegistryKind::Cargo => text.strip_prefix("sparse+").unwrap_or(text),
@@ -153,7 +107,7 @@ fn check_registry(registry: &EnvironmentRegistry, deployment: Deployment) -> Res
     }
 }
 
-fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
+pub(super) fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
     Fault {
         path: path.into(),
         message: message.into(),
@@ -163,10 +117,10 @@ fn fault(path: impl Into<String>, message: impl Into<String>) -> Fault {
 impl EnvironmentContent {
     /// What is wrong with it as a whole, with JSON pointers, by path.
     #[must_use]
-    pub fn faults(&self, deployment: Deployment) -> Vec<Fault> {
+    pub fn faults(&self, deployment: &Deployment) -> Vec<Fault> {
         let mut faults = self.repeated();
         faults.extend(self.wrong_registries(deployment));
-        faults.extend(self.not_to_be_had(deployment));
+        faults.extend(self.wrong_containers(deployment.images.as_ref()));
         let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
         if bytes > MAX_ENVIRONMENT_BYTES {
             let message =
@@ -198,7 +152,7 @@ impl EnvironmentContent {
         faults
     }
 
-    fn wrong_registries(&self, deployment: Deployment) -> Vec<Fault> {
+    fn wrong_registries(&self, deployment: &Deployment) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (i, registry) in self.registries.iter().enumerate() {
             if let Err(why) = check_registry(registry, deployment) {
@@ -213,26 +167,6 @@ impl EnvironmentContent {
                     format!("is the kind of another registry: its tool is pointed at one {kind}");
                 faults.push(fault(format!("/registries/{i}/kind"), message));
             }
-        }
-        faults
-    }
-
-    /// What this deployment cannot give.
-    fn not_to_be_had(&self, deployment: Deployment) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let containers = "needs a container engine that this deployment does not have for it: every \
-                          task has the deployment's own image, and on one machine it is a process; \
-                          leave it out";
-        if !deployment.has_containers && self.image.is_some() {
-            faults.push(fault("/image", containers));
-        }
-        if !deployment.has_containers && !self.services.is_empty() {
-            faults.push(fault("/services", containers));
-        }
-        if !self.egress.is_empty() {
-            let message = "cannot be enforced by this deployment, which would let every host through: \
-                           leave it out";
-            faults.push(fault("/egress", message));
         }
         faults
     }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::{EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret, Size};
+use super::{
+    Containers, EnvironmentContent, EnvironmentName, EnvironmentRegistry, EnvironmentSecret, Size,
+};
 
 /// The environment of a run, for its audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -47,11 +49,12 @@ pub struct StepRecord {
 }
 
 impl EnvironmentRecord {
-    /// The record of an environment, for a run of this size.
+    /// The record of an environment, for a run whose task has these containers and this size.
     #[must_use]
     pub fn of(
         name: &EnvironmentName,
         content: &EnvironmentContent,
+        own: Option<&Containers>,
         size: Option<Size>,
     ) -> EnvironmentRecord {
         let variables = content.variables.iter();
@@ -59,7 +62,7 @@ impl EnvironmentRecord {
             name: step.name.clone(),
             run_hash: hash(&step.run),
         });
-        let services = content.services.iter();
+        let services = own.into_iter().flat_map(|own| &own.services);
         EnvironmentRecord {
             name: name.clone(),
             variables: variables
@@ -69,7 +72,7 @@ impl EnvironmentRecord {
             setup: steps.collect(),
             caches: content.caches.clone(),
             registries: content.registries.clone(),
-            image: content.image.clone(),
+            image: own.and_then(|own| own.image.clone()),
             size,
             services: services
                 .map(|service| (service.name.clone(), service.image.clone()))

@@ -34,6 +34,10 @@ pub(crate) fn runs_of(org: &OrgId, id: &WorkOrderId) -> String {
 /// so that a large purge keeps nobody waiting.
 pub(crate) const DUE_PURGES: &str = "purge";
 
+/// Partition of the index of due items: families of task definitions. Apart from the others, since each
+/// costs calls of ECS.
+pub(crate) const DUE_DEFINITIONS: &str = "definition";
+
 /// Partition of the index of due items: ledgers that are to be checked. Apart from the others, too.
 pub(crate) const DUE_LEDGERS: &str = "ledger";
 

@@ -74,6 +74,8 @@ pub(crate) enum ItemKind {
     CostHead,
     /// Distinct values of a cost label: `<org>#costhead`, `label#` and label.
     CostLabel,
+    /// A family of task definitions, and its origin: `<org>#task`; `own`, or the identity of containers.
+    TaskDefinition,
     /// Up to where the ledger is checked: `<org>#ledger`, `checkpoint`.
     Checkpoint,
     /// Balance, reserved, available: `<org>`, `balance`.
@@ -110,8 +112,6 @@ pub(crate) enum ItemKind {
     EnvironmentCount,
     /// Base URLs of model providers, and what answers Messages: `<org>#providers`, `settings`.
     Providers,
-    /// The organization's task definition, and its origin: `<org>#task`, `definition`.
-    TaskDefinition,
     /// Plugin of the organization, or a built-in one's switch: `<org>#plugin`, plugin id.
     Plugin,
     /// Number of its own plugins: `<org>#plugins`, `count`.
@@ -171,6 +171,7 @@ impl ItemKind {
             | ItemKind::CostSums
             | ItemKind::CostHead
             | ItemKind::CostLabel
+            | ItemKind::TaskDefinition
             | ItemKind::Checkpoint => Table::Work,
             ItemKind::Balance
             | ItemKind::LedgerEntry
@@ -189,7 +190,6 @@ impl ItemKind {
             | ItemKind::Environment
             | ItemKind::EnvironmentCount
             | ItemKind::Providers
-            | ItemKind::TaskDefinition
             | ItemKind::Plugin
             | ItemKind::PluginCount
             | ItemKind::Profile

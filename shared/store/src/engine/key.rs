@@ -1,9 +1,11 @@
 //! The keys of items. An item's kind decides its table, so a key is all that a read or a write needs.
 
 mod costs;
+mod definitions;
 mod settings;
 
 pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
+pub(crate) use definitions::task_definitions;
 pub(crate) use settings::{
     environments, key_indexes, plugins, profiles, settings_of, templates, webhooks,
 };

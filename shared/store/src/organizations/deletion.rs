@@ -14,7 +14,7 @@ impl Store {
     /// Deletes work orders, runs, keys, templates, profiles, environments, plugins and webhooks of a suspended
     /// organization. Ledger entries, balance and usage stay, under its id alone. What was cut off is
     /// gone on with by doing it again. Secrets are not in these tables; what names the access point of
-    /// its tasks stays until that is deleted ([`Store::forget_own_definition`]).
+    /// its tasks stays until that is deleted ([`Store::note_access_point_deleted`]).
     ///
     /// # Errors
     /// [`Error::Conflict`] where it is not suspended, not there or has work that is not
@@ -41,6 +41,7 @@ impl Store {
             self.purge_all(org, status, now).await?;
         }
         self.delete_settings(org).await?;
+        self.retire_definitions(org, now).await?;
         self.delete_keys(org).await?;
         let change = Change::new()
             .set("name", "")

@@ -6,7 +6,9 @@
 //! the transaction that writes the name: so it names one that is there, and a delete, which is
 //! conditional on the number that it read before it looked for names, never passes one by.
 
-use awo_domain::environment::{Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS};
+use awo_domain::environment::{
+    Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS,
+};
 use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -252,6 +254,45 @@ impl Store {
 }
 
 impl WorkOrder {
+    /// What its tasks have in the place of the deployment's image and beside the runner: as it was
+    /// when the newest run was made.
+    ///
+    /// # Errors
+    /// Internal, if what was kept does not read.
+    pub fn own_containers(&self) -> Result<Option<Containers>, Error> {
+        let chosen = match self.containers {
+            Some(_) => self.chosen_environment()?,
+            None => None,
+        };
+        let own = chosen.and_then(|chosen| Containers::of(&chosen.content));
+        Ok(own.map(|own| self.sized(own)))
+    }
+
+    /// Its size prices its runs, so it stays what it was.
+    fn sized(&self, own: Containers) -> Containers {
+        Containers {
+            size: self.size,
+            ..own
+        }
+    }
+
+    /// The work order for a new run whose environment says this now.
+    ///
+    /// # Errors
+    /// Internal, if it cannot be kept.
+    pub fn in_environment(&self, chosen: Option<&ChosenEnvironment>) -> Result<WorkOrder, Error> {
+        let Some(chosen) = chosen else {
+            return Ok(self.clone());
+        };
+        let own = Containers::of(&chosen.content).map(|own| self.sized(own));
+        let kept = serde_json::to_string(&chosen.content).map_err(Error::internal)?;
+        Ok(WorkOrder {
+            kept_environment: Some(kept),
+            containers: own.map(|own| own.id()),
+            ..self.clone()
+        })
+    }
+
     /// Its environment as it was when the work order was made.
     ///
     /// # Errors

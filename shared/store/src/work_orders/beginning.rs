@@ -66,6 +66,7 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
         tenant_context: work_order.tenant_context.clone(),
         enqueued_at: now,
         size: work_order.size,
+        containers: work_order.containers.clone(),
         resumes: None,
         last_sequence: None,
         came_back: 0,

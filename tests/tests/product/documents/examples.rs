@@ -185,6 +185,16 @@ async fn the_environment_of_the_page_is_made_and_its_run_has_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers() {
+    let reader = Reader::started(&[PLAN], &[("AWO_ENVIRONMENT_IMAGES", "ghcr.io/acme/")]);
+    reader.ran(&block_of("docs/environments.md", "cat > pg.json"));
+    let sent = std::fs::read_to_string(reader.project().join("pg.json")).unwrap();
+    let sent: Value = serde_json::from_str(&sent).unwrap();
+    let made = reader.local().client.get("/v1/environments/pg").await.body;
+    has(&made, &sent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_of_the_tutorial_is_tested_and_shows_its_deliveries() {
     let receiver = Receiver::start(&[Answer::Status(204)]).await;
     let settings = [

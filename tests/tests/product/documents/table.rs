@@ -204,12 +204,20 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
     ),
     (
         "docs/environments.md",
-        &[(
-            "cat > node.json",
-            Test(
-                "documents::examples::the_environment_of_the_page_is_made_and_its_run_has_what_it_says",
+        &[
+            (
+                "cat > node.json",
+                Test(
+                    "documents::examples::the_environment_of_the_page_is_made_and_its_run_has_what_it_says",
+                ),
             ),
-        )],
+            (
+                "cat > pg.json",
+                Test(
+                    "documents::examples::the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers",
+                ),
+            ),
+        ],
     ),
     (
         "docs/finance.md",

@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use awo_cloud::definitions::{Derivation, Mount};
 use awo_cloud::{Cloud, Environment};
 use awo_domain::{OrgId, Timestamp};
 use awo_execution::launcher::Launcher;
@@ -86,15 +87,18 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
     let compute = service.service.cloud.compute().unwrap();
     let family = format!("awo-runner-{}", service.org);
     let store = service.service.cloud.store().unwrap();
-    let made = store.own_definition(&service.org).await.unwrap().unwrap();
-    assert_eq!(made.file_system, FILE_SYSTEM);
+    let made = store
+        .own_definition(&service.org, None)
+        .await
+        .unwrap()
+        .unwrap();
+    let made = made.origin.unwrap();
+    let access_point = made.access_point.clone().unwrap();
+    assert_eq!(made.file_system.as_deref(), Some(FILE_SYSTEM));
     let newest = compute.task_definition(&family).await.unwrap();
     let volume = newest.volumes()[0].efs_volume_configuration().unwrap();
     let authorization = volume.authorization_config().unwrap();
-    assert_eq!(
-        authorization.access_point_id(),
-        Some(made.access_point.as_str())
-    );
+    assert_eq!(authorization.access_point_id(), Some(access_point.as_str()));
     assert_eq!(volume.transit_encryption().unwrap().as_str(), "ENABLED");
     assert_eq!(authorization.iam().unwrap().as_str(), "ENABLED");
     // Rivals may both have registered one; then nobody does any more.
@@ -108,12 +112,22 @@ async fn an_organization_has_one_task_definition_of_its_own_until_a_deployment_b
     // What a deployment does; whoever starts anew sees it.
     let base = compute.task_definition("awo-runner").await.unwrap();
     let fresh = Launcher::new(&service.service.cloud).unwrap();
-    compute
-        .register_like(base, "awo-runner", FILE_SYSTEM, &made.access_point)
-        .await
-        .unwrap();
+    let deployment = Derivation {
+        family: "awo-runner",
+        mount: Some(Mount {
+            file_system: FILE_SYSTEM,
+            access_point: &access_point,
+        }),
+        containers: None,
+    };
+    compute.register_like(base, &deployment).await.unwrap();
     fresh.launch_for(&service.org).await.unwrap();
-    let again = store.own_definition(&service.org).await.unwrap().unwrap();
+    let again = store
+        .own_definition(&service.org, None)
+        .await
+        .unwrap()
+        .unwrap();
+    let again = again.origin.unwrap();
     assert_eq!(again.access_point, made.access_point);
     assert!(made.base.ends_with("awo-runner:1") && again.base.ends_with("awo-runner:2"));
     let launch = fresh.launch_for(&service.org).await.unwrap();
@@ -145,12 +159,13 @@ async fn wherever_the_making_of_a_task_definition_goes_wrong_asking_again_goes_o
             let fired = faults.disarm();
             let launch = Launcher::new(sound).unwrap().launch_for(&org).await;
             let launch = launch.unwrap_or_else(|why| panic!("{fault:?} {nth}: {why:?}"));
-            let own = store.own_definition(&org).await.unwrap().unwrap();
+            let own = store.own_definition(&org, None).await.unwrap().unwrap();
             let newest = compute.task_definition(launch.task_definition()).await;
             let newest = newest.unwrap();
             let volume = newest.volumes()[0].efs_volume_configuration().unwrap();
             let point = volume.authorization_config().unwrap().access_point_id();
-            assert_eq!(point, Some(own.access_point.as_str()), "{fault:?} {nth}");
+            let origin = own.origin.unwrap();
+            assert_eq!(point, origin.access_point.as_deref(), "{fault:?} {nth}");
             made += 1;
             assert_eq!(std::fs::read_dir(&points).unwrap().count(), made);
             if !fired {

@@ -40,8 +40,8 @@ async fn waiting(service: &TestService, repository: &Repository) -> Value {
 
 async fn file_system_of(service: &TestService) -> Option<String> {
     let store = service.service.cloud.store().unwrap();
-    let own = store.own_definition(&service.org).await.unwrap();
-    own.map(|own| own.file_system)
+    let own = store.own_definition(&service.org, None).await.unwrap();
+    own?.origin?.file_system
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -72,7 +72,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_ENVIRONMENT,
         "Replace an environment",
-        "Whole: what the body does not say is gone. Runs whose compute begins later see it; their size is that of the moment at which their work order was made. 409 means that others kept changing it.",
+        "Whole: what the body does not say is gone. Runs whose compute begins later see it; their image and services are those of the moment at which they were created, their size that of their work order. 409 means that others kept changing it.",
     )
     .body(body, example())
     .fails(&[Failure::Conflict])
@@ -121,7 +121,10 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ),
         (
             "image",
-            described(text(1..=MAX_IMAGE), "Pinned by its digest."),
+            described(
+                text(1..=MAX_IMAGE),
+                "The image of the task, built on the runner's base and pinned by its digest; in the cloud alone.",
+            ),
         ),
         (
             "size",
@@ -131,7 +134,7 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
             "services",
             described(
                 list(&service(), 0..=MAX_SERVICES),
-                "Containers beside the runner's.",
+                "Containers beside the runner's, on its loopback; in the cloud alone, and not with caches.",
             ),
         ),
         (
@@ -198,10 +201,13 @@ fn registry(schemas: &mut Schemas) -> Value {
 
 fn service() -> Value {
     let service = object([
-        ("name!", described(text(1..=MAX_STEP_NAME), "Its name.")),
+        (
+            "name!",
+            json!({ "type": "string", "pattern": "^[a-z0-9-]{1,63}$", "description": "Its name." }),
+        ),
         (
             "image!",
-            described(text(1..=MAX_IMAGE), "Pinned by its digest."),
+            described(text(1..=MAX_IMAGE), "With a tag or a digest."),
         ),
         (
             "port!",
@@ -212,7 +218,7 @@ fn service() -> Value {
             "ready",
             described(
                 text(1..=MAX_COMMAND),
-                "A command that succeeds once it is ready.",
+                "Goes to `sh -c` in it, and succeeds once it is ready: the run begins then.",
             ),
         ),
     ]);

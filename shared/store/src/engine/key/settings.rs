@@ -70,14 +70,6 @@ impl Key {
         )
     }
 
-    pub fn task_definition(org: &OrgId) -> Key {
-        Key::new(
-            ItemKind::TaskDefinition,
-            format!("{org}#task"),
-            "definition",
-        )
-    }
-
     pub fn profile(org: &OrgId, name: &ProfileName) -> Key {
         profiles(org).key(name.as_str())
     }

@@ -1,7 +1,7 @@
 //! The queue's output: waiting entries in fair order, and the transaction that assigns a slot to
 //! one of them.
 
-use awo_domain::environment::Size;
+use awo_domain::environment::{ContainersId, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::queue::{MAX_QUEUE_SIZE, Waiting};
 use awo_domain::run::{Phase, RunEvent, RunStatus};
@@ -39,6 +39,9 @@ pub struct EntryItem {
     /// The size of its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// What its task has beside the deployment's own container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containers: Option<ContainersId>,
     /// The sequence of the run's newest event, if it had a slot before and comes back from its
     /// children.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 
 use awo_domain::audit::Snapshot;
 use awo_domain::control::{ReportAnswer, StopRequest};
-use awo_domain::environment::Size;
+use awo_domain::environment::{ContainersId, Size};
 use awo_domain::profile::Profile;
 use awo_domain::stop::CONFIRM_MS;
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
@@ -82,6 +82,9 @@ pub struct Lease {
     /// The size of its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
+    /// What its task has beside the deployment's own container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containers: Option<ContainersId>,
     /// When the work order came into the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enqueued_at: Option<Timestamp>,
@@ -133,6 +136,7 @@ impl Lease {
             last_report_at: None,
             dead_at: None,
             size: None,
+            containers: None,
             enqueued_at: Some(enqueued_at),
             came_back: 0,
             leased_at: now,
@@ -169,6 +173,7 @@ impl Lease {
             client_token: format!("{run}{resumed}{again}"),
             came_back: entry.came_back,
             size: entry.size,
+            containers: entry.containers.clone(),
             ..lease
         }
     }

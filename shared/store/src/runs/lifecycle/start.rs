@@ -158,10 +158,16 @@ impl NewRun<'_> {
 
     fn order_change(&self, place: &Place<'_>) -> Result<Change, Error> {
         let (from, to) = (self.order.status, self.order_status(place)?);
-        Ok(Change::new()
+        let change = Change::new()
             .move_order(self.org, &self.old.run_id, from, to)
             .set("runId", &self.run_id)
-            .remove("sealedAt"))
+            .remove("sealedAt");
+        Ok(match self.order.environment {
+            Some(_) => change
+                .set_some("keptEnvironment", self.order.kept_environment.as_ref())
+                .set_or_remove("containers", self.order.containers.as_ref()),
+            None => change,
+        })
     }
 
     fn tally_change(

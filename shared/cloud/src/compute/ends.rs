@@ -1,0 +1,89 @@
+//! How tasks end, in ECS's words.
+
+use aws_sdk_ecs::types::{Container, HealthStatus, Task, TaskStopCode};
+
+use super::{CONTAINER, SERVICE_PREFIX};
+
+/// What is known of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskState {
+    /// It lives, or may.
+    Alive,
+    /// It is gone.
+    Gone(Gone),
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gone {
+    /// The runner's exit code.
+    pub exit_code: Option<i32>,
+    /// In ECS's words.
+    pub reason: String,
+    /// True if ECS says that the runner's container ended by itself: nobody stopped the task, and
+    /// no host was lost.
+    pub ended_by_itself: bool,
+    /// What ECS says of the containers, where it says that the task ended because of them.
+    pub containers: Vec<ContainerEnd>,
+}
+
+/// How a container ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ContainerEnd {
+    /// The service that it is of; none for the runner's.
+    pub service: Option<String>,
+    /// Its exit code, if it ran.
+    pub exit_code: Option<i32>,
+    /// In ECS's words.
+    pub reason: String,
+    /// True if it said that it was not ready.
+    pub is_unhealthy: bool,
+}
+
+impl Gone {
+    /// True if the task's own content killed it: it was out of memory.
+    #[must_use]
+    pub fn was_out_of_memory(&self) -> bool {
+        self.reason.contains("OutOfMemory")
+    }
+}
+
+/// True once the runner's container has: taking down what stood around it takes Fargate a while longer.
+pub(super) fn has_ended(task: &Task) -> bool {
+    let container = runner_of(task).and_then(Container::last_status);
+    [task.last_status(), container].contains(&Some("STOPPED"))
+}
+
+fn runner_of(task: &Task) -> Option<&Container> {
+    let mut containers = task.containers().iter();
+    containers.find(|container| container.name() == Some(CONTAINER))
+}
+
+pub(super) fn gone(task: &Task) -> Gone {
+    let container = runner_of(task);
+    let reasons: Vec<&str> = [container.and_then(|c| c.reason()), task.stopped_reason()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let exit_code = container.and_then(|c| c.exit_code());
+    let exited = task.stop_code() == Some(&TaskStopCode::EssentialContainerExited);
+    let is_of_containers = exited || task.stop_code() == Some(&TaskStopCode::TaskFailedToStart);
+    let containers = task.containers().iter().filter(|_| is_of_containers);
+    Gone {
+        exit_code,
+        reason: reasons.join("; "),
+        // Without an exit code the container never ran, or is not known to have ended.
+        ended_by_itself: exit_code.is_some() && exited,
+        containers: containers.map(container_end).collect(),
+    }
+}
+
+fn container_end(container: &Container) -> ContainerEnd {
+    let name = container.name().unwrap_or_default();
+    ContainerEnd {
+        service: name.strip_prefix(SERVICE_PREFIX).map(str::to_owned),
+        exit_code: container.exit_code(),
+        reason: container.reason().unwrap_or_default().to_owned(),
+        is_unhealthy: container.health_status() == Some(&HealthStatus::Unhealthy),
+    }
+}
