@@ -65,13 +65,18 @@ test: ## Run all tests, and check that they cover all that is documented
 		cargo test --workspace --locked --no-fail-fast 2>&1 | tee '$(SUITE)/log'
 	@'$(BIN_DIR)/check-suite' '$(SUITE)/log' '$(SUITE)/answers' '$(SUITE)/calls'
 
-test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm) against a local model server
+test-agents: $(AGENTS)/installed ## Run the real Claude Code, Codex and opencode (from npm), Go and Maven (from Debian) against local servers
 	@# As `make test` builds it: another choice of packages would rebuild half of the crates.
 	@cargo test --workspace --locked --no-run
 	@mkdir -p '$(SUITE)'
-	@set -o pipefail; tests/agents/run.sh '$(AGENTS)' \
-		cargo test --workspace --locked --test programs -- --test-threads 2 2>&1 | tee '$(SUITE)/agents.log'
-	@'$(BIN_DIR)/check-suite' '$(SUITE)/agents.log'
+	@set -o pipefail; \
+		if ! tests/agents/packages.sh; then \
+			echo 'Without Go or Maven (apt-get install golang-go maven): the tests of their registries are left out.'; \
+			export AWO_LEFT_OUT=registries::; \
+		fi; \
+		tests/agents/run.sh '$(AGENTS)' cargo test --workspace --locked --test programs -- \
+			--test-threads 2 $${AWO_LEFT_OUT:+--skip $$AWO_LEFT_OUT} 2>&1 | tee '$(SUITE)/agents.log' && \
+		'$(BIN_DIR)/check-suite' '$(SUITE)/agents.log'
 
 $(AGENTS)/installed: tests/agents/package.json tests/agents/package-lock.json
 	@echo 'Installing Claude Code, Codex and opencode from npm into $(AGENTS), once.'

@@ -131,7 +131,7 @@ def program(name: str) -> Path:
 
 
 def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> None:
-    door = cluster.Door()
+    proxy = cluster.EcsProxy()
     say("what this stand-in cannot do, and what shows it instead:")
     for what, shown in cloud.NOT_HERE.items():
         say(f"  {what}: {shown}")
@@ -145,26 +145,26 @@ def through(stand_in: cloud.Cloud, programs: dict[str, Path], scratch: Path) -> 
             with network.deployed(stand_in, packaged, name, parameters) as (stack, parts):
                 network.holds(stack, parts)
     with step("deploy template.yaml into a network that is there"):
-        template = cloud.for_this_machine(packaged, stand_in.url, door.url)
+        template = cloud.for_this_machine(packaged, stand_in.url, proxy.url)
         given = cloud.GIVEN_NETWORK | {"LogFilter": "info,awo_store=debug"}
         stack = cloud.deploy(stand_in, template, cloud.STACK, given)
         cloud.complete_api(stack, check_template.expand(check_template.load()))
         say(f"  {stack.outputs['ApiUrl']} is {stack.api} here")
     root = os.geteuid() == 0
-    at_work = cluster.cluster(programs["local-ecs"], programs["runner"], stack, door, scratch, root)
+    at_work = cluster.cluster(programs["local-ecs"], programs["runner"], stack, proxy, scratch, root)
     with at_work, receiver.receiver(scratch) as heard:
         with step("a customer"):
             client = spine.customer(programs["awo"], stack)
-        at_the_service(client, spine.origin(scratch), stack, door, heard, scratch)
-        expect(not door.denied, f"refused by the roles: {door.denied}")
-        say(f"calls of ECS, each asked of IAM: {dict(door.calls)}")
+        at_the_service(client, spine.origin(scratch), stack, proxy, heard, scratch)
+        expect(not proxy.denied, f"refused by the roles: {proxy.denied}")
+        say(f"calls of ECS, each asked of IAM: {dict(proxy.calls)}")
 
 
 def at_the_service(
     client: spine.Client,
     origin: Path,
     stack: cloud.Stack,
-    door: cluster.Door,
+    proxy: cluster.EcsProxy,
     heard: receiver.Receiver,
     scratch: Path,
 ) -> None:
@@ -175,7 +175,7 @@ def at_the_service(
     with step("one that cannot be cloned"):
         spine.fails_alone(client)
     with step("stopping and starting again"):
-        stops.stops(client, origin, stack, door)
+        stops.stops(client, origin, stack, proxy)
     with step("every other operation"):
         operations.answer(client)
     with step("a webhook"):
@@ -183,7 +183,7 @@ def at_the_service(
     with step("answers that stream"):
         streaming.streams(streaming.Scene(client, stack, origin, heard, webhook, FUNCTIONS, scratch))
     with step("one whose messages are lost"):
-        spine.heals(client, origin, stack, door)
+        spine.heals(client, origin, stack, proxy)
     with step("the roles"):
         nothing_was_refused(stack.cloud, scratch)
         spine.roles_hold(client, stack)

@@ -50,8 +50,8 @@ FILE_SYSTEM = "fs-0123456789abcdef0"
 NOT_HERE = {
     "response streaming": "the functions that stream are deployed as ordinary ones, and run once more as they were "
     "built under a stand-in for Lambda's Runtime API that takes answers in pieces (streaming.py)",
-    "ECS that starts processes": "our own cluster (cluster.py), before it a door that asks IAM about each call",
-    "EFS": "our own, behind the same door",
+    "ECS that starts processes": "our own cluster (cluster.py), before it a proxy that asks IAM about each call",
+    "EFS": "our own, behind the same proxy",
     "events of `aws.ecs`, which AWS takes from nobody either": "its matcher is asked about the rule, and the "
     "rule's target is invoked",
     "the policy of an API, when it imports one": "compared with the routes of runners (make test)",
@@ -183,7 +183,7 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
         for service in ("DYNAMODB", "SQS", "SECRETS_MANAGER"):
             variables[f"AWS_ENDPOINT_URL_{service}"] = url
         if "AWO_CLUSTER" in variables:
-            # The path tells the door who calls.
+            # The path tells the proxy who calls.
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
         if "AWO_KEPT_FILE_SYSTEM" in variables:
             variables["AWS_ENDPOINT_URL_EFS"] = f"{ecs_url}/{program}"

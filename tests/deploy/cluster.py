@@ -1,7 +1,7 @@
 """The cluster of the deployed functions: our own ECS server with the file system that its tasks
-mount, and a door before both.
+mount, and a proxy before both.
 
-The functions' calls arrive at the door under a path that names the function. The door asks IAM
+The functions' calls arrive at the proxy under a path that names the function. The proxy asks IAM
 whether the function's role allows the call, as ECS would, and only then passes it on, signed
 with the cluster's own key. So a missing `ecs:` or `iam:PassRole` permission fails here as well.
 """
@@ -30,7 +30,7 @@ ACCESS_POINTS = "2015-02-01/access-points"
 OWN = "arn:aws:elasticfilesystem:us-east-1:000000000000"
 
 
-class Door:
+class EcsProxy:
     """Opened before the stack is there, because the stack has to be told its address."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Door:
         self.loses_events = False
         self.turned_away = 0
         self.denied: list[str] = []
-        door = self
+        proxy = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -51,9 +51,9 @@ class Door:
                 body = self.rfile.read(int(self.headers.get("content-length", "0")))
                 program, _, rest = self.path.strip("/").partition("/")
                 if rest:
-                    status, answer = door.call_files(program, self.command, rest, self.headers, body)
+                    status, answer = proxy.call_files(program, self.command, rest, self.headers, body)
                 else:
-                    status, answer = door.call(program, self.headers, body)
+                    status, answer = proxy.call(program, self.headers, body)
                 self.send_response(status)
                 self.send_header("content-type", "application/json" if rest else "application/x-amz-json-1.1")
                 if rest and status == 409:
@@ -132,7 +132,7 @@ class Door:
             "DeregisterTaskDefinition": [("ecs:DeregisterTaskDefinition", "*", {})],
         }.get(operation)
         if wanted is None:
-            return f"{operation} is not known to the door"
+            return f"{operation} is not known to the proxy"
         if operation == "RunTask":
             network = body["networkConfiguration"]["awsvpcConfiguration"]
             if (network["subnets"], network["securityGroups"]) != (SUBNETS, SECURITY_GROUPS):
@@ -196,7 +196,7 @@ def container_of(stack: Stack) -> dict:
 
 
 @contextmanager
-def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path, root: bool):
+def cluster(program: Path, runner: Path, stack: Stack, proxy: EcsProxy, scratch: Path, root: bool):
     """Starts the ECS server with the deployed task definition, of which only the image and what
     is bound to this machine are replaced; its events go to the stack's rules."""
     container = container_of(stack)
@@ -233,13 +233,13 @@ def cluster(program: Path, runner: Path, stack: Stack, door: Door, scratch: Path
         child.stdin.flush()
         first = child.stdout.readline()
         expect(first, "local-ecs ended at once: see local-ecs.log")
-        door.stack, door.inner = stack, json.loads(first)
-        threading.Thread(target=forward, args=(child.stdout, stack, door), daemon=True).start()
+        proxy.stack, proxy.inner = stack, json.loads(first)
+        threading.Thread(target=forward, args=(child.stdout, stack, proxy), daemon=True).start()
         say(f"the cluster {settings['cluster']} is ready")
         yield
 
 
-def forward(lines, stack: Stack, door: Door) -> None:
+def forward(lines, stack: Stack, proxy: EcsProxy) -> None:
     """What EventBridge does with a task's event. Nobody but AWS may put events of `aws.ecs`, on
     the stand-in neither, so its own matcher is asked about the deployed rules, and their targets
     are invoked as EventBridge would."""
@@ -247,7 +247,7 @@ def forward(lines, stack: Stack, door: Door) -> None:
     rules = [events.describe_rule(Name=stack.physical(name)) for name in stack.of_type("AWS::Events::Rule")]
     patterns = {rule["Name"]: rule["EventPattern"] for rule in rules if rule.get("EventPattern")}
     for event in lines:
-        if door.loses_events:
+        if proxy.loses_events:
             continue
         for rule, pattern in patterns.items():
             if events.test_event_pattern(EventPattern=pattern, Event=event)["Result"]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloud import REGION, ROOT_KEY, STACK, Stack, function_log, policies_of
-from cluster import Door, allowed
+from cluster import EcsProxy, allowed
 from progress import expect, say, wait_for
 
 RUN_SECONDS = 120
@@ -213,14 +213,14 @@ def fails_alone(client: Client) -> None:
     say(f"  {run['error']['message']}")
 
 
-def heals(client: Client, folder: Path, stack: Stack, door: Door) -> None:
+def heals(client: Client, folder: Path, stack: Stack, proxy: EcsProxy) -> None:
     """The cluster has no room when the run is dispatched, and the event of its task's end is
     lost: the sweep asks for the task again, and the runner's last report gives the slot back."""
-    door.full = door.loses_events = True
+    proxy.full = proxy.loses_events = True
     _, run_id = submit(client, f"file://{folder}", "spine-3")
-    wait_for("the dispatch", EVENT_SECONDS, lambda: door.turned_away > 0)
-    door.full = False
-    sweeping, stopped = Sweeping(stack), door.calls["control StopTask"]
+    wait_for("the dispatch", EVENT_SECONDS, lambda: proxy.turned_away > 0)
+    proxy.full = False
+    sweeping, stopped = Sweeping(stack), proxy.calls["control StopTask"]
 
     def ended():
         sweeping.now_and_then()
@@ -232,11 +232,11 @@ def heals(client: Client, folder: Path, stack: Stack, door: Door) -> None:
     wait_for("the run that the sweep starts", SWEEP_SECONDS, ended, 1)
     run = client.get(f"/v1/runs/{run_id}")
     expect(run["status"] == "succeeded", f"the run ended as {json.dumps(run)}")
-    expect(door.calls["sweep RunTask"] >= 1, "somebody else than the sweep started it")
+    expect(proxy.calls["sweep RunTask"] >= 1, "somebody else than the sweep started it")
     say("  started by the sweep and succeeded")
     wait_for("the slot that the last report returns", EVENT_SECONDS, lambda: compute_stopped(client, run_id))
-    expect(door.calls["control StopTask"] > stopped, "somebody else than control returned the slot")
-    door.loses_events = False
+    expect(proxy.calls["control StopTask"] > stopped, "somebody else than control returned the slot")
+    proxy.loses_events = False
     say(f"  slot returned by the last report; {sweeping.count} sweeps of ours")
     wait_for("a sweep by the schedule", SWEEP_SECONDS, lambda: scheduled() >= 1, 1)
     say(f"  {scheduled()} more by the schedule")

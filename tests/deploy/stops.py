@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 
 from cloud import Stack
-from cluster import Door
+from cluster import EcsProxy
 from progress import CheckFailed, expect, say, wait_for
 from spine import EVENT_SECONDS, Client, order, until_ended
 
@@ -18,13 +18,13 @@ DEAD_SECONDS = 60
 STUBBORN = ["sh", "-c", "trap '' INT TERM; setsid sleep 600 & while :; do sleep 1; done"]
 
 
-def stops(client: Client, folder: Path, stack: Stack, door: Door) -> None:
+def stops(client: Client, folder: Path, stack: Stack, proxy: EcsProxy) -> None:
     canceled(client, folder)
     killed(client, folder)
     started_again(client, folder)
-    dies(client, folder, door)
-    expect(door.calls["cancel-work-order StopTask"] >= 1, "cancel did not tell the task to stop")
-    expect(door.calls["start-run RunTask"] >= 1, "start did not ask for the task itself")
+    dies(client, folder, proxy)
+    expect(proxy.calls["cancel-work-order StopTask"] >= 1, "cancel did not tell the task to stop")
+    expect(proxy.calls["start-run RunTask"] >= 1, "start did not ask for the task itself")
 
 
 def running(client: Client, folder: Path, command: list[str]) -> tuple[str, str]:
@@ -91,17 +91,17 @@ def started_again(client: Client, folder: Path) -> None:
     say("  started again, and failed again")
 
 
-def dies(client: Client, folder: Path, door: Door) -> None:
+def dies(client: Client, folder: Path, proxy: EcsProxy) -> None:
     """A runner that is gone without a last report: only the task event, by the rule to `task-stopped`, tells of it
     before the sweep would look."""
     _, run_id = running(client, folder, ["sleep", "600"])
     in_agent(client, run_id)
-    seen = door.calls["task-stopped DescribeTasks"]
+    seen = proxy.calls["task-stopped DescribeTasks"]
     os.kill(runner_of(run_id), signal.SIGKILL)
     run = settled(client, run_id)
     code = run.get("error", {}).get("code")
     expect((run["status"], code) == ("failed", "RUNNER_FAILED"), f"the run whose runner died: {run}")
-    expect(door.calls["task-stopped DescribeTasks"] > seen, "somebody else than task-stopped ended the run")
+    expect(proxy.calls["task-stopped DescribeTasks"] > seen, "somebody else than task-stopped ended the run")
     say(f"  a runner that died: {code}, {run['cost']['credits']} credits")
 
 

@@ -52,7 +52,7 @@ impl CountedRequests {
         }
     }
 
-    /// A client with its key, at this door.
+    /// A client with its key, whose requests are counted.
     #[must_use]
     pub fn for_client(&self, client: &Client) -> Client {
         client.at(&self.server.url())

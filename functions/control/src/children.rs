@@ -67,21 +67,21 @@ fn hash(parts: &[&[u8]]) -> String {
 
 /// What is kept of an answer.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredAnswer {
     answer: ChildrenAnswer,
     /// Opened before another one could not be: to be taken back.
     in_vain: Vec<WorkOrderId>,
 }
 
-impl Kept {
+impl StoredAnswer {
     /// What an agent wrote may be wrong in any number of places: some are enough, and fit.
-    fn refusal(mut errors: Vec<String>, in_vain: Vec<WorkOrderId>) -> Kept {
+    fn refusal(mut errors: Vec<String>, in_vain: Vec<WorkOrderId>) -> StoredAnswer {
         let opened = Vec::new();
         errors.truncate(MAX_ERRORS);
         for error in &mut errors {
             *error = error.chars().take(MAX_ERROR).collect();
         }
-        Kept {
+        StoredAnswer {
             answer: ChildrenAnswer { opened, errors },
             in_vain,
         }
@@ -127,7 +127,7 @@ impl Asking<'_> {
                 keeping.await.map_err(other_request)?
             }
         };
-        let kept: Kept = serde_json::from_str(&kept.body).map_err(Error::internal)?;
+        let kept: StoredAnswer = serde_json::from_str(&kept.body).map_err(Error::internal)?;
         for child in &kept.in_vain {
             self.take_back(child).await?;
         }
@@ -138,9 +138,9 @@ impl Asking<'_> {
         Ok(kept.answer)
     }
 
-    async fn open_all(&self) -> Result<Kept, Error> {
+    async fn open_all(&self) -> Result<StoredAnswer, Error> {
         if let Some(why) = self.at_task_limit().await? {
-            return Ok(Kept::refusal(vec![why], Vec::new()));
+            return Ok(StoredAnswer::refusal(vec![why], Vec::new()));
         }
         let (mut orders, mut errors) = (Vec::new(), Vec::new());
         for (at, child) in self.asked.children.iter().enumerate() {
@@ -155,23 +155,23 @@ impl Asking<'_> {
             }
         }
         if !errors.is_empty() {
-            return Ok(Kept::refusal(errors, Vec::new()));
+            return Ok(StoredAnswer::refusal(errors, Vec::new()));
         }
         if let Err(why) = self.share(&mut orders).await? {
-            return Ok(Kept::refusal(vec![why], Vec::new()));
+            return Ok(StoredAnswer::refusal(vec![why], Vec::new()));
         }
         let mut opened = Vec::new();
         for (at, (order, profile)) in orders.into_iter().enumerate() {
             match self.open(at, order, &profile).await {
                 Ok(id) => opened.push(id),
                 Err(error) => match why_not_opened(at, &error) {
-                    Some(why) => return Ok(Kept::refusal(vec![why], opened)),
+                    Some(why) => return Ok(StoredAnswer::refusal(vec![why], opened)),
                     None => return Err(error),
                 },
             }
         }
         let errors = Vec::new();
-        Ok(Kept {
+        Ok(StoredAnswer {
             answer: ChildrenAnswer { opened, errors },
             in_vain: Vec::new(),
         })

@@ -91,12 +91,12 @@ async fn keys(state: &State, org: &OrgId, providers: &[Provider]) -> Result<Vec<
 /// The body of a request for credentials.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Asked {}
+struct CredentialsRequest {}
 
 /// Issues credentials to the runner of a run that Bedrock answers.
 pub async fn credentials(state: &State, request: &Request) -> Result<Answer, Error> {
     let by = reporter(request)?;
-    let Asked {} = body(request)?;
+    let CredentialsRequest {} = body(request)?;
     let lease = state.store.lease(&by.org, &by.run_id).await?;
     let lease = lease.filter(|lease| lease.is_held_by(&by.token_hash));
     let lease = lease.filter(|lease| lease.closed_at.is_none());

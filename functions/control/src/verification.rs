@@ -3,7 +3,7 @@
 
 use awo_domain::control::Claim;
 use awo_domain::manual::{
-    Kept, MAX_REFUSAL_BYTES, MAX_RESULT_BYTES, VerificationReport, VerificationSpec,
+    Acknowledgement, MAX_REFUSAL_BYTES, MAX_RESULT_BYTES, VerificationReport, VerificationSpec,
 };
 use awo_domain::plugin::applicable;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
@@ -63,7 +63,7 @@ pub async fn report(state: &State, request: &Request, now: Timestamp) -> Result<
         .store
         .keep_verification(&known, &token_hash, report, now);
     match kept.await? {
-        true => Answer::ok(Kept {}),
+        true => Answer::ok(Acknowledgement {}),
         false => Err(over()),
     }
 }

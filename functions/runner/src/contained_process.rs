@@ -75,7 +75,7 @@ pub(crate) struct Interrupted {
 
 /// Why a command was asked to end, if it was.
 #[derive(Debug, Clone, Default)]
-struct Asked {
+struct EndRequest {
     by_time: bool,
     /// With its reason.
     off: Option<String>,
@@ -283,9 +283,9 @@ impl ContainedProcesses {
 
     /// Waits for the supervisor, at most until it must be gone. A command whose time is up, or
     /// that a stop ends, is told so step by step.
-    async fn see_to_the_end(&self, child: &mut Child, job: &Job<'_>, began: Instant) -> Asked {
+    async fn see_to_the_end(&self, child: &mut Child, job: &Job<'_>, began: Instant) -> EndRequest {
         let mut stdin = child.stdin.take();
-        let mut asked = Asked::default();
+        let mut asked = EndRequest::default();
         let mut timetable: Option<Timetable> = None;
         let mut from_stop = None;
         let mut called_off = job.called_off.clone();
@@ -332,7 +332,7 @@ impl ContainedProcesses {
     }
 }
 
-fn how(asked: Asked, report: Option<Report>) -> End {
+fn how(asked: EndRequest, report: Option<Report>) -> End {
     match report {
         Some(Report {
             breach: Some(breach),

@@ -10,7 +10,8 @@ use awo_domain::control::{
     RunSpec, SnapshotDiff, children_path, diff_path, finish_path, logs_path, report_path,
 };
 use awo_domain::manual::{
-    CLAIM_VERIFICATION_PATH, Kept, VerificationReport, VerificationSpec, verification_report_path,
+    Acknowledgement, CLAIM_VERIFICATION_PATH, VerificationReport, VerificationSpec,
+    verification_report_path,
 };
 use awo_domain::{RunId, VerificationId};
 use serde::de::DeserializeOwned;
@@ -205,8 +206,11 @@ impl VerificationClient {
         let mut backoff = Backoff::new();
         loop {
             let (line, path) = (&self.line, &self.report_path);
-            let why = match line.post::<Kept>(path, report, CALL_TIMEOUT).await {
-                Ok(Kept {}) => return Ok(()),
+            let why = match line
+                .post::<Acknowledgement>(path, report, CALL_TIMEOUT)
+                .await
+            {
+                Ok(Acknowledgement {}) => return Ok(()),
                 Err(refused @ CallError::Refused { .. }) => return Err(refused),
                 Err(why) => why,
             };

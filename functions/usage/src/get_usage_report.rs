@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use awo_cloud::{Cloud, SetupError};
-use awo_domain::cost::report::{Asked, Bucket, Dimension, month};
+use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, month};
 use awo_domain::span::Span;
 use awo_domain::{Error, Timestamp};
 use awo_http::page::Paging;
@@ -46,7 +46,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     Answer::ok(shape)
 }
 
-fn asked(query: &Query, now: Timestamp) -> Asked {
+fn asked(query: &Query, now: Timestamp) -> ReportQuery {
     let groups = query.parsed("groupBy", GROUPS, groups);
     let (by_model, by) = groups.unwrap_or((true, None));
     let fixed = Dimension::FIXED.into_iter().filter_map(|dimension| {
@@ -61,7 +61,7 @@ fn asked(query: &Query, now: Timestamp) -> Asked {
         }
     }
     let buckets = "must be one of none, day, month";
-    Asked {
+    ReportQuery {
         span: span(query, now),
         by_model,
         by,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use awo_domain::Timestamp;
 use awo_domain::cost::measures::Measures;
-use awo_domain::cost::report::{Asked, Bucket, Dimension, Row};
+use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, Row};
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_store::costs::report::CostReport;
 use serde::Serialize;
@@ -111,7 +111,7 @@ pub struct UsageReportShape {
 impl UsageReportShape {
     /// These rows of a report.
     pub fn of(
-        asked: &Asked,
+        asked: &ReportQuery,
         report: &CostReport,
         page: Range<usize>,
         next_cursor: Option<String>,
@@ -149,7 +149,7 @@ fn minutes(seconds: i64) -> f64 {
 }
 
 /// What rows are told apart by. A user stands beside its tenant.
-fn columns(asked: &Asked, with_tenants: bool) -> Vec<String> {
+fn columns(asked: &ReportQuery, with_tenants: bool) -> Vec<String> {
     let tenant = asked.by == Some(Dimension::TenantUser) && with_tenants;
     let tenant = tenant.then(|| Dimension::Tenant.name());
     let by = asked.by.iter().map(Dimension::name);
@@ -158,7 +158,7 @@ fn columns(asked: &Asked, with_tenants: bool) -> Vec<String> {
 }
 
 /// The rows as RFC 4180 has them.
-pub fn csv(asked: &Asked, report: &CostReport) -> String {
+pub fn csv(asked: &ReportQuery, report: &CostReport) -> String {
     let columns = columns(asked, true);
     let bucket = (asked.bucket != Bucket::None).then(|| "bucket".to_owned());
     let mut header: Vec<String> = bucket.into_iter().collect();

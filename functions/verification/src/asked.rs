@@ -23,7 +23,7 @@ const MAX_HARNESS: usize = 128;
 
 /// What there is of what a body names.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct NamedResources {
     profile: Option<Profile>,
     plugins: Vec<Plugin>,
 }
@@ -46,7 +46,7 @@ pub fn read_names(mut body: Object) -> Named {
 }
 
 /// Looks up what a body names.
-pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<Known, Error> {
+pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<NamedResources, Error> {
     let profile = async {
         match &named.harness {
             Some(name) => harness::profile(store, org, name).await,
@@ -60,11 +60,11 @@ pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<Known,
         }
     };
     let (profile, plugins) = tokio::try_join!(profile, plugins)?;
-    Ok(Known { profile, plugins })
+    Ok(NamedResources { profile, plugins })
 }
 
 /// Reads the body.
-pub fn read_request(mut body: Object, known: &Known) -> Result<Request, Error> {
+pub fn read_request(mut body: Object, known: &NamedResources) -> Result<Request, Error> {
     let work_dir = body.required("workDir", |v| v.parsed(check_work_dir));
     let task_prompt = body.optional("taskPrompt", |v| v.text(0..=MAX_TASK_PROMPT));
     let modified_files = body.optional("modifiedFiles", |v| {
@@ -93,7 +93,7 @@ fn most_plugins() -> usize {
     MAX_PLUGINS as usize + BuiltIn::ALL.len()
 }
 
-impl Known {
+impl NamedResources {
     fn has_profile(&self, name: &str) -> Result<(), String> {
         let found = self.profile.as_ref();
         found.filter(|profile| profile.name == name).map_or_else(

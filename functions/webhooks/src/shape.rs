@@ -4,7 +4,7 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::{Attempt, Delivery};
-use awo_webhooks::Sent;
+use awo_webhooks::SendReport;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -115,7 +115,7 @@ pub struct TestShape<'a> {
 impl<'a> TestShape<'a> {
     /// Of an attempt that has ended.
     #[must_use]
-    pub fn of(event: &'a EventId, sent: &'a Sent) -> TestShape<'a> {
+    pub fn of(event: &'a EventId, sent: &'a SendReport) -> TestShape<'a> {
         TestShape {
             event_id: event,
             delivered: sent.error.is_none(),

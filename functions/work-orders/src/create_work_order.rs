@@ -69,7 +69,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
 }
 
 /// What is asked, with what it names.
-struct Asked {
+struct CreateRequest {
     order: Order,
     profile: Profile,
     depth: u32,
@@ -81,7 +81,7 @@ impl State {
     async fn create(
         &self,
         call: &Call,
-        asked: &Asked,
+        asked: &CreateRequest,
         account: Account,
         idempotent: Option<&IdempotentRequest>,
     ) -> Result<Option<Answer>, Error> {
@@ -110,7 +110,7 @@ impl State {
     async fn labels(
         &self,
         call: &Call,
-        asked: &Asked,
+        asked: &CreateRequest,
         policy: &mut CostPolicy,
     ) -> Result<BTreeMap<String, String>, Error> {
         let (metadata, parent) = (&asked.order.metadata, asked.parents_labels.as_ref());
@@ -136,7 +136,7 @@ impl State {
         Ok(known.map(|known| known.environment.content))
     }
 
-    async fn asked(&self, call: &Call) -> Result<Asked, Error> {
+    async fn asked(&self, call: &Call) -> Result<CreateRequest, Error> {
         let (template, profile, parent) = (
             named_template(call.object()?),
             named_profile(call.object()?),
@@ -172,7 +172,7 @@ impl State {
             parent: parent.as_ref(),
         };
         let (order, profile) = read_order(call.object()?, &self.opening.defaults, named)?;
-        Ok(Asked {
+        Ok(CreateRequest {
             order,
             profile,
             depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),

@@ -43,7 +43,7 @@ struct Local {
 }
 
 /// An address before it is checked.
-struct Found {
+struct Candidate {
     url: String,
     api_key: Option<String>,
     context: Option<String>,
@@ -74,8 +74,8 @@ pub fn resolve(connection: &Connection, environment: &Environment) -> Result<Add
 
 /// The nearest of what names a service: the command line, the environment, the context in use, the
 /// local service.
-fn find(connection: &Connection, environment: &Environment) -> Result<Found, Failure> {
-    let bare = |url: String, why: &str| Found {
+fn find(connection: &Connection, environment: &Environment) -> Result<Candidate, Failure> {
+    let bare = |url: String, why: &str| Candidate {
         url,
         api_key: None,
         context: None,
@@ -110,13 +110,13 @@ fn context(
     why: &str,
     connection: &Connection,
     environment: &Environment,
-) -> Result<Found, Failure> {
+) -> Result<Candidate, Failure> {
     if name == LOCAL {
         return local(why, connection, environment);
     }
     let contexts = Contexts::read(environment)?;
     let stored = contexts.named(name)?;
-    Ok(Found {
+    Ok(Candidate {
         url: stored.url.clone(),
         api_key: Some(stored.api_key.clone()),
         context: Some(name.to_owned()),
@@ -147,7 +147,11 @@ pub fn start_advice(data_dir: &Path) -> String {
     )
 }
 
-fn local(why: &str, connection: &Connection, environment: &Environment) -> Result<Found, Failure> {
+fn local(
+    why: &str,
+    connection: &Connection,
+    environment: &Environment,
+) -> Result<Candidate, Failure> {
     let data_dir = data_dir(connection, environment);
     let path = data_dir.join(SERVICE_FILE);
     let text = std::fs::read(&path).map_err(|error| Failure::Unreachable {
@@ -167,7 +171,7 @@ fn local(why: &str, connection: &Connection, environment: &Environment) -> Resul
         let why = format!("{} does not contain a loopback address", path.display());
         return Err(Failure::Broken(why));
     }
-    Ok(Found {
+    Ok(Candidate {
         url: read.base_url,
         api_key: Some(read.api_key),
         context: Some(LOCAL.to_owned()),

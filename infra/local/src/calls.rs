@@ -31,7 +31,7 @@ static FILE: LazyLock<Option<PathBuf>> =
 static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// What IAM decides on: an action, a resource, and what a condition can ask for.
-type Asked = (String, String, String);
+type IamRequest = (String, String, String);
 
 /// Notes a call of a service of the AWS JSON protocol, by the prefix of its operations.
 pub(crate) fn note(headers: &HeaderMap, prefix: &str, operation: &str, body: &[u8]) {
@@ -61,7 +61,7 @@ pub(crate) fn note_role(headers: &HeaderMap, role: &str, has_tags: bool) {
     }
 }
 
-fn write(file: &Path, function: &str, asked: Vec<Asked>) {
+fn write(file: &Path, function: &str, asked: Vec<IamRequest>) {
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     for (action, resource, with) in asked {
         let mut line = format!("{function}\t{action}\t{resource}\t{with}\n");
@@ -84,7 +84,7 @@ fn function_of(headers: &HeaderMap) -> Option<&str> {
     agent.split(' ').find_map(|part| part.strip_prefix("app/"))
 }
 
-fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<Asked> {
+fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<IamRequest> {
     match prefix {
         "DynamoDB_20120810." => items(operation, body),
         "AmazonSQS." => {
@@ -111,7 +111,7 @@ fn asked(prefix: &str, operation: &str, body: &Value) -> Vec<Asked> {
 }
 
 /// What a call of ECS asks for. The calls that are about definitions name no cluster.
-fn tasks(operation: &str, body: &Value) -> Asked {
+fn tasks(operation: &str, body: &Value) -> IamRequest {
     let cluster = last(text(&body["cluster"]), '/');
     let resource = match operation {
         "RunTask" => {
@@ -126,7 +126,7 @@ fn tasks(operation: &str, body: &Value) -> Asked {
 }
 
 /// What a call of DynamoDB asks for: a transaction, what its parts would.
-fn items(operation: &str, body: &Value) -> Vec<Asked> {
+fn items(operation: &str, body: &Value) -> Vec<IamRequest> {
     let one = |action: &str, part: &Value| {
         let item = part.get("Key").unwrap_or(&part["Item"]);
         let (action, resource, mut with) = table(action, text(&part["TableName"]), &item["pk"]);
@@ -180,12 +180,12 @@ fn attributes(update: &Value) -> String {
     all.into_iter().collect::<Vec<&str>>().join(",")
 }
 
-fn table(action: &str, name: &str, key: &Value) -> Asked {
+fn table(action: &str, name: &str, key: &Value) -> IamRequest {
     let key = without_ids(text(&key["S"]), '#');
     of("dynamodb", action, format!("table/{name}"), &key)
 }
 
-fn of(service: &str, action: &str, resource: String, with: &str) -> Asked {
+fn of(service: &str, action: &str, resource: String, with: &str) -> IamRequest {
     let with = if with.is_empty() { "-" } else { with };
     (format!("{service}:{action}"), resource, with.to_owned())
 }

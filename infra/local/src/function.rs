@@ -192,7 +192,7 @@ pub struct Registry {
 }
 
 /// What an invocation holds while it runs.
-type Held = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+type InvocationPermits = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl Default for Registry {
     fn default() -> Self {
@@ -311,7 +311,7 @@ async fn run(
     name: String,
     registered: Registered,
     event: Value,
-    place: Held,
+    place: InvocationPermits,
     draining: Shutdown,
 ) -> Result<Outcome, InvocationError> {
     let Registered {

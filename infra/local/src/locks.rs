@@ -29,12 +29,12 @@ pub struct Locks {
 }
 
 /// Items that are locked until this is dropped.
-struct Held {
+struct LockedItems {
     locks: Locks,
     items: Vec<Locked>,
 }
 
-impl Drop for Held {
+impl Drop for LockedItems {
     fn drop(&mut self) {
         let mut held = self.locks.lock();
         for item in &self.items {
@@ -107,13 +107,13 @@ impl Locks {
         answer
     }
 
-    fn take(&self, items: Vec<Locked>) -> Result<Held, Refusal> {
+    fn take(&self, items: Vec<Locked>) -> Result<LockedItems, Refusal> {
         let mut held = self.lock();
         if items.iter().any(|item| held.contains(item)) {
             return Err(canceled(&items, |item| held.contains(item)));
         }
         held.extend(items.iter().cloned());
-        Ok(Held {
+        Ok(LockedItems {
             locks: self.clone(),
             items,
         })

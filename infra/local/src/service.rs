@@ -51,7 +51,7 @@ const CLUSTER: &str = "awo";
 /// What the names of its secrets begin with.
 const STACK: &str = "awo";
 /// Most due items of a shard that are looked at for wake-ups after a restart; the sweep wakes the rest.
-const RUNG_AGAIN: u32 = 1_000;
+const WOKEN_AGAIN: u32 = 1_000;
 
 /// How the service is started.
 #[derive(Debug, Clone)]
@@ -346,7 +346,7 @@ fn files_of(options: &Options) -> PathBuf {
 async fn ring_again(cloud: &Cloud, store: &Store) -> Result<(), StartError> {
     let queue = cloud.run_queue()?;
     let by_the_last_wake_up = cloud.clock.now().plus_ms(WAKE_UP_MS);
-    let due = store.due(by_the_last_wake_up, RUNG_AGAIN).await;
+    let due = store.due(by_the_last_wake_up, WOKEN_AGAIN).await;
     for due in due.map_err(StartError::Tables)? {
         if let Due::Queue(org) = due {
             queue.wake_or_leave_to_sweep(&WakeUp::of(&org)).await;

@@ -41,7 +41,7 @@ pub struct Compute {
 
 /// What came of asking for a task.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum TaskOutcome {
     /// There is one.
     Started {
         /// Its ARN.
@@ -115,7 +115,7 @@ impl Compute {
     ///
     /// # Errors
     /// Internal, when ECS fails.
-    pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<Asked, Error> {
+    pub async fn run_task(&self, launch: &Launch, lease: &Lease) -> Result<TaskOutcome, Error> {
         let secret = lease.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org: &lease.org_id,
@@ -135,7 +135,7 @@ impl Compute {
         &self,
         launch: &Launch,
         verification: &Verification,
-    ) -> Result<Asked, Error> {
+    ) -> Result<TaskOutcome, Error> {
         let (org, id) = (&verification.org_id, &verification.verification_id);
         let secret = verification.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
@@ -148,7 +148,7 @@ impl Compute {
         self.ask(launch, wanted).await
     }
 
-    async fn ask(&self, launch: &Launch, wanted: Wanted<'_>) -> Result<Asked, Error> {
+    async fn ask(&self, launch: &Launch, wanted: Wanted<'_>) -> Result<TaskOutcome, Error> {
         let container = ContainerOverride::builder()
             .name(CONTAINER)
             .environment(
@@ -186,14 +186,14 @@ impl Compute {
                     c.contains("Capacity") || c.contains("Throttling") || c.contains("Limit")
                 }) =>
             {
-                return Ok(Asked::NoCapacity {
+                return Ok(TaskOutcome::NoCapacity {
                     reason: e.message().unwrap_or_default().to_owned(),
                 });
             }
-            Err(e) if is_gone(&e) => return Ok(Asked::NoDefinition),
+            Err(e) if is_gone(&e) => return Ok(TaskOutcome::NoDefinition),
             // Asked for before, in the words of another release: there is one task, and it is this run's.
             Err(e) => match conflicting(&e) {
-                Some(task_arn) => return Ok(Asked::Started { task_arn }),
+                Some(task_arn) => return Ok(TaskOutcome::Started { task_arn }),
                 None => {
                     let why = DisplayErrorContext(&e);
                     return Err(Error::internal(format!("RunTask: {why}")));
@@ -201,7 +201,7 @@ impl Compute {
             },
         };
         match answer.tasks().first().and_then(Task::task_arn) {
-            Some(task_arn) => Ok(Asked::Started {
+            Some(task_arn) => Ok(TaskOutcome::Started {
                 task_arn: task_arn.to_owned(),
             }),
             None => {
@@ -210,7 +210,7 @@ impl Compute {
                     .iter()
                     .filter_map(|f| f.reason())
                     .collect();
-                Ok(Asked::NoCapacity {
+                Ok(TaskOutcome::NoCapacity {
                     reason: reasons.join(", "),
                 })
             }

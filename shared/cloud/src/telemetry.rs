@@ -56,9 +56,9 @@ mod tests {
 
     /// What was written.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Kept {
+    impl io::Write for Buffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().write(bytes)
         }
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_line_has_its_message_and_its_fields_at_the_top_where_alarms_look_for_them() {
-        let kept = Kept::default();
+        let kept = Buffer::default();
         let writer = kept.clone();
         let lines = tracing_subscriber::registry()
             .with(LevelFilter::INFO)

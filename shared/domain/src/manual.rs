@@ -107,7 +107,7 @@ pub enum VerificationReport {
 
 /// The answer to a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {}
+pub struct Acknowledgement {}
 
 /// Reads a path of a workspace from outside.
 ///

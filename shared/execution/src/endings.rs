@@ -13,7 +13,7 @@ use awo_domain::usage::PricedUsage;
 use awo_domain::{Error, Timestamp, TransactionId};
 use awo_store::Store;
 use awo_store::runs::Run;
-use awo_store::runs::lifecycle::end::{Ending, Seen};
+use awo_store::runs::lifecycle::end::{Ending, RunView};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::runs::lifecycle::settle::Charge;
 
@@ -209,7 +209,7 @@ impl Endings {
                 own: own.as_ref(),
             };
             let ending = self.ending(&run, how(&ended), now);
-            let seen = Seen {
+            let seen = RunView {
                 order: &order,
                 run: &run,
                 leased: true,

@@ -6,7 +6,7 @@ use awo_cloud::queue::WakeUp;
 use awo_domain::run::{RunEnd, RunError, RunErrorCode};
 use awo_domain::work_order::{MAX_DEPTH, WorkOrderStatus};
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
-use awo_store::runs::lifecycle::end::Seen;
+use awo_store::runs::lifecycle::end::RunView;
 use awo_store::work_orders::WorkOrder;
 
 use crate::endings::Endings;
@@ -115,7 +115,7 @@ impl Endings {
         };
         let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
         let ending = self.ending(&run, RunEnd::Failed(error), now);
-        let seen = Seen {
+        let seen = RunView {
             order: &order,
             run: &run,
             leased: false,

@@ -17,7 +17,7 @@ use awo_store::work_orders::cascades::Stopping;
 use awo_store::work_orders::purge::{PurgeTarget, in_transactions};
 use futures::{StreamExt, stream};
 
-use crate::stopper::{Found, Killed, Stopper};
+use crate::stopper::{Killed, StopTarget, Stopper};
 
 /// When a purge begins with nothing more: a function has 15 minutes, and a last kill and its proof
 /// take two.
@@ -230,7 +230,7 @@ impl Purger {
         Ok(None)
     }
 
-    async fn end(&self, org: &OrgId, found: &Found) -> Result<Ended, Error> {
+    async fn end(&self, org: &OrgId, found: &StopTarget) -> Result<Ended, Error> {
         let stop = |kind| Stop {
             kind,
             reason: Some("purged".to_owned()),

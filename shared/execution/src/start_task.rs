@@ -1,7 +1,7 @@
 //! Requests the task of a lease. A repeated request starts one task, because of the lease's client
 //! token.
 
-use awo_cloud::compute::{Asked, Compute};
+use awo_cloud::compute::{Compute, TaskOutcome};
 use awo_domain::{Error, Timestamp};
 use awo_store::Store;
 use awo_store::runs::lifecycle::lease::{Lease, NO_CAPACITY_MS, START_MS, UNASKED_MS};
@@ -19,18 +19,18 @@ pub async fn start_task(
 ) -> Result<(), Error> {
     let launch = launcher.launch_of(lease).await?;
     match compute.run_task(&launch, lease).await? {
-        Asked::Started { task_arn } => {
+        TaskOutcome::Started { task_arn } => {
             let due = lease.leased_at.plus_ms(START_MS);
             store
                 .note_task(&lease.org_id, &lease.run_id, &task_arn, due)
                 .await
         }
-        Asked::NoDefinition => {
+        TaskOutcome::NoDefinition => {
             let containers = lease.containers.as_ref();
             launcher.forget(&lease.org_id, containers).await?;
             store.look_again(lease, now.plus_ms(UNASKED_MS)).await
         }
-        Asked::NoCapacity { reason } => {
+        TaskOutcome::NoCapacity { reason } => {
             let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;
             if has_waited && store.wait_for_capacity(lease, now).await? {
                 tracing::warn!(event = "no_capacity_requeued", run = %lease.run_id, reason, "no capacity for a task; the run waits in the queue again");

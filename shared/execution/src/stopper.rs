@@ -14,7 +14,7 @@ use awo_domain::{Error, OrgId, Resource, WorkOrderId};
 use awo_store::Store;
 use awo_store::capacity::call_permits::LongCall;
 use awo_store::runs::Run;
-use awo_store::runs::lifecycle::end::Seen;
+use awo_store::runs::lifecycle::end::RunView;
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::cascades::Stopping;
@@ -71,7 +71,7 @@ pub(crate) enum KillTarget {
 }
 
 /// A work order, its newest run, and the run's lease while its slot is taken.
-pub(crate) struct Found {
+pub(crate) struct StopTarget {
     pub order: WorkOrder,
     pub run: Run,
     pub lease: Option<Lease>,
@@ -242,7 +242,7 @@ impl Stopper {
         Err(Error::contended("kill: the run kept changing"))
     }
 
-    pub(crate) async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<Found, Error> {
+    pub(crate) async fn find(&self, org: &OrgId, id: &WorkOrderId) -> Result<StopTarget, Error> {
         let order = self.store.work_order(org, id).await?;
         let order = order.ok_or(Error::NotFound(Resource::WorkOrder))?;
         let (run, lease) = tokio::try_join!(
@@ -251,14 +251,14 @@ impl Stopper {
         )?;
         // It goes with its work order, which was purged between the two readings.
         let run = run.ok_or(Error::NotFound(Resource::WorkOrder))?;
-        Ok(Found { order, run, lease })
+        Ok(StopTarget { order, run, lease })
     }
 
     /// False if it has changed meanwhile.
     pub(crate) async fn try_cancel(
         &self,
         org: &OrgId,
-        found: &Found,
+        found: &StopTarget,
         stopping: &Stopping<'_>,
         unclaimed: bool,
     ) -> Result<bool, Error> {
@@ -272,7 +272,7 @@ impl Stopper {
             return Ok(false);
         }
         let ending = self.endings.ending(run, RunEnd::Canceled, now);
-        let seen = Seen {
+        let seen = RunView {
             order,
             run,
             leased: found.lease.is_some(),
@@ -292,7 +292,7 @@ impl Stopper {
     async fn note_kill(
         &self,
         lease: &Lease,
-        found: &Found,
+        found: &StopTarget,
         stop_request: StopRequest,
         stopping: &Stopping<'_>,
     ) -> Result<bool, Error> {
@@ -315,7 +315,7 @@ impl Stopper {
 
     /// A run that is over, and whose processes are still being stopped, is not waited for any
     /// longer.
-    async fn escalate(&self, found: &Found) -> Result<(), Error> {
+    async fn escalate(&self, found: &StopTarget) -> Result<(), Error> {
         let stopped = found.run.stop.is_some();
         if let Some(lease) = found.lease.as_ref().filter(|_| stopped) {
             let now_dead = StopRequest::Kill {

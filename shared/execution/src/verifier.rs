@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Asked, Compute, TaskState};
+use awo_cloud::compute::{Compute, TaskOutcome, TaskState};
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
 use awo_domain::manual::Request;
 use awo_domain::verification::CombinedResult;
@@ -38,7 +38,7 @@ pub struct Verifier {
 }
 
 /// What a look at a verification says.
-enum Seen {
+enum Observation {
     NothingNew,
     Begun,
     Finished(Box<CombinedResult>),
@@ -94,7 +94,7 @@ impl Verifier {
         let whole_ms = request_ms(&of.request) + SLACK_MS;
         let limit = Duration::from_millis(whole_ms.unsigned_abs());
         match self.wait(of, limit, true).await {
-            Ok(Seen::Finished(result)) => {
+            Ok(Observation::Finished(result)) => {
                 if let Err(error) = self.store.end_verification(of).await {
                     tracing::warn!(
                         event = "verification_permit_not_returned",
@@ -154,17 +154,17 @@ impl Verifier {
     async fn start(&self, of: &Verification) -> Result<String, Error> {
         let launch = self.launcher.launch_for(&of.org_id).await?;
         match self.compute.run_verification(&launch, of).await? {
-            Asked::Started { task_arn } => {
+            TaskOutcome::Started { task_arn } => {
                 self.store.note_verification_task(of, &task_arn).await?;
                 Ok(task_arn)
             }
-            Asked::NoDefinition => {
+            TaskOutcome::NoDefinition => {
                 self.launcher.forget(&of.org_id, None).await?;
                 Err(Error::internal(
                     "the task definition of a verification is out of use: the next one gets another",
                 ))
             }
-            Asked::NoCapacity { reason } => Err(Error::internal(format!(
+            TaskOutcome::NoCapacity { reason } => Err(Error::internal(format!(
                 "no capacity for the task of a verification: {reason}"
             ))),
         }
@@ -185,7 +185,12 @@ impl Verifier {
     }
 
     /// Waits until the workspace was looked at, or for the result.
-    async fn wait(&self, of: &Verification, limit: Duration, whole: bool) -> Result<Seen, Error> {
+    async fn wait(
+        &self,
+        of: &Verification,
+        limit: Duration,
+        whole: bool,
+    ) -> Result<Observation, Error> {
         let began = Instant::now();
         let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
         let mut asked_at = began;
@@ -201,8 +206,8 @@ impl Verifier {
                 patience = (patience * 2).min(LONGEST_QUESTION);
             }
             match (self.look(of).await?, gone) {
-                (Seen::Finished(result), _) => return Ok(Seen::Finished(result)),
-                (Seen::Begun, _) if !whole => return Ok(Seen::Begun),
+                (Observation::Finished(result), _) => return Ok(Observation::Finished(result)),
+                (Observation::Begun, _) if !whole => return Ok(Observation::Begun),
                 (_, Some(reason)) => {
                     let why = format!("the task of a verification was lost: {reason}");
                     return Err(Error::internal(why));
@@ -218,12 +223,12 @@ impl Verifier {
         )))
     }
 
-    async fn look(&self, of: &Verification) -> Result<Seen, Error> {
+    async fn look(&self, of: &Verification) -> Result<Observation, Error> {
         let now_is = self.store.as_it_stands(of).await?;
         let gone = || Error::internal("a verification was ended by another request");
         match now_is.ok_or_else(gone)?.standing {
-            VerificationStanding::Asked {} => Ok(Seen::NothingNew),
-            VerificationStanding::Begun {} => Ok(Seen::Begun),
+            VerificationStanding::Asked {} => Ok(Observation::NothingNew),
+            VerificationStanding::Begun {} => Ok(Observation::Begun),
             VerificationStanding::Refused { file, message } => {
                 let file = file.map(|file| format!("/modifiedFiles/{file}"));
                 Err(Error::invalid(
@@ -231,7 +236,9 @@ impl Verifier {
                     message,
                 ))
             }
-            VerificationStanding::Finished { result } => Ok(Seen::Finished(Box::new(result))),
+            VerificationStanding::Finished { result } => {
+                Ok(Observation::Finished(Box::new(result)))
+            }
         }
     }
 

@@ -166,7 +166,7 @@ mod tests {
     use futures::StreamExt;
     use std::sync::{Arc, Mutex};
 
-    type Asked = Arc<Mutex<Vec<(u64, Duration)>>>;
+    type Requests = Arc<Mutex<Vec<(u64, Duration)>>>;
 
     fn event(id: u64) -> LiveEvent {
         LiveEvent {
@@ -182,9 +182,9 @@ mod tests {
         ends: bool,
     ) -> (
         impl FnMut(u64) -> futures::future::BoxFuture<'static, Result<Batch, Error>> + Send + use<>,
-        Asked,
+        Requests,
     ) {
-        let (began, asked) = (Instant::now(), Asked::default());
+        let (began, asked) = (Instant::now(), Requests::default());
         let (times, seen) = (times_s.to_vec(), Arc::clone(&asked));
         let ask = move |after: u64| -> futures::future::BoxFuture<'static, _> {
             let age = began.elapsed();

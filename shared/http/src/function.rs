@@ -20,7 +20,7 @@ use crate::answer::Answer;
 use crate::authentication::{Authenticator, authenticate};
 use crate::call::Call;
 use crate::cors::Cors;
-use crate::reply::{Pieces, Sent};
+use crate::reply::{IntoBody, Pieces};
 use crate::routes::{Access, Route, Style};
 
 type Answering<B> = Pin<Box<dyn Future<Output = Result<Response<B>, lambda_http::Error>> + Send>>;
@@ -92,7 +92,7 @@ impl<B: Send + 'static> HttpFunction<B> {
     ) -> Result<HttpFunction<B>, SetupError>
     where
         S: Send + Sync + 'static,
-        A: Sent<B> + Send,
+        A: IntoBody<B> + Send,
         F: Fn(Arc<S>, Call) -> Fut + Copy + Send + Sync + 'static,
         Fut: Future<Output = Result<A, Error>> + Send + 'static,
     {

@@ -72,7 +72,7 @@ impl Reply {
 }
 
 /// What a handler may answer, and how it is sent in a body of this kind.
-pub trait Sent<B>: Sized {
+pub trait IntoBody<B>: Sized {
     /// True if the body may come in pieces.
     const STREAMS: bool;
 
@@ -87,7 +87,7 @@ pub trait Sent<B>: Sized {
     ) -> impl Future<Output = Result<Response<B>, lambda_http::Error>> + Send;
 }
 
-impl Sent<Body> for Answer {
+impl IntoBody<Body> for Answer {
     const STREAMS: bool = false;
 
     fn notifying(self, _: Notifier) -> Answer {
@@ -102,7 +102,7 @@ impl Sent<Body> for Answer {
     }
 }
 
-impl Sent<Pieces> for Reply {
+impl IntoBody<Pieces> for Reply {
     const STREAMS: bool = true;
 
     fn notifying(self, notifier: Notifier) -> Reply {

@@ -25,7 +25,7 @@ pub(crate) use stored::WebhookItem;
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, Kept, first_answer};
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, ResponseStore, first_answer};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, webhooks};
 use crate::engine::list::Slice;
@@ -183,7 +183,7 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<FirstAnswer>, Error> {
-        self.first_answer_in(Kept::WithWebhooks, org, request, now)
+        self.first_answer_in(ResponseStore::WithWebhooks, org, request, now)
             .await
     }
 
@@ -230,7 +230,7 @@ impl Store {
             .update(&Key::tally(org), announced.still());
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
-            let (kept, now) = (Kept::WithWebhooks, webhook.created_at);
+            let (kept, now) = (ResponseStore::WithWebhooks, webhook.created_at);
             transaction = transaction.remember_in(kept, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
@@ -265,7 +265,7 @@ impl Store {
         let mut transaction = Transaction::new().put_when(&key, &item, unchanged)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
-            let kept = Kept::WithWebhooks;
+            let kept = ResponseStore::WithWebhooks;
             transaction = transaction.remember_in(kept, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {

@@ -38,12 +38,12 @@ const BLOCK_BYTES: u64 = 512;
 
 /// What was found last, in bytes.
 pub(crate) struct Files {
-    found: Arc<Found>,
+    found: Arc<Findings>,
     survey: Survey,
 }
 
 #[derive(Default)]
-struct Found {
+struct Findings {
     disk: AtomicU64,
     memory: AtomicU64,
 }
@@ -55,7 +55,7 @@ impl Files {
         if limits.disk_mb.is_none() && limits.memory_mb.is_none() {
             return None;
         }
-        let found = Arc::new(Found::default());
+        let found = Arc::new(Findings::default());
         let survey = Survey::begin(limits, user);
         let (telling, looking) = (Arc::clone(&found), survey.clone());
         // Without a thread only the last look finds something, and the kernel's limit on each file
@@ -104,7 +104,7 @@ impl Survey {
         survey
     }
 
-    fn go_on(&self, telling: &Found) -> ! {
+    fn go_on(&self, telling: &Findings) -> ! {
         loop {
             let began = Instant::now();
             let shared = self.shared();

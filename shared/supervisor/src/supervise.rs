@@ -37,7 +37,7 @@ enum StopRequest {
 
 /// How far the tree was told to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum EndStage {
     Nothing,
     Interrupted,
     Terminated,
@@ -166,7 +166,7 @@ fn watch(
     note: &mut impl FnMut(Reaped),
 ) -> Option<Breach> {
     let mut deadline: Option<Instant> = None;
-    let mut told = Told::Nothing;
+    let mut told = EndStage::Nothing;
     let mut terminated = Terminated::default();
     let mut main_ended = false;
     let stdin = io::stdin();
@@ -175,18 +175,18 @@ fn watch(
             main_ended |= reaped.0 == main_child;
             note(reaped);
         });
-        let over = main_ended && told < Told::Terminated;
+        let over = main_ended && told < EndStage::Terminated;
         if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
             return None;
         }
         if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.look()) {
             return Some(breach);
         }
-        if told == Told::Terminated {
+        if told == EndStage::Terminated {
             terminated.orphans();
         }
         let look_again = deadline.map(|at| match told {
-            Told::Terminated => at.min(Instant::now() + LOOK_AGAIN),
+            EndStage::Terminated => at.min(Instant::now() + LOOK_AGAIN),
             _ => at,
         });
         let measure = measuring.as_ref().map(|measuring| measuring.next());
@@ -201,16 +201,16 @@ fn watch(
                     continue;
                 }
                 StopRequest::Interrupt(grace) => {
-                    if told < Told::Interrupted {
+                    if told < EndStage::Interrupted {
                         interrupt(main_child);
-                        told = Told::Interrupted;
+                        told = EndStage::Interrupted;
                     }
                     grace
                 }
                 StopRequest::Terminate(grace) => {
-                    if told < Told::Terminated {
+                    if told < EndStage::Terminated {
                         terminated.all();
-                        told = Told::Terminated;
+                        told = EndStage::Terminated;
                     }
                     grace
                 }

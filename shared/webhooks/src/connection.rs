@@ -51,7 +51,7 @@ impl Drop for Connection {
 }
 
 /// What came of asking.
-pub enum Asked {
+pub enum ExchangeOutcome {
     Answered(Response<Incoming>),
     /// Not a byte of the request went out: the connection was closed before.
     Unsent,
@@ -88,20 +88,24 @@ impl Connection {
     }
 
     /// Sends the request, and waits for status and headers.
-    pub async fn ask(&mut self, request: Request<Full<Bytes>>, deadline: Instant) -> Asked {
+    pub async fn ask(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        deadline: Instant,
+    ) -> ExchangeOutcome {
         if timeout_at(deadline, self.requests.ready())
             .await
             .map_or(true, |ready| ready.is_err())
         {
-            return Asked::Unsent;
+            return ExchangeOutcome::Unsent;
         }
         let sent = self.requests.try_send_request(request);
         match timeout_at(deadline, sent).await {
-            Err(_) => Asked::Failed(Fault::Late(Stage::Answer)),
-            Ok(Ok(answer)) => Asked::Answered(answer),
+            Err(_) => ExchangeOutcome::Failed(Fault::Late(Stage::Answer)),
+            Ok(Ok(answer)) => ExchangeOutcome::Answered(answer),
             Ok(Err(mut error)) => match error.take_message() {
-                Some(_) => Asked::Unsent,
-                None => Asked::Failed(Fault::of_exchange(error.error())),
+                Some(_) => ExchangeOutcome::Unsent,
+                None => ExchangeOutcome::Failed(Fault::of_exchange(error.error())),
             },
         }
     }

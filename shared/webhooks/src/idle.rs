@@ -30,19 +30,19 @@ pub struct Receiver {
 }
 
 /// A connection, and when it was made.
-pub struct Kept {
+pub struct IdleConnection {
     pub connection: Connection,
     pub made_at: Timestamp,
 }
 
 /// The times are of the wall clock: it alone goes on while a function sleeps between two calls.
 #[derive(Default)]
-pub struct Idle(Mutex<HashMap<Receiver, Vec<(Kept, Timestamp)>>>);
+pub struct Idle(Mutex<HashMap<Receiver, Vec<(IdleConnection, Timestamp)>>>);
 
 impl Idle {
     /// A connection to this receiver that is fresh enough. Those to whomever that are not are closed:
     /// what a receiver sends on them reaches nobody.
-    pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<Kept> {
+    pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<IdleConnection> {
         let mut all = self.lock();
         all.retain(|_, waiting| {
             waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
@@ -53,7 +53,7 @@ impl Idle {
     }
 
     /// Keeps a connection, if there is room.
-    pub fn put(&self, receiver: Receiver, kept: Kept, now: Timestamp) {
+    pub fn put(&self, receiver: Receiver, kept: IdleConnection, now: Timestamp) {
         let mut all = self.lock();
         if all.values().map(Vec::len).sum::<usize>() >= ALL {
             return;
@@ -65,12 +65,12 @@ impl Idle {
     }
 
     /// Nothing that is done under the lock can leave the map half changed.
-    fn lock(&self) -> MutexGuard<'_, HashMap<Receiver, Vec<(Kept, Timestamp)>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Receiver, Vec<(IdleConnection, Timestamp)>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A clock that was set back makes nothing fresh.
-fn is_fresh(kept: &Kept, since: Timestamp, now: Timestamp) -> bool {
+fn is_fresh(kept: &IdleConnection, since: Timestamp, now: Timestamp) -> bool {
     now >= since && now.ms_since(since) <= IDLE_MS && now.ms_since(kept.made_at) <= USE_MS
 }

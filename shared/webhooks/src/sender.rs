@@ -17,9 +17,9 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::NotReady;
-use crate::connection::{Asked, Connection, read_rest, within};
+use crate::connection::{Connection, ExchangeOutcome, read_rest, within};
 use crate::fault::{Fault, Stage};
-use crate::idle::{Idle, Kept, Receiver};
+use crate::idle::{Idle, IdleConnection, Receiver};
 use crate::names::{self, Names};
 use crate::target::Target;
 use crate::trust;
@@ -43,7 +43,7 @@ pub struct Attempt<'a> {
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendReport {
     /// What decides on the next attempt.
     pub outcome: AttemptOutcome,
     /// When it began: the message's `sent_at`.
@@ -54,7 +54,7 @@ pub struct Sent {
     pub error: Option<String>,
 }
 
-impl Sent {
+impl SendReport {
     /// When it was over: from then on the next attempt's delay is counted.
     #[must_use]
     pub fn ended_at(&self) -> Timestamp {
@@ -140,14 +140,14 @@ impl fmt::Debug for Ready {
 
 impl Ready {
     /// Makes one attempt, of 30 s at most. The receiver sees the event once, or not at all.
-    pub async fn send(&self, attempt: &Attempt<'_>) -> Sent {
+    pub async fn send(&self, attempt: &Attempt<'_>) -> SendReport {
         let began = Instant::now();
         let answered = self.exchange(attempt, began).await;
         let (outcome, error) = match answered {
             Ok(status) => (AttemptOutcome::Answered(status), fault_of_status(status)),
             Err(fault) => (AttemptOutcome::Unanswered, Some(fault.to_string())),
         };
-        Sent {
+        SendReport {
             outcome,
             started_at: attempt.message.sent_at,
             duration_ms: since(began),
@@ -165,24 +165,24 @@ impl Ready {
             port: target.port,
         };
         let sent_at = attempt.message.sent_at;
-        let mut asked = Asked::Unsent;
+        let mut asked = ExchangeOutcome::Unsent;
         let mut used = self.idle.take(&receiver, sent_at);
         if let Some(kept) = &mut used {
             asked = kept.connection.ask(request.clone(), deadline).await;
         }
-        if let Asked::Unsent = asked {
+        if let ExchangeOutcome::Unsent = asked {
             let connection = self.connect(&target, deadline).await?;
             let made_at = sent_at.plus_ms(since(began));
-            let kept = used.insert(Kept {
+            let kept = used.insert(IdleConnection {
                 connection,
                 made_at,
             });
             asked = kept.connection.ask(request, deadline).await;
         }
         let answer = match asked {
-            Asked::Answered(answer) => answer,
-            Asked::Unsent => return Err(Fault::Closed),
-            Asked::Failed(fault) => return Err(fault),
+            ExchangeOutcome::Answered(answer) => answer,
+            ExchangeOutcome::Unsent => return Err(Fault::Closed),
+            ExchangeOutcome::Failed(fault) => return Err(fault),
         };
         let status = answer.status().as_u16();
         let is_whole = read_rest(answer, deadline).await;

@@ -24,8 +24,8 @@ const WAITING: usize = 20;
 async fn main() {
     let settings = [("AWO_MAX_CONCURRENT", "0")];
     let service = TestService::start(1_000_000_000, &settings).await;
-    let door = CountedRequests::of(&service).await;
-    let client = door.for_client(&service.client);
+    let requests = CountedRequests::of(&service).await;
+    let client = requests.for_client(&service.client);
     let cloud = &service.service.cloud;
     let seed = Seed::of(cloud, &service.org);
     let mut last = None;
@@ -55,7 +55,7 @@ async fn main() {
         for path in &paths {
             let mut samples = Vec::new();
             for _ in 0..READS {
-                door.costs();
+                requests.costs();
                 let began = Instant::now();
                 let answer = client.get(path).await;
                 samples.push(began.elapsed().as_secs_f64() * 1e3);
@@ -64,7 +64,7 @@ async fn main() {
             let shown = path
                 .replace(waiting.id.as_str(), "wo_…")
                 .replace(waiting.run_id.as_str(), "run_…");
-            let rounds = door.costs().rounds.len();
+            let rounds = requests.costs().rounds.len();
             print(&shown, &format!("{rounds} round trips"), samples);
         }
     }

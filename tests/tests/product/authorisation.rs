@@ -76,8 +76,8 @@ async fn bad_credentials(service: &TestService) -> Vec<(&'static str, Option<Str
 #[tokio::test]
 async fn without_a_good_key_every_route_answers_the_same_401() {
     let service = quiet_service().await;
-    let door = CountedRequests::of(&service).await;
-    let nobody = door.for_client(&service.client.with_key(None));
+    let requests = CountedRequests::of(&service).await;
+    let nobody = requests.for_client(&service.client.with_key(None));
     let things = Things::of(&service).await;
     let tables = rules::client(&service.service.cloud);
     let credentials = bad_credentials(&service).await;
@@ -87,9 +87,9 @@ async fn without_a_good_key_every_route_answers_the_same_401() {
         for (kind, credential, is_shaped) in &credentials {
             let what = what(&sample, kind);
             let header = credential.as_deref().map(|it| ("authorization", it));
-            door.calls();
+            requests.calls();
             let answer = sample.send_with(&nobody, &things, header.as_slice()).await;
-            let reads = door.calls().len();
+            let reads = requests.calls().len();
             assert_eq!(reads, usize::from(*is_shaped), "{what}: reads");
             is_error(&answer, sample.route.style, 401, "UNAUTHORIZED", &what);
             assert_eq!(answer.header("x-amzn-remapped-www-authenticate"), "Bearer");

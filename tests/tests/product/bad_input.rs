@@ -295,22 +295,22 @@ async fn what_is_no_id_is_not_there() {
 async fn when_the_tables_are_gone_every_route_answers_500_and_says_nothing_of_the_inside() {
     let service = quiet_service().await;
     let things = Things::of_nobody(&service);
-    let mut doors = Vec::new();
+    let mut counted = Vec::new();
     for table in [
         "AWO_SETTINGS_TABLE",
         "AWO_WORK_TABLE",
         "AWO_LEDGER_TABLE",
         "AWO_DELIVERIES_TABLE",
     ] {
-        doors.push(
+        counted.push(
             awo_tests::counted_requests::CountedRequests::with(&service, &[(table, "gone")]).await,
         );
     }
     for sample in samples::keyed().iter().filter(|sample| !sample.is_live()) {
         let mut failed = 0;
-        for door in &doors {
+        for requests in &counted {
             let answer = sample
-                .send(&door.for_client(&service.client), &things)
+                .send(&requests.for_client(&service.client), &things)
                 .await;
             if answer.status != 500 {
                 continue;

@@ -96,8 +96,8 @@ async fn finish(service: &TestService, orders: u32) {
 #[tokio::test]
 async fn lists_and_the_queue_cost_the_same_however_many_there_are() {
     let service = quiet_service().await;
-    let door = CountedRequests::of(&service).await;
-    let client = door.for_client(&service.client);
+    let requests = CountedRequests::of(&service).await;
+    let client = requests.for_client(&service.client);
     let org: &OrgId = &service.org;
     let things = Things::of(&service).await;
     let waiting = &things.work_order;
@@ -114,12 +114,12 @@ async fn lists_and_the_queue_cost_the_same_however_many_there_are() {
     for finished in [5, 40] {
         finish(&service, finished).await;
         let costs = loop {
-            let window = begun_window(&service, &door).await;
+            let window = begun_window(&service, &requests).await;
             let mut costs = Vec::new();
             for path in &paths {
                 let answer = client.get(path).await;
                 assert_eq!(answer.status, 200, "{}", answer.text);
-                costs.push(door.costs().rounds);
+                costs.push(requests.costs().rounds);
             }
             if window_of(&service) == window {
                 break costs;

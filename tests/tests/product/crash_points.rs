@@ -52,7 +52,7 @@ const REPORTED_DEAD: Plot = Plot {
     costs: true,
 };
 /// The wake-up is lost.
-const RUNG_BY_THE_SWEEP: Plot = Plot {
+const WOKEN_BY_THE_SWEEP: Plot = Plot {
     steps: &[Create, Sweep, Dispatch, Claim, Report, Finish, TaskStopped],
     ends: "succeeded",
     costs: true,
@@ -305,7 +305,7 @@ async fn whatever_call_of_a_task_event_goes_wrong_the_rules_hold() {
 
 #[tokio::test]
 async fn whatever_call_of_a_sweep_goes_wrong_the_rules_hold() {
-    try_all(&RUNG_BY_THE_SWEEP, Sweep).await;
+    try_all(&WOKEN_BY_THE_SWEEP, Sweep).await;
     try_all(&SILENT, Sweep).await;
     try_all(&CANCELED_AND_SWEPT, Sweep).await;
 }

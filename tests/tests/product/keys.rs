@@ -26,17 +26,17 @@ async fn known_and_guessed(service: &TestService) -> (ApiKey, ApiKey) {
 #[tokio::test]
 async fn a_wrong_secret_names_no_item_that_a_good_key_names() {
     let service = quiet_service().await;
-    let door = CountedRequests::of(&service).await;
+    let requests = CountedRequests::of(&service).await;
     let (known, guessed) = known_and_guessed(&service).await;
     assert_eq!(known.id(), guessed.id());
-    let client = door.for_client(&service.client);
+    let client = requests.for_client(&service.client);
     let good = client.with_key(Some(known.reveal()));
     assert_eq!(good.get("/v1/credits").await.status, 200);
-    let owners = door.partitions();
+    let owners = requests.partitions();
     assert!(!owners.is_empty());
     let bad = client.with_key(Some(guessed.reveal()));
     assert_eq!(bad.get("/v1/credits").await.status, 401);
-    let touched = door.partitions();
+    let touched = requests.partitions();
     assert_eq!(touched.len(), 1, "{touched:?}");
     assert!(!owners.contains(&touched[0]), "{touched:?} of {owners:?}");
     assert!(!touched[0].contains(known.id().as_str()), "{touched:?}");

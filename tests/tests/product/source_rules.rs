@@ -11,7 +11,7 @@ use regex::Regex;
 const MAX_LINES: usize = 400;
 /// Words that the glossary of `ARCHITECTURE.md` has a better term for. Each is written in two parts,
 /// so that this file holds none of them.
-const RETIRED: [(&str, &str); 14] = [
+const RETIRED: [(&str, &str); 17] = [
     ("wi", "sh"),
     ("wi", "shes"),
     ("wi", "shed"),
@@ -26,6 +26,9 @@ const RETIRED: [(&str, &str); 14] = [
     ("dis", "own"),
     ("do", "om"),
     ("do", "omed"),
+    ("do", "or"),
+    ("do", "ors"),
+    ("de", "sk"),
 ];
 /// What a crate may stand on: a crate names only crates of the groups before its own.
 const LAYERS: [&[&str]; 8] = [

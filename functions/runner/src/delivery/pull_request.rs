@@ -81,7 +81,7 @@ pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, U
 
 /// A pull request as GitHub knows it.
 #[derive(Debug)]
-struct Known {
+struct ExistingPullRequest {
     number: u64,
     url: PullRequestUrl,
 }
@@ -117,7 +117,7 @@ impl Opening<'_> {
     }
 
     /// The one that is open, as it should be; else a new one.
-    async fn upsert(&self, draft: bool) -> Result<Known, Fault> {
+    async fn upsert(&self, draft: bool) -> Result<ExistingPullRequest, Fault> {
         let mut body = json!({
             "title": texts::title(&self.pushed.spec.task_prompt),
             "body": texts::body(self.pushed),
@@ -141,7 +141,7 @@ impl Opening<'_> {
         }
     }
 
-    async fn find(&self) -> Result<Option<Known>, Fault> {
+    async fn find(&self) -> Result<Option<ExistingPullRequest>, Fault> {
         let branch = self.pushed.branch;
         let head = format!("{}:{branch}", self.github.place.owner);
         let query = [("state", "open"), ("head", &*head), ("per_page", PER_PAGE)];
@@ -160,7 +160,7 @@ impl Opening<'_> {
     }
 
     /// Why there are no labels, if there should be some.
-    async fn label(&self, known: &Known) -> Option<String> {
+    async fn label(&self, known: &ExistingPullRequest) -> Option<String> {
         let labels = &self.pushed.spec.profile.git_ops.labels;
         if labels.is_empty() {
             return None;
@@ -171,7 +171,7 @@ impl Opening<'_> {
     }
 
     /// Why nobody was asked to review, if somebody should have been.
-    async fn request_reviews(&self, known: &Known) -> Option<String> {
+    async fn request_reviews(&self, known: &ExistingPullRequest) -> Option<String> {
         let reviewers = &self.pushed.spec.profile.git_ops.reviewers;
         if reviewers.is_empty() {
             return None;
@@ -255,9 +255,9 @@ fn is_there_already(status: StatusCode, why: &str) -> bool {
     status == StatusCode::UNPROCESSABLE_ENTITY && why.contains("already exists")
 }
 
-fn read(pull_request: &Value) -> Option<Known> {
+fn read(pull_request: &Value) -> Option<ExistingPullRequest> {
     let url = pull_request["html_url"].as_str()?;
-    Some(Known {
+    Some(ExistingPullRequest {
         number: pull_request["number"].as_u64()?,
         url: PullRequestUrl::parse(url).ok()?,
     })

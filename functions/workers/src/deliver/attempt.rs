@@ -26,7 +26,7 @@ const QUICK: Duration = Duration::from_secs(1);
 
 /// What became of deliveries that were due.
 #[derive(Debug, Default)]
-struct Made {
+struct Outcomes {
     told: Vec<(Message, Verdict)>,
     /// Noted, not made, and taken back.
     left: Vec<Attemptable>,
@@ -178,8 +178,8 @@ async fn make(
     series: Series,
     delivery_permit: &mut Option<DeliveryPermit>,
     began: Instant,
-) -> (Made, Duration) {
-    let mut made = Made::default();
+) -> (Outcomes, Duration) {
+    let mut made = Outcomes::default();
     let mut ends = Vec::new();
     let sending = Instant::now();
     for noted in series.noted {
@@ -287,7 +287,7 @@ async fn send(
 async fn note_ends(
     state: &State,
     ends: Vec<(Option<Next>, Delivery, Attemptable)>,
-    made: &mut Made,
+    made: &mut Outcomes,
 ) {
     let is_gone = |next: &Option<Next>| *next == Some(Next::Gone);
     let (gone, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(next, ..)| is_gone(next));

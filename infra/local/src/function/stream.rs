@@ -6,7 +6,7 @@ use futures::stream::BoxStream;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::Held;
+use super::InvocationPermits;
 use crate::shutdown::Shutdown;
 
 /// Chunks of a streamed answer between the function and a slow client.
@@ -27,7 +27,7 @@ pub enum Abandoned {
 pub(super) fn pump(
     mut chunks: BoxStream<'static, Result<Bytes, String>>,
     deadline: Instant,
-    place: Held,
+    place: InvocationPermits,
     draining: Option<Shutdown>,
 ) -> BoxStream<'static, Result<Bytes, String>> {
     let (sender, receiver) = mpsc::channel(STREAM_CHUNKS);

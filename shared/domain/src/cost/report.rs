@@ -165,7 +165,7 @@ impl Bucket {
 
 /// What is asked of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReportQuery {
     /// Booked in this period.
     pub span: Span,
     /// Whether models are told apart.
@@ -189,7 +189,7 @@ pub enum Source {
     Records,
 }
 
-impl Asked {
+impl ReportQuery {
     /// What answers it.
     #[must_use]
     pub fn source(&self) -> Source {
@@ -206,7 +206,7 @@ impl Asked {
 /// Rows as they are added up.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
-    asked: &'a Asked,
+    asked: &'a ReportQuery,
     rows: BTreeMap<RowKey, Measures>,
     totals: Measures,
 }
@@ -228,7 +228,7 @@ pub struct Row {
 impl<'a> Rows<'a> {
     /// None yet.
     #[must_use]
-    pub fn new(asked: &'a Asked) -> Rows<'a> {
+    pub fn new(asked: &'a ReportQuery) -> Rows<'a> {
         Rows {
             asked,
             rows: BTreeMap::new(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use awo_domain::cost::measures::Measures;
 use awo_domain::cost::record::CostRecord;
-use awo_domain::cost::report::{Asked, Bucket, Dimension, Row, Rows, Source, month};
+use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, Row, Rows, Source, month};
 use awo_domain::cost::sums::Cell;
 use awo_domain::span::Span;
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
@@ -39,12 +39,12 @@ pub struct CostReport {
 
 /// What a report is made of.
 #[derive(Debug, Default)]
-struct Read {
+struct ReportParts {
     records: BTreeMap<TransactionId, CostRecord>,
     sums: Vec<SumsItem>,
 }
 
-impl Read {
+impl ReportParts {
     /// True if none of the sums is younger than this.
     fn is_of(&self, number: u64) -> bool {
         self.sums.iter().all(|sums| sums.number <= number)
@@ -55,7 +55,7 @@ impl Read {
         self.records.extend(by_id);
     }
 
-    fn report(&self, asked: &Asked) -> CostReport {
+    fn report(&self, asked: &ReportQuery) -> CostReport {
         let mut rows = Rows::new(asked);
         self.records.values().for_each(|of| rows.add_record(of));
         self.sums.iter().for_each(|of| rows.add_sums(&of.sums));
@@ -72,7 +72,7 @@ impl Store {
     pub async fn cost_report(
         &self,
         org: &OrgId,
-        asked: &Asked,
+        asked: &ReportQuery,
         now: Timestamp,
     ) -> Result<CostReport, Error> {
         let at_once = tokio::try_join!(
@@ -103,8 +103,8 @@ impl Store {
     }
 
     /// Sums that answer it with the records at the ends of the period, or all its records.
-    async fn added_costs(&self, org: &OrgId, asked: &Asked) -> Result<Read, Error> {
-        let mut read = Read::default();
+    async fn added_costs(&self, org: &OrgId, asked: &ReportQuery) -> Result<ReportParts, Error> {
+        let mut read = ReportParts::default();
         let Source::Sums(dimension) = asked.source() else {
             read.add(self.cost_records(org, costs(org), asked.span).await?);
             return Ok(read);

@@ -50,18 +50,18 @@ impl fmt::Debug for FirstAnswer {
 
 /// Where first answers are kept.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kept {
+pub(crate) enum ResponseStore {
     /// Beside the work, as most are.
     WithWork,
     /// Beside the webhooks: it shows the secret of one.
     WithWebhooks,
 }
 
-impl Kept {
+impl ResponseStore {
     fn key(self, org: &OrgId, hash: &str) -> Key {
         match self {
-            Kept::WithWork => Key::idempotency(org, hash),
-            Kept::WithWebhooks => Key::webhook_answer(org, hash),
+            ResponseStore::WithWork => Key::idempotency(org, hash),
+            ResponseStore::WithWebhooks => Key::webhook_answer(org, hash),
         }
     }
 }
@@ -75,13 +75,13 @@ impl Transaction {
         answer: (u16, String),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        self.remember_in(Kept::WithWork, org, request, answer, now)
+        self.remember_in(ResponseStore::WithWork, org, request, answer, now)
     }
 
     /// The same in another place.
     pub(crate) fn remember_in(
         self,
-        kept: Kept,
+        kept: ResponseStore,
         org: &OrgId,
         request: &IdempotentRequest,
         (status, body): (u16, String),
@@ -132,14 +132,14 @@ impl Store {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<FirstAnswer>, Error> {
-        self.first_answer_in(Kept::WithWork, org, request, now)
+        self.first_answer_in(ResponseStore::WithWork, org, request, now)
             .await
     }
 
     /// The same from another place.
     pub(crate) async fn first_answer_in(
         &self,
-        kept: Kept,
+        kept: ResponseStore,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,

@@ -38,17 +38,17 @@ const FREE_AT: &str = "freeAt";
 
 /// What a process has seen of rivals. Clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Turns(Arc<Seen>);
+pub(crate) struct Turns(Arc<Rivalry>);
 
 #[derive(Debug)]
-struct Seen {
+struct Rivalry {
     turn_ms: AtomicU64,
     conflicts: Mutex<HashMap<String, Instant>>,
 }
 
 impl Default for Turns {
     fn default() -> Turns {
-        Turns(Arc::new(Seen {
+        Turns(Arc::new(Rivalry {
             turn_ms: AtomicU64::new(FIRST_TURN_MS),
             conflicts: Mutex::default(),
         }))

@@ -69,13 +69,13 @@ impl Changes {
 
 /// Changes as they are tried now.
 #[derive(Debug, Clone)]
-struct Tried {
+struct BatchAttempt {
     changes: Arc<Changes>,
     /// How many items the first one was tried with before.
     nth: usize,
 }
 
-impl Tried {
+impl BatchAttempt {
     fn key(&self) -> &Key {
         let Changes { key, others, .. } = &*self.changes;
         let other = self.nth.checked_sub(1).and_then(|nth| others.get(nth));
@@ -89,7 +89,7 @@ impl Tried {
     }
 
     /// The same with the next item, if there is one, and this one is in somebody else's hands.
-    fn next(&self, refusals: &[Refusal]) -> Option<Tried> {
+    fn next(&self, refusals: &[Refusal]) -> Option<BatchAttempt> {
         let [Refusal { nth: 0, item, .. }] = refusals else {
             return None;
         };
@@ -101,15 +101,15 @@ impl Tried {
     }
 
     /// The same with the next item, if there is one.
-    fn elsewhere(&self) -> Option<Tried> {
-        (self.nth < self.changes.others.len()).then(|| Tried {
+    fn elsewhere(&self) -> Option<BatchAttempt> {
+        (self.nth < self.changes.others.len()).then(|| BatchAttempt {
             changes: Arc::clone(&self.changes),
             nth: self.nth + 1,
         })
     }
 
-    fn made(&self, committed: Committed) -> Made {
-        Made {
+    fn made(&self, committed: Committed) -> BatchOutcome {
+        BatchOutcome {
             key: self.key().clone(),
             committed,
         }
@@ -118,19 +118,19 @@ impl Tried {
 
 /// What came of changes.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct BatchOutcome {
     /// The item that the first one was tried with last.
     pub key: Key,
     pub committed: Committed,
 }
 
-struct Asked {
-    tried: Tried,
+struct QueuedChanges {
+    tried: BatchAttempt,
     /// Told what came of them.
-    answer: oneshot::Sender<Result<Made, Error>>,
+    answer: oneshot::Sender<Result<BatchOutcome, Error>>,
 }
 
-impl Asked {
+impl QueuedChanges {
     fn tell(self, committed: Committed) {
         let made = self.tried.made(committed);
         // Who is gone needs no answer.
@@ -140,7 +140,7 @@ impl Asked {
 
 /// The changes that wait for each other.
 #[derive(Default)]
-pub(crate) struct WriteBatches(Mutex<Vec<Asked>>);
+pub(crate) struct WriteBatches(Mutex<Vec<QueuedChanges>>);
 
 impl std::fmt::Debug for WriteBatches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -149,7 +149,7 @@ impl std::fmt::Debug for WriteBatches {
 }
 
 impl WriteBatches {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Asked>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<QueuedChanges>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -158,7 +158,7 @@ impl WriteBatches {
 struct First<'a>(&'a WriteBatches);
 
 impl First<'_> {
-    fn all(&self) -> Vec<Asked> {
+    fn all(&self) -> Vec<QueuedChanges> {
         std::mem::take(&mut *self.0.lock())
     }
 }
@@ -181,8 +181,8 @@ impl Store {
 
     /// Changes deliveries and delivery permits if the conditions of all these changes hold. What was written
     /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
-    pub(crate) async fn change(&self, changes: Changes) -> Result<Made, Error> {
-        let tried = Tried {
+    pub(crate) async fn change(&self, changes: Changes) -> Result<BatchOutcome, Error> {
+        let tried = BatchAttempt {
             changes: Arc::new(changes),
             nth: 0,
         };
@@ -190,7 +190,7 @@ impl Store {
             return self.change_alone(tried).await;
         };
         let (answer, told) = oneshot::channel();
-        let asked = Asked {
+        let asked = QueuedChanges {
             tried: tried.clone(),
             answer,
         };
@@ -213,7 +213,7 @@ impl Store {
         }
     }
 
-    async fn change_all(&self, mut all: Vec<Asked>) {
+    async fn change_all(&self, mut all: Vec<QueuedChanges>) {
         // It ends: each round is done with one at least, or has one item less to try.
         while !all.is_empty() {
             let (some, rest) = apart(all);
@@ -224,7 +224,7 @@ impl Store {
 
     /// Makes changes of different items in one transaction. Answers those that are still to be
     /// made, without the ones that were refused.
-    async fn change_some(&self, some: Vec<Asked>) -> Vec<Asked> {
+    async fn change_some(&self, some: Vec<QueuedChanges>) -> Vec<QueuedChanges> {
         if some.len() > 1 {
             match self.commit_changes(some.iter().map(|of| &of.tried)).await {
                 Ok(Committed::Yes) => {
@@ -240,16 +240,18 @@ impl Store {
                 ),
             }
         }
-        let each = some.into_iter().map(|Asked { tried, answer }| async move {
-            let made = self.change_alone(tried).await;
-            // Who is gone needs no answer.
-            let _gone = answer.send(made);
-        });
+        let each = some
+            .into_iter()
+            .map(|QueuedChanges { tried, answer }| async move {
+                let made = self.change_alone(tried).await;
+                // Who is gone needs no answer.
+                let _gone = answer.send(made);
+            });
         join_all(each).await;
         Vec::new()
     }
 
-    async fn change_alone(&self, mut tried: Tried) -> Result<Made, Error> {
+    async fn change_alone(&self, mut tried: BatchAttempt) -> Result<BatchOutcome, Error> {
         loop {
             let committed = match (&tried.changes.first, &tried.changes.second) {
                 (Act::Change(change), None) => self.change_item(tried.key(), change).await?,
@@ -281,11 +283,11 @@ impl Store {
 
     async fn commit_changes(
         &self,
-        all: impl Iterator<Item = &Tried> + Clone,
+        all: impl Iterator<Item = &BatchAttempt> + Clone,
     ) -> Result<Committed, Error> {
         for attempt in 0..=CONFLICT_RETRIES {
             let mut transaction = Transaction::new();
-            for (key, act) in all.clone().flat_map(Tried::items) {
+            for (key, act) in all.clone().flat_map(BatchAttempt::items) {
                 transaction = transaction.write(key, act.clone());
             }
             if let Some(committed) = transaction.try_to_commit(self).await? {
@@ -300,12 +302,12 @@ impl Store {
 /// Those that one transaction can make: it takes so many items, and each of them once. One whose
 /// first change may be of another item is tried with the next that nobody else of them changes; what
 /// finds none comes after them.
-fn apart(all: Vec<Asked>) -> (Vec<Asked>, Vec<Asked>) {
+fn apart(all: Vec<QueuedChanges>) -> (Vec<QueuedChanges>, Vec<QueuedChanges>) {
     let mut items: HashSet<Key> = HashSet::new();
     let (mut some, mut rest) = (Vec::new(), Vec::new());
     for mut of in all {
-        let is_free = |tried: &Tried| !tried.items().any(|(key, _)| items.contains(key));
-        let mut tries = std::iter::successors(Some(of.tried.clone()), Tried::elsewhere);
+        let is_free = |tried: &BatchAttempt| !tried.items().any(|(key, _)| items.contains(key));
+        let mut tries = std::iter::successors(Some(of.tried.clone()), BatchAttempt::elsewhere);
         let found = tries.find(is_free).filter(|tried| {
             let too_many = items.len() + tried.items().count() > TOGETHER;
             some.is_empty() || !too_many
@@ -323,7 +325,7 @@ fn apart(all: Vec<Asked>) -> (Vec<Asked>, Vec<Asked>) {
 }
 
 /// Tells those of whose changes one was refused for good, and keeps the others.
-fn still_tried(all: Vec<Asked>, refusals: Vec<Refusal>) -> Vec<Asked> {
+fn still_tried(all: Vec<QueuedChanges>, refusals: Vec<Refusal>) -> Vec<QueuedChanges> {
     let mut refusals = refusals.into_iter().peekable();
     let (mut left, mut begin) = (Vec::new(), 0);
     for mut of in all {

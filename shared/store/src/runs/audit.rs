@@ -68,7 +68,7 @@ impl SnapshotItem {
 }
 
 /// What an iteration goes by, and the snapshot that is to be written if it is news.
-pub(crate) struct Taken {
+pub(crate) struct EffectiveProfile {
     pub configuration: Configuration,
     pub snapshot: Option<(Snapshot, AuditHead)>,
     /// The iterations that the run may have by it.
@@ -149,7 +149,7 @@ impl Store {
         iteration: u32,
         id: &SnapshotId,
         now: Timestamp,
-    ) -> Result<Taken, Error> {
+    ) -> Result<EffectiveProfile, Error> {
         let (order, last) = tokio::try_join!(
             self.work_order(org, &run.work_order_id),
             self.last_snapshot(org, run)
@@ -168,7 +168,7 @@ impl Store {
         let taken = Snapshot::take(id.clone(), iteration, &profile, before, now)?;
         let is_news =
             run.audit.as_ref().map(|head| &head.config_hash) != Some(&taken.1.config_hash);
-        Ok(Taken {
+        Ok(EffectiveProfile {
             max_iterations: profile
                 .max_iterations(order.asked_iterations)
                 .max(iteration.min(MAX_ITERATIONS)),

@@ -48,7 +48,7 @@ impl From<TemplateItem> for Template {
 
 /// A template as it was read, to be changed or left.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct CurrentTemplate {
     /// The template.
     pub template: Template,
     revision: u32,
@@ -81,14 +81,18 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn template(&self, org: &OrgId, id: &TemplateId) -> Result<Option<Known>, Error> {
+    pub async fn template(
+        &self,
+        org: &OrgId,
+        id: &TemplateId,
+    ) -> Result<Option<CurrentTemplate>, Error> {
         if let Some(template) = built_in_template(id) {
             let revision = 0;
-            return Ok(Some(Known { template, revision }));
+            return Ok(Some(CurrentTemplate { template, revision }));
         }
         let key = Key::template(org, id);
         let item: Option<TemplateItem> = self.get(&key).await?;
-        Ok(item.map(|item| Known {
+        Ok(item.map(|item| CurrentTemplate {
             revision: item.revision,
             template: item.into(),
         }))
@@ -139,7 +143,7 @@ impl Store {
     pub async fn replace_template(
         &self,
         org: &OrgId,
-        read: &Known,
+        read: &CurrentTemplate,
         new: &Template,
     ) -> Result<bool, Error> {
         let change = Change::new()

@@ -13,7 +13,7 @@ use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::key::Key;
 use crate::engine::transaction::{Committed, Refusal};
 use crate::engine::write::Act;
-use crate::engine::write_batch::{Changes, Made};
+use crate::engine::write_batch::{BatchOutcome, Changes};
 use crate::webhooks::attempts::writing::{change_of, is_as_wanted, next_revision};
 use crate::webhooks::deliveries::Delivery;
 
@@ -93,7 +93,7 @@ impl Store {
         else {
             return Ok(None);
         };
-        let Made { key, committed } = self.change(changes).await?;
+        let BatchOutcome { key, committed } = self.change(changes).await?;
         let is_ours = match committed {
             Committed::Yes => true,
             Committed::No(refusals) => is_made(&taken, refusals.first()),
@@ -118,7 +118,7 @@ impl Store {
         else {
             return Ok(Begun::Busy);
         };
-        let Made { key, committed } = self.change(changes.with(change_of(&begun))).await?;
+        let BatchOutcome { key, committed } = self.change(changes.with(change_of(&begun))).await?;
         let delivery_permit = delivery_permit(key, wanted);
         let Committed::No(refusals) = committed else {
             return Ok(Begun::WithPermit(

@@ -8,7 +8,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{EventId, OrgId, Timestamp};
-use awo_webhooks::{Attempt, Sender, Sent};
+use awo_webhooks::{Attempt, SendReport, Sender};
 
 use crate::authority::{self, NAME};
 use crate::name_server::{NameServer, Reply};
@@ -69,16 +69,16 @@ impl World {
     }
 
     /// A delivery to this receiver, by its name.
-    pub async fn send(&self, receiver: &Receiver) -> Sent {
+    pub async fn send(&self, receiver: &Receiver) -> SendReport {
         self.send_to(&format!("https://{NAME}:{}/hook?a=b", receiver.port))
             .await
     }
 
-    pub async fn send_to(&self, url: &str) -> Sent {
+    pub async fn send_to(&self, url: &str) -> SendReport {
         self.send_for(&OrgId::new(at(0), 1), url, at(0)).await
     }
 
-    pub async fn send_for(&self, org: &OrgId, url: &str, now: Timestamp) -> Sent {
+    pub async fn send_for(&self, org: &OrgId, url: &str, now: Timestamp) -> SendReport {
         self.send_signed(org, url, &secrets(), now).await
     }
 
@@ -88,7 +88,7 @@ impl World {
         url: &str,
         secrets: &Secrets,
         now: Timestamp,
-    ) -> Sent {
+    ) -> SendReport {
         let url = WebhookUrl::parse(url, self.reach).unwrap();
         let id = EventId::new(at(0), 1);
         let attempt = Attempt {

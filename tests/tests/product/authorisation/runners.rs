@@ -68,10 +68,10 @@ async fn a_runs_token_is_good_for_that_run_only() {
         ),
     ])
     .await;
-    let door = CountedRequests::of(&service).await;
+    let requests = CountedRequests::of(&service).await;
     let (own, run) = running(&service).await;
     let (sibling, _sibling_run) = running(&service).await;
-    let runner = door.for_client(run.runner());
+    let runner = requests.for_client(run.runner());
     let nobodys = Things::of_nobody(&service);
     let strangers = Things {
         org: nobodys.org.clone(),
@@ -82,7 +82,7 @@ async fn a_runs_token_is_good_for_that_run_only() {
         let before = everything_at_rest(&tables, &service.org).await;
         let mut first: Option<(Answer, Vec<String>)> = None;
         for things in [&nobodys, &sibling, &strangers] {
-            let (answer, calls) = counted(&door, &sample, &runner, things).await;
+            let (answer, calls) = counted(&requests, &sample, &runner, things).await;
             let what = what(&sample, "another run's token");
             // A claim is a stranger's; a report under another token is that of a lost lease.
             assert!(
@@ -109,11 +109,11 @@ async fn a_runs_token_is_good_for_that_run_only() {
 }
 
 async fn counted(
-    door: &CountedRequests,
+    requests: &CountedRequests,
     sample: &Sample,
     client: &Client,
     things: &Things,
 ) -> (Answer, Vec<String>) {
-    door.calls();
-    (sample.send(client, things).await, door.calls())
+    requests.calls();
+    (sample.send(client, things).await, requests.calls())
 }

@@ -14,12 +14,12 @@ use super::answers::{is_error, same, what};
 use super::samples::{self, Sample, Things};
 use crate::http_api::quiet_service;
 
-/// One call as a client of this door makes it for each of two things, and what each one cost.
+/// One call as a client makes it for each of two things, and what each one cost.
 ///
 /// A key's first request in a minute costs one call more, so both must fall into one window that
 /// has begun before.
 async fn both(
-    door: &CountedRequests,
+    requests: &CountedRequests,
     client: &Client,
     sample: &Sample,
     things: [&Things; 2],
@@ -27,9 +27,9 @@ async fn both(
     const WINDOWS: u32 = 3;
     for _ in 0..WINDOWS {
         let begun = client.get("/v1/credits").await;
-        door.calls();
-        let first = (sample.send(client, things[0]).await, door.calls());
-        let second = (sample.send(client, things[1]).await, door.calls());
+        requests.calls();
+        let first = (sample.send(client, things[0]).await, requests.calls());
+        let second = (sample.send(client, things[1]).await, requests.calls());
         let window = |answer: &Answer| answer.header("x-ratelimit-reset").to_owned();
         if [&first.0, &second.0].map(window) == [window(&begun), window(&begun)] {
             return [first, second];
@@ -42,8 +42,8 @@ async fn both(
 async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_there() {
     let service = quiet_service().await;
     let (_, stranger) = service.another_org(10_000).await;
-    let door = CountedRequests::of(&service).await;
-    let (stranger, owner) = (door.for_client(&stranger), &service.client);
+    let requests = CountedRequests::of(&service).await;
+    let (stranger, owner) = (requests.for_client(&stranger), &service.client);
     let tables = rules::client(&service.service.cloud);
     // A month is everybody's; what a statement says of it is its own organization's.
     let names = |s: &&Sample| s.names_something() && s.route.function != "get-statement";
@@ -58,7 +58,7 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
             let nobodys = Things::of_nobody(&service);
             let before = everything_at_rest(&tables, &service.org).await;
             let [(unknown, calls), (foreign, foreign_calls)] =
-                both(&door, &stranger, sample, [&nobodys, &theirs]).await;
+                both(&requests, &stranger, sample, [&nobodys, &theirs]).await;
             let after = everything_at_rest(&tables, &service.org).await;
             nothing_changed(&before, &after, &what);
             assert_eq!(
@@ -122,8 +122,8 @@ fn timeless(value: &Value) -> Value {
 async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     let service = quiet_service().await;
     let (_, stranger) = service.another_org(10_000).await;
-    let door = CountedRequests::of(&service).await;
-    let stranger = door.for_client(&stranger);
+    let requests = CountedRequests::of(&service).await;
+    let stranger = requests.for_client(&stranger);
     let nobodys = Things::of_nobody(&service);
     let lists: Vec<Sample> = samples::keyed()
         .into_iter()
@@ -134,7 +134,7 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     assert!(lists.len() >= 5, "{lists:?}");
     let mut before = Vec::new();
     for list in &lists {
-        let [(answer, calls), _] = both(&door, &stranger, list, [&nobodys, &nobodys]).await;
+        let [(answer, calls), _] = both(&requests, &stranger, list, [&nobodys, &nobodys]).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         before.push((timeless(&seen(&answer)), calls));
     }
@@ -146,7 +146,7 @@ async fn what_a_stranger_sees_does_not_change_by_what_an_organization_does() {
     Things::of(&service).await;
     for (list, before) in lists.iter().zip(before) {
         let what = what(list, "another's name");
-        let [(answer, calls), _] = both(&door, &stranger, list, [&theirs, &theirs]).await;
+        let [(answer, calls), _] = both(&requests, &stranger, list, [&theirs, &theirs]).await;
         assert_eq!((timeless(&seen(&answer)), calls), before, "{what}");
         let own = list.send(&service.client, &theirs).await;
         assert_ne!(

@@ -19,7 +19,7 @@ pub async fn write(text: &mut String) {
 
 async fn measured() -> Vec<Row> {
     let mut service = quiet_service().await;
-    let door = CountedRequests::of(&service).await;
+    let requests = CountedRequests::of(&service).await;
     let called = |sample: &Sample| {
         let waits = sample.is_live() || sample.route.function == "run-verification";
         sample.route.access != Access::Runner && !waits
@@ -33,10 +33,10 @@ async fn measured() -> Vec<Row> {
                 Some(things) => things,
                 None => in_new_organization(&mut service).await,
             };
-            let window = begun_window(&service, &door).await;
-            let client = door.for_client(&service.client);
+            let window = begun_window(&service, &requests).await;
+            let client = requests.for_client(&service.client);
             let answer = sample.send(&client, &things).await;
-            let costs = door.costs();
+            let costs = requests.costs();
             assert!(answer.status < 400, "{title}: {}", answer.text);
             untouched = sample.only_reads().then_some(things);
             if window_of(&service) == window {
@@ -73,9 +73,9 @@ pub fn window_of(service: &TestService) -> i64 {
 }
 
 /// The window, in which the key was used from now on; nothing is recorded of that.
-pub async fn begun_window(service: &TestService, door: &CountedRequests) -> i64 {
+pub async fn begun_window(service: &TestService, requests: &CountedRequests) -> i64 {
     let window = window_of(service);
     service.client.get("/v1/credits").await;
-    door.costs();
+    requests.costs();
     window
 }

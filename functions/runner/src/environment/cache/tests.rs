@@ -149,7 +149,7 @@ async fn a_hostile_archive_writes_nothing_outside_of_its_folder() {
     fs::write(evil.join("pwned"), "x").unwrap();
     let outside = scene.dir.path().join("outside");
     fs::create_dir(&outside).unwrap();
-    symlink(&outside, evil.join("in/door")).unwrap();
+    symlink(&outside, evil.join("in/link")).unwrap();
     fs::write(evil.join("payload"), "x").unwrap();
     // A member with .. in its name, and one that goes through a link that the archive brings along.
     let made = std::process::Command::new("tar")
@@ -159,9 +159,9 @@ async fn a_hostile_archive_writes_nothing_outside_of_its_folder() {
         .arg(evil.join("in"))
         .args([
             "../pwned",
-            "door",
+            "link",
             "--transform",
-            "s,^payload$,door/payload,",
+            "s,^payload$,link/payload,",
         ])
         .arg("--directory=..")
         .arg("payload")

@@ -3,7 +3,7 @@
 //! children.
 
 use awo_domain::budget::{Budget, Standing};
-use awo_domain::cost::report::{Asked, Bucket, Dimension};
+use awo_domain::cost::report::{Bucket, Dimension, ReportQuery};
 use awo_domain::money::MicroCredits;
 use awo_domain::queue::MAX_QUEUE_SIZE;
 use awo_domain::span::Span;
@@ -66,7 +66,7 @@ impl Store {
     ) -> Result<MicroCredits, Error> {
         let scope = budget.content.scope.dimension();
         let only = scope.map(|(of, value)| (of, value.to_owned()));
-        let asked = Asked {
+        let asked = ReportQuery {
             span: Span {
                 from: Some(budget.period_start(now)),
                 until: Some(budget.period_end(now).unwrap_or(now.plus_ms(1))),

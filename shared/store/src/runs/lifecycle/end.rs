@@ -64,7 +64,7 @@ pub(crate) enum Ender<'a> {
 
 /// A run as it was read.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct RunView<'a> {
     /// Its work order.
     pub order: &'a WorkOrder,
     /// The run.
@@ -84,7 +84,7 @@ impl Store {
     pub async fn end_run(
         &self,
         org: &OrgId,
-        seen: &Seen<'_>,
+        seen: &RunView<'_>,
         ending: &Ending,
         now: Timestamp,
     ) -> Result<bool, Error> {
@@ -97,7 +97,7 @@ impl Store {
     pub(crate) async fn end(
         &self,
         org: &OrgId,
-        seen: &Seen<'_>,
+        seen: &RunView<'_>,
         ending: &Ending,
         ender: &Ender<'_>,
         now: Timestamp,

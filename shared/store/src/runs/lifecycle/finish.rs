@@ -112,7 +112,7 @@ impl Store {
                 continue;
             };
             let progress = Progress::of(&stored, lease.reported, events)?;
-            let said = Said {
+            let said = FinalReport {
                 by,
                 order: &order,
                 stored: &stored,
@@ -136,7 +136,7 @@ impl Store {
     /// True if the run has ended, false if it waits; none if it has changed.
     async fn finish_once(
         &self,
-        said: &Said<'_>,
+        said: &FinalReport<'_>,
         finishing: &Finishing<'_>,
     ) -> Result<Option<bool>, Error> {
         let (org, order, run) = (&said.by.org, said.order, &said.progress.run);
@@ -254,7 +254,7 @@ impl Store {
 }
 
 /// A runner's last word, and what it is about.
-struct Said<'a> {
+struct FinalReport<'a> {
     by: &'a Reporter,
     order: &'a WorkOrder,
     stored: &'a Run,

@@ -17,7 +17,7 @@ use crate::engine::key::Key;
 use crate::engine::table::Updated;
 use crate::engine::transaction::Transaction;
 use crate::runs::Run;
-use crate::runs::lifecycle::end::{Ender, Ending, Seen};
+use crate::runs::lifecycle::end::{Ender, Ending, RunView};
 use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::released;
 use crate::runs::lifecycle::transitions::{after_order, after_run};
@@ -70,7 +70,7 @@ impl Store {
     pub async fn cancel_begun(
         &self,
         org: &OrgId,
-        seen: &Seen<'_>,
+        seen: &RunView<'_>,
         ending: &Ending,
         stopping: Stopping<'_>,
         unclaimed: bool,
