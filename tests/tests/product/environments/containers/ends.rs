@@ -185,6 +185,12 @@ async fn a_service_that_ends_before_the_result_is_verified_is_named_and_no_test_
     }
 }
 
+async fn sweep_after(service: &TestService, ms: i64) {
+    service.service.cloud.clock.advance(ms);
+    let swept = service.service.sweep().await.unwrap();
+    assert_eq!(swept["failed"], 0, "{swept}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn definitions_that_no_environment_asks_for_any_more_are_taken_out_of_use() {
     let service = cloud().await;
@@ -206,18 +212,13 @@ async fn definitions_that_no_environment_asks_for_any_more_are_taken_out_of_use(
         Some(&*family(&service, &new)),
         "another image, another definition"
     );
-    let sweep_after = async |ms: i64| {
-        service.service.cloud.clock.advance(ms);
-        let swept = service.service.sweep().await.unwrap();
-        assert_eq!(swept["failed"], 0, "{swept}");
-    };
-    sweep_after(1_000).await;
+    sweep_after(&service, 1_000).await;
     let (old, new) = (family(&service, &old), family(&service, &new));
     assert_eq!(
         (active(&service, &old).await, active(&service, &new).await),
         (1, 1)
     );
-    sweep_after(DAY_MS).await;
+    sweep_after(&service, DAY_MS).await;
     assert_eq!(
         (active(&service, &old).await, active(&service, &new).await),
         (0, 1)
@@ -226,9 +227,14 @@ async fn definitions_that_no_environment_asks_for_any_more_are_taken_out_of_use(
         delete(&service.client, "/v1/environments/e").await.status,
         204
     );
-    sweep_after(DAY_MS).await;
+    sweep_after(&service, DAY_MS).await;
     assert_eq!(active(&service, &new).await, 0);
-    // The organization's own goes with the organization.
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_organizations_own_definition_goes_with_it_and_names_its_access_point_to_the_end() {
+    let service = cloud().await;
+    let repository = Repository::with(&[("Makefile", "test:\n\t@test -e done\n")]);
     let own = format!("awo-runner-{}", service.org);
     let plain = awo_tests::agents::order(&repository.url(), "echo x > done");
     let made = service.client.post("/v1/work-orders", &plain).await;
@@ -238,14 +244,20 @@ async fn definitions_that_no_environment_asks_for_any_more_are_taken_out_of_use(
         service.service.cloud.store().unwrap(),
         &service.service.cloud.clock,
     );
-    sweep_after(61_000).await;
+    sweep_after(&service, 61_000).await;
     assert!(store.suspend(&service.org, clock.now()).await.unwrap());
     store
         .delete_organization(&service.org, clock.now())
         .await
         .unwrap();
-    sweep_after(1_000).await;
+    sweep_after(&service, 1_000).await;
     assert_eq!(active(&service, &own).await, 0);
+    // What names its access point goes last.
+    let retired = store.own_definition(&service.org, None).await.unwrap();
+    let retired = retired.expect("until the access point is deleted");
+    assert!(retired.access_point().is_some());
+    store.note_access_point_deleted(&retired).await.unwrap();
+    sweep_after(&service, DAY_MS).await;
     assert_eq!(
         store.own_definition(&service.org, None).await.unwrap(),
         None
