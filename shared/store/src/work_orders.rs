@@ -1,11 +1,15 @@
 //! Work orders: creating one with its first run, and reading one.
 
+mod account;
+mod beginning;
 pub mod cascades;
 pub mod erasure;
 pub mod family;
+mod listing;
 pub mod parents;
 pub mod prompts;
 pub mod purge;
+mod refusals;
 
 use awo_domain::agent::Agent;
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
@@ -19,30 +23,23 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-mod account;
-mod beginning;
-mod listing;
-
 pub use account::Account;
 pub(crate) use beginning::{queue_entry, queued_run};
 pub(crate) use listing::start_after;
 
 use crate::Store;
-use crate::costs::policy::policy_of;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{FirstAnswer, IdempotentRequest};
 use crate::engine::item::{SCHEMA_VERSION, work_orders_with};
-use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, children_of};
-use crate::engine::transaction::{Committed, Refusal, Transaction};
-use crate::ledger::budgets::{WantedHold, only_waits, over_budget};
-use crate::ledger::credits::insufficient;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::ledger::budgets::{WantedHold, only_waits};
 use crate::ledger::holds::ParentsHold;
 use crate::queue::tally::QueueLimits;
 use crate::runs::RunItem;
 use crate::runs::lifecycle::dispatch::EntryItem;
-use crate::work_orders::parents::parent_refused;
 use crate::work_orders::prompts::StoredPrompt;
+use crate::work_orders::refusals::refused;
 
 /// A work order as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -347,53 +344,6 @@ impl WorkOrder {
         self.tenant_context
             .as_ref()
             .map_or("", |t| t.tenant_id.as_str())
-    }
-}
-
-/// What a refused create tells the caller: a replay before all else, since the first answer
-/// holds whatever has become of the queue and the credits since.
-fn refused(
-    new: &NewWorkOrder,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Result<Created, Error> {
-    let over = over_budget(&refusals);
-    let mut refusals = refusals;
-    refusals.sort_by_key(|refusal| match refusal.kind {
-        ItemKind::StoredResponse => 0,
-        ItemKind::Parent => 1,
-        ItemKind::Tally => 2,
-        ItemKind::Balance | ItemKind::ParentRun => 3,
-        ItemKind::BudgetCounter => 4,
-        _ => 5,
-    });
-    let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
-        return Err(Error::internal("create was refused by nobody"));
-    };
-    match (kind, request) {
-        (ItemKind::StoredResponse, Some(request)) => {
-            first_answer(request, item).map(Created::Replayed)
-        }
-        (ItemKind::Parent, _) => {
-            let asking = new.asked_by.as_ref().map(|asking| &asking.run_id);
-            Err(parent_refused(item, asking)?)
-        }
-        (ItemKind::Tally, _) => Err(Error::QueueFull {
-            retry_after_s: QUEUE_RETRY_S,
-        }),
-        (ItemKind::Balance, _) if policy_of(item.as_ref()) != new.account.policy => {
-            Ok(Created::OtherPolicy)
-        }
-        (ItemKind::Balance, _) => Err(insufficient(new.hold, item)?),
-        (ItemKind::ParentRun, _) => Err(Error::Conflict(
-            "the run that asks for children has less left than was read, or is over".to_owned(),
-        )),
-        (kind, _) => {
-            let unknown = || Error::internal(format!("create was refused by {kind:?}"));
-            Err(over
-                .filter(|_| kind == ItemKind::BudgetCounter)
-                .unwrap_or_else(unknown))
-        }
     }
 }
 
