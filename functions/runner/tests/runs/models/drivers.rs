@@ -31,7 +31,7 @@ case "$prompt" in *"denied a tool"*) denials='[]';; *) denials='[{"tool_name":"B
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"s-'$AWO_ITERATION'","modelUsage":{"claude-sonnet-4-5":{"inputTokens":1,"outputTokens":1}},"permission_denials":'$denials'}'"#;
 
 #[test]
-fn a_driver_is_judged_by_its_records_counted_at_the_door_and_resumed() {
+fn a_driver_is_judged_by_its_records_counted_at_the_proxy_and_resumed() {
     let models = ModelDouble::start(Manners::Good);
     let mut scene = scene("", &models);
     scene.spec.asked_iterations = Some(2);
