@@ -39,8 +39,8 @@ $(BUILT): $(DEPLOY_VENV)/tools/.ready $(FUNCTION_SOURCES)
 	@rm -rf target/lambda
 ifeq ($(PROFILE),dev)
 	@cargo build --locked --workspace --bins
-	@sed -n '/^\[\[bin\]\]/,/^$$/s/^name = "\(.*\)"/\1/p' $(FUNCTION_MANIFESTS) | while read -r program; do \
-		mkdir -p "target/lambda/$$program" && strip -o "target/lambda/$$program/bootstrap" "$(BIN_DIR)/$$program"; done
+	@awk 'FNR == 1 || /^$$/ { bin = 0 } /^\[\[bin\]\]/ { bin = 1 } bin && /^name = / { print $$3 }' $(FUNCTION_MANIFESTS) | tr -d '"' | while read -r program; do \
+		mkdir -p "target/lambda/$$program" && strip -o "target/lambda/$$program/bootstrap" "$(BIN_DIR)/$$program" || exit 1; done
 else
 	$(BUILD_FUNCTIONS) $(LAMBDA_TARGET) --lambda-dir target/lambda $(FUNCTION_PACKAGES)
 endif
