@@ -12,6 +12,7 @@ missing() {
 
 if missing && command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
     echo "Installing Go and Maven, once."
-    { apt-get update && apt-get install --yes --no-install-recommends golang-go maven; } >/dev/null 2>&1
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update && apt-get install --yes --no-install-recommends golang-go maven; } </dev/null >/dev/null 2>&1
 fi
 ! missing
