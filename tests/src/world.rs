@@ -202,6 +202,19 @@ impl World {
         }
     }
 
+    /// Creates so many work orders of an organization, which wait.
+    pub async fn create_orders(&self, org: &Org, orders: usize) {
+        let body = json!({
+            "taskPrompt": "mend it",
+            "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
+            "limits": { "maxCredits": 10 },
+        });
+        for _ in 0..orders {
+            let made = self.sound.create(org, &body, None).await;
+            assert_eq!(made.status, 201, "{}", made.text);
+        }
+    }
+
     /// A new organization with a key and credits.
     pub async fn org_without_webhooks(&self, credits: i64) -> Org {
         let (mint, now) = (&self.cloud.mint, self.cloud.clock.now());

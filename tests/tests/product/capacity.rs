@@ -17,18 +17,6 @@ use serde_json::json;
 
 const WORK: &str = "work";
 
-async fn create(world: &World, org: &Org, orders: usize) {
-    let body = json!({
-        "taskPrompt": "mend it",
-        "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
-        "limits": { "maxCredits": 10 },
-    });
-    for _ in 0..orders {
-        let made = world.sound.create(org, &body, None).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-    }
-}
-
 /// The organization's wake-up reaches the dispatcher.
 async fn wake(world: &World, org: &Org) {
     let wake_up = json!({ "orgId": org.id }).to_string();
@@ -41,7 +29,7 @@ async fn orgs(world: &World, count: usize, orders: usize) -> Vec<Org> {
     let mut orgs = Vec::new();
     for _ in 0..count {
         let org = world.org(1_000).await;
-        create(world, &org, orders).await;
+        world.create_orders(&org, orders).await;
         orgs.push(org);
     }
     orgs

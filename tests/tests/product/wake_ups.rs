@@ -13,20 +13,8 @@ async fn org(world: &World, slots: u32, orders: usize) -> Org {
     let org = world.org_without_webhooks(1_000).await;
     let limits = world.store.set_limits(&org.id, Some(slots), None).await;
     limits.expect("limits");
-    create(world, &org, orders).await;
+    world.create_orders(&org, orders).await;
     org
-}
-
-async fn create(world: &World, org: &Org, orders: usize) {
-    let body = json!({
-        "taskPrompt": "mend it",
-        "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
-        "limits": { "maxCredits": 10 },
-    });
-    for _ in 0..orders {
-        let made = world.sound.create(org, &body, None).await;
-        assert_eq!(made.status, 201, "{}", made.text);
-    }
 }
 
 /// The calls that the dispatcher makes for a batch of wake-ups.
@@ -57,7 +45,7 @@ async fn wake_ups_of_creates_that_find_no_free_slot_cost_one_item_read_a_batch()
     world.deliver_wake_ups(&world.sound).await;
     assert_eq!(world.living_tasks(), SLOTS as usize);
 
-    create(&world, &org, 25).await;
+    world.create_orders(&org, 25).await;
     let mut batches = 0;
     loop {
         let batch = world.take_wake_ups().await;

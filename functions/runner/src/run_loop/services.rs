@@ -1,6 +1,6 @@
 //! The services beside the runner: containers of the same task, which share its loopback.
 //!
-//! Whoever started the task has waited until they were ready, or had started. Whether they answer is
+//! ECS has waited until they were ready, or had started, before it started the runner. Whether they answer is
 //! found out here, before each setup: a service that has ended would otherwise look like tests that
 //! fail.
 

@@ -185,15 +185,9 @@ impl Store {
                 continue;
             }
             let change = held(holder, expires).at_most_or_missing("expiresAtMs", now.epoch_ms());
-            // Whoever is refused met somebody who was faster, and tries the next number.
+            // A refusal means that another caller was faster: the next number is tried.
             if let Updated::New(_) = self.update(&key, change).await? {
-                return Ok(CallPermit {
-                    store: self.clone(),
-                    key,
-                    holder: holder.to_owned(),
-                    number,
-                    is_held: true,
-                });
+                return Ok(CallPermit::of(self, key, holder, number));
             }
         }
         Err(call.refusal(call.most()))
@@ -230,13 +224,7 @@ impl Store {
             let key = Key::call_permit(call.partition(org), permit.sk);
             let change = held(holder, now.plus_ms(call.lasts_ms())).when("holder", before);
             if let Updated::New(_) = self.update(&key, change).await? {
-                return Ok(CallPermit {
-                    store: self.clone(),
-                    key,
-                    holder: holder.to_owned(),
-                    number,
-                    is_held: true,
-                });
+                return Ok(CallPermit::of(self, key, holder, number));
             }
         }
         Err(refused)
@@ -272,6 +260,17 @@ impl PermitWatch {
 }
 
 impl CallPermit {
+    /// One that was just taken.
+    fn of(store: &Store, key: Key, holder: &str, number: u32) -> CallPermit {
+        CallPermit {
+            store: store.clone(),
+            key,
+            holder: holder.to_owned(),
+            number,
+            is_held: true,
+        }
+    }
+
     /// True of the first permit of its kind: calls with others joined its holder.
     #[must_use]
     pub fn is_first(&self) -> bool {

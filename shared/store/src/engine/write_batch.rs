@@ -133,7 +133,7 @@ struct QueuedChanges {
 impl QueuedChanges {
     fn tell(self, committed: Committed) {
         let made = self.tried.made(committed);
-        // Who is gone needs no answer.
+        // A caller that is gone needs no answer.
         let _gone = self.answer.send(Ok(made));
     }
 }
@@ -244,7 +244,7 @@ impl Store {
             .into_iter()
             .map(|QueuedChanges { tried, answer }| async move {
                 let made = self.change_alone(tried).await;
-                // Who is gone needs no answer.
+                // A caller that is gone needs no answer.
                 let _gone = answer.send(made);
             });
         join_all(each).await;

@@ -13,9 +13,8 @@ use crate::engine::key::{Key, diffs};
 use crate::engine::list::Slice;
 use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
-use crate::runs::lifecycle::lease::lease_lost;
 use crate::runs::lifecycle::report::Reporter;
-use crate::runs::logs::{LeaseView, unpacked_within};
+use crate::runs::logs::unpacked_within;
 
 /// How many parts a diff has; the last one may be empty.
 const PARTS: u32 = 2;
@@ -73,10 +72,7 @@ impl Store {
         let mut tries = Tries::new("keep diff: the lease kept changing");
         loop {
             tries.next().await?;
-            let lease: Option<LeaseView> = self.get(&lease_key).await?;
-            let lease = lease
-                .filter(|lease| lease.is_held_by(by))
-                .ok_or_else(lease_lost)?;
+            let lease = self.held_lease(by).await?;
             let change = Change::new()
                 .set("diffIteration", diff.iteration)
                 .when("tokenHash", &by.token_hash)

@@ -111,7 +111,7 @@ fn text(bytes: &[u8]) -> String {
 pub(crate) struct LeaseView {
     token_hash: Option<String>,
     closed_at: Option<Timestamp>,
-    /// A client's stop request that the run stop: its runner may still say what its agent wrote.
+    /// A client's stop request: the run's runner may still report what its agent wrote.
     stop_request: Option<StopRequest>,
     #[serde(default)]
     reported: u64,
@@ -142,6 +142,16 @@ impl LeaseView {
 }
 
 impl Store {
+    /// The lease that a reporter holds.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it is lost, or internal.
+    pub(crate) async fn held_lease(&self, by: &Reporter) -> Result<LeaseView, Error> {
+        let lease: Option<LeaseView> = self.get(&Key::lease(&by.org, &by.run_id)).await?;
+        let lease = lease.filter(|lease| lease.is_held_by(by));
+        lease.ok_or_else(lease_lost)
+    }
+
     /// Keeps the log of an iteration, or, where the run has no room left, a note that it was cut.
     /// A log that is there already stays as it is.
     ///
@@ -152,10 +162,7 @@ impl Store {
         let mut tries = Tries::new("keep log: the lease kept changing");
         loop {
             tries.next().await?;
-            let lease: Option<LeaseView> = self.get(&lease_key).await?;
-            let lease = lease
-                .filter(|lease| lease.is_held_by(by))
-                .ok_or_else(lease_lost)?;
+            let lease = self.held_lease(by).await?;
             let size = log.gzip.as_ref().map_or(0, |gzip| gzip.len());
             let fits = lease.log_bytes.saturating_add(size) <= MAX_RUN_LOG_BYTES;
             let (kept, size) = if fits {
