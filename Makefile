@@ -96,11 +96,23 @@ test-console: ## Check the console's types, and try it in a real browser (Chromi
 		tests/console/run.sh '$(CONSOLE)' '$(BIN_DIR)/seed-console'; \
 	fi
 
+RUNS ?= 100000
+bench-console: ## Measure how long the console's first page takes in a browser with RUNS settled runs (100000)
+	@if ! tests/console/install.sh '$(CONSOLE)'; then \
+		echo 'bench-console: skipped, since this machine has no Chromium, Node.js or npm registry'; \
+	else \
+		cargo test --workspace --locked --no-run --quiet && \
+		AWO_BENCH_TABLE='$(AWO_BENCH_TABLE)' tests/console/run.sh '$(CONSOLE)' '$(BIN_DIR)/seed-console' '$(RUNS)'; \
+	fi
+
 test-tutorials: programs ## Run the tutorials' commands on projects from PyPI, npm and crates.io
 	@tests/tutorials/run.py '$(BIN_DIR)'
 
 test-clients: programs ## Generate the Python, TypeScript and Go clients, run a scenario with each, and fuzz the service by its document
 	@tests/clients/run.py '$(BIN_DIR)' '$(abspath $(TARGET_DIR))/clients'
+
+test-outage: programs ## Let a run wait ten minutes for its provider, and another one in vain for fifteen (SECONDS=600 TOO_LONG=960, 0: without)
+	@tests/outage/run.py '$(BIN_DIR)' --seconds '$(or $(SECONDS),600)' --too-long '$(or $(TOO_LONG),960)'
 
 test-model: ## Compare N random sequences of all operations with the model (N=10000; SEED=… repeats them)
 	AWO_MODEL_SEQUENCES='$(or $(N),10000)' AWO_MODEL_SEED='$(or $(SEED),$(shell date +%s))' \
@@ -108,7 +120,7 @@ test-model: ## Compare N random sequences of all operations with the model (N=10
 
 test-crash: programs ## Test all crash points: each AWS call of each step, with each fault (make test raises one of seven faults in each call, another one each day)
 	AWO_CRASH_PART=all cargo test --workspace --locked --test product -- \
-		crash_points:: families:: purge::crashes:: cost_reports::whatever --nocapture
+		crash_points:: families:: purge::crashes:: cost_reports::whatever environments::crashes:: --nocapture
 
 openapi: programs ## Regenerate docs/openapi.json and its examples from the code and its responses
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::the_document
@@ -164,4 +176,4 @@ bench-caches: programs ## Measure what caches save a Node and a Python project, 
 
 include infra/deploy.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-crash test-model lint bench bench-caches bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine

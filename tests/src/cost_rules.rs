@@ -49,7 +49,7 @@ impl Dump {
         for record in added {
             for cell in Cell::all_of(record, &mut values) {
                 let sums = wanted.entry(cell.name());
-                sums.or_insert_with(|| cell.empty()).add(record);
+                cell.add(sums.or_insert_with(|| cell.empty()), record);
             }
         }
         for item in self.partition("#costsum") {

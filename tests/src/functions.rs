@@ -21,6 +21,9 @@ pub struct Functions {
     cancel: Function,
     kill: Function,
     purge: Function,
+    create_budget: Function,
+    update_budget: Function,
+    delete_budget: Function,
     control: Function,
     dispatch: Function,
     task_stopped: Function,
@@ -53,6 +56,9 @@ impl Functions {
             purge: streaming(awo_work_orders::purge_work_orders::function(&of(
                 "purge-work-orders",
             ))),
+            create_budget: http(awo_budgets::create_budget::function(&of("create-budget"))),
+            update_budget: http(awo_budgets::update_budget::function(&of("update-budget"))),
+            delete_budget: http(awo_budgets::delete_budget::function(&of("delete-budget"))),
             control: http(awo_control::function(&of("control"))),
             dispatch: event_function(
                 worker(&of("dispatch-runs"), dispatch::state, dispatch::handle).expect("settings"),
@@ -80,6 +86,59 @@ impl Functions {
         headers.extend(idempotency_key.map(|key| ("Idempotency-Key", key.to_owned())));
         let path = "/v1/work-orders";
         http(&self.create, "POST", path, path, &[], &headers, Some(body)).await
+    }
+
+    /// `POST /v1/budgets`.
+    pub async fn create_budget(&self, org: &Org, body: &Value, idempotency_key: &str) -> Reply {
+        let key = ("Idempotency-Key", idempotency_key.to_owned());
+        let (path, json) = (
+            "/v1/budgets",
+            ("Content-Type", "application/json".to_owned()),
+        );
+        let headers = [json, bearer(org), key];
+        http(
+            &self.create_budget,
+            "POST",
+            path,
+            path,
+            &[],
+            &headers,
+            Some(body),
+        )
+        .await
+    }
+
+    /// `PUT /v1/budgets/{id}`.
+    pub async fn update_budget(&self, org: &Org, id: &str, body: &Value) -> Reply {
+        let json = ("Content-Type", "application/json".to_owned());
+        let (resource, path) = ("/v1/budgets/{id}", format!("/v1/budgets/{id}"));
+        let (parameters, headers) = ([("id", id)], [json, bearer(org)]);
+        http(
+            &self.update_budget,
+            "PUT",
+            resource,
+            &path,
+            &parameters,
+            &headers,
+            Some(body),
+        )
+        .await
+    }
+
+    /// `DELETE /v1/budgets/{id}`.
+    pub async fn delete_budget(&self, org: &Org, id: &str) -> Reply {
+        let (resource, path) = ("/v1/budgets/{id}", format!("/v1/budgets/{id}"));
+        let (parameters, headers) = ([("id", id)], [bearer(org)]);
+        http(
+            &self.delete_budget,
+            "DELETE",
+            resource,
+            &path,
+            &parameters,
+            &headers,
+            None,
+        )
+        .await
     }
 
     /// `POST /api/v1/work-orders/{id}/runs`.

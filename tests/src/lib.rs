@@ -8,6 +8,7 @@
 
 pub mod agents;
 mod budget_rules;
+pub mod bulk_runs;
 pub mod client;
 pub mod contract;
 mod cost_rules;
@@ -32,6 +33,7 @@ pub mod role_sessions;
 pub mod rules;
 pub mod seed;
 pub mod service;
+pub mod statement_rules;
 pub mod subscriber_rules;
 pub mod world;
 

@@ -45,6 +45,8 @@ impl Local {
             .env("AWO_REQUESTS_PER_MINUTE", "1000000")
             .env("AWO_LOG", "warn")
             .envs(settings.iter().copied())
+            // Of the bench, not of the service.
+            .env_remove("AWO_BENCH_TABLE")
             .stdout(Stdio::null())
             .spawn()
             .expect("awo-local starts");

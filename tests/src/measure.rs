@@ -62,7 +62,7 @@ pub fn print(what: &str, goal: &str, mut samples: Vec<f64>) {
     let at = |percent: usize| samples[(samples.len() - 1) * percent / 100];
     row(&format!("{what}: median"), (at(50), "ms"), Goal::None);
     println!(
-        "{what:<36} p50 {:>7.1} ms   p95 {:>7.1} ms   max {:>7.1} ms   ({goal}; {} samples)",
+        "{what:<48} p50 {:>7.1} ms   p95 {:>7.1} ms   max {:>7.1} ms   ({goal}; {} samples)",
         at(50),
         at(95),
         at(100),

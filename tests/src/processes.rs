@@ -98,19 +98,22 @@ pub fn signal(process: i32, signal: &str) {
 /// When there is none.
 #[must_use]
 pub fn runner_and_supervisor(run: &str) -> (i32, i32) {
-    // Its supervisor's arguments end with the runner's.
-    let is_runner = |pid: &i32| {
-        let command = command(*pid);
-        command.ends_with("/runner") && !command.contains(" supervise ")
-    };
+    // The supervisor's arguments end with the runner's. A child that the runner has just forked has
+    // the runner's arguments too, but another parent.
+    let is_supervisor = |pid: i32| command(pid).contains(" supervise ");
+    let is_runner = |pid: i32| command(pid).ends_with("/runner") && !is_supervisor(pid);
     // An iteration is told before its first process is there.
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         for process in Watch::of(run).alive() {
-            let line = std::iter::successors(Some(process.pid), |pid| parent(*pid));
-            let mut line = line.take(MAX_DEPTH);
-            if let Some(runner) = line.find(is_runner) {
-                return (runner, line.next().expect("a supervisor"));
+            let ancestry: Vec<_> = std::iter::successors(Some(process.pid), |pid| parent(*pid))
+                .take(MAX_DEPTH)
+                .collect();
+            let pairs = ancestry.windows(2).map(|pair| (pair[0], pair[1]));
+            let mut pairs =
+                pairs.filter(|(child, parent)| is_runner(*child) && is_supervisor(*parent));
+            if let Some(pair) = pairs.next() {
+                return pair;
             }
         }
         std::thread::sleep(Duration::from_millis(5));

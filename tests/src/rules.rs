@@ -13,7 +13,7 @@ use crate::deployment_rules;
 use crate::family_rules::is_suspended;
 
 /// The partitions of an organization, without those of single runs.
-const PARTITIONS: [(&str, &[&str]); 4] = [
+const PARTITIONS: [(&str, &[&str]); 6] = [
     (
         "AWO_WORK_TABLE",
         &[
@@ -21,10 +21,9 @@ const PARTITIONS: [(&str, &[&str]); 4] = [
             "#usage", "#day", "#again", "#cost", "#costnew", "#costsum",
         ],
     ),
-    (
-        "AWO_LEDGER_TABLE",
-        &["", "#entry", "#hold", "#settled", "#refunded", "#budget"],
-    ),
+    ("AWO_LEDGER_TABLE", &["", "#entry", "#hold", "#settled"]),
+    ("AWO_LEDGER_TABLE", &["#refunded", "#budget"]),
+    ("AWO_LEDGER_TABLE", &["#listed", "#purchased"]),
     ("AWO_SETTINGS_TABLE", &["#webhook", "#webhooks", "#costs"]),
     ("AWO_DELIVERIES_TABLE", &["#outbox"]),
 ];
@@ -162,6 +161,7 @@ impl Dump {
         self.check_ledger(&mut broken);
         self.check_usage(&mut broken);
         self.check_costs(&mut broken);
+        self.check_statements(&mut broken);
         self.check_budgets(&mut broken);
         self.check_subscribers(&mut broken);
         for run in self.runs() {

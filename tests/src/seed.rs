@@ -47,8 +47,8 @@ impl<'a> Seed<'a> {
             ..Account::default()
         };
         let new = NewWorkOrder {
-            kept_environment: None,
-            kept_profile: None,
+            environment_snapshot: None,
+            profile_snapshot: None,
             org: self.org.clone(),
             id: WorkOrderId::new(at, self.cloud.mint.random(at)),
             run_id: RunId::new(at, self.cloud.mint.random(at)),

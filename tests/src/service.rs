@@ -48,9 +48,19 @@ pub fn program(name: &str) -> PathBuf {
 impl TestService {
     /// Starts a service whose organization has these credits.
     pub async fn start(credits: i64, settings: &[(&str, &str)]) -> TestService {
+        TestService::begin(credits, settings, false).await
+    }
+
+    /// The same, with its tables in a file, as those of a service that is more than a test's.
+    pub async fn on_disk(credits: i64, settings: &[(&str, &str)]) -> TestService {
+        TestService::begin(credits, settings, true).await
+    }
+
+    async fn begin(credits: i64, settings: &[(&str, &str)], on_disk: bool) -> TestService {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (workspaces, logs) = (dir.path().join("workspaces"), dir.path().join("logs"));
-        for path in [&workspaces, &logs] {
+        let data = dir.path().join("data");
+        for path in [&workspaces, &logs, &data] {
             std::fs::create_dir(path).expect("a directory");
         }
         let mut all: BTreeMap<String, String> = settings
@@ -65,7 +75,7 @@ impl TestService {
         all.entry("AWO_WEBHOOK_NAME_SERVER".to_owned())
             .or_insert_with(|| "127.0.0.1:9".to_owned());
         let options = Options {
-            data_dir: None,
+            data_dir: on_disk.then_some(data),
             port: 0,
             runner: program("runner"),
             workspace_root: workspaces,

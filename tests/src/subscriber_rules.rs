@@ -31,14 +31,17 @@ impl Dump {
         found
     }
 
-    /// The events of the outbox.
+    /// The events of runs in the outbox; those of budgets and of the balance have none.
     #[must_use]
     pub fn events_in_outbox(&self) -> BTreeSet<Event> {
         let of = |event: &Value| {
-            let run = event["runId"].as_str().expect("a run id");
-            (run.to_owned(), sequence(event))
+            let run = event["runId"].as_str()?;
+            Some((run.to_owned(), sequence(event)))
         };
-        self.partition("#outbox").into_iter().map(of).collect()
+        self.partition("#outbox")
+            .into_iter()
+            .filter_map(of)
+            .collect()
     }
 
     pub(crate) fn check_subscribers(&self, broken: &mut Vec<String>) {

@@ -15,7 +15,7 @@ use awo_domain::work_order::{DURATION_MS, Limits, MAX_CHILDREN, MAX_ITERATIONS, 
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
-use awo_http::order::{Inherited, named_profile, read_child};
+use awo_http::work_order_request::{ChildRequest, Inherited};
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::ledger::holds::ParentsHold;
 use awo_store::runs::Run;
@@ -118,24 +118,24 @@ impl Asking<'_> {
     async fn answer(&self) -> Result<ChildrenAnswer, Error> {
         let (store, whole) = (&self.state.store, self.request(None));
         let known = store.first_answer(self.org(), &whole, self.now);
-        let kept = match known.await.map_err(other_request)? {
+        let first = match known.await.map_err(other_request)? {
             Some(first) => first,
             None => {
-                let kept = self.open_all().await?;
-                let json = serde_json::to_string(&kept).map_err(Error::internal)?;
-                let keeping = store.keep_answer(self.org(), &whole, (200, json), self.now);
-                keeping.await.map_err(other_request)?
+                let answer = self.open_all().await?;
+                let json = serde_json::to_string(&answer).map_err(Error::internal)?;
+                let storing = store.store_response(self.org(), &whole, (200, json), self.now);
+                storing.await.map_err(other_request)?
             }
         };
-        let kept: StoredAnswer = serde_json::from_str(&kept.body).map_err(Error::internal)?;
-        for child in &kept.in_vain {
+        let stored: StoredAnswer = serde_json::from_str(&first.body).map_err(Error::internal)?;
+        for child in &stored.in_vain {
             self.take_back(child).await?;
         }
-        if !kept.answer.opened.is_empty() {
+        if !stored.answer.opened.is_empty() {
             let wake_up = WakeUp::of(self.org());
             self.state.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
-        Ok(kept.answer)
+        Ok(stored.answer)
     }
 
     async fn open_all(&self) -> Result<StoredAnswer, Error> {
@@ -193,10 +193,7 @@ impl Asking<'_> {
         let left = MicroCredits::from_micro(self.run.hold_micro).minus(self.used());
         let asked: Vec<_> = orders
             .iter()
-            .map(|(order, profile)| {
-                let of_profile = profile.execution_limits.max_credits;
-                order.limits.max_credits.or(of_profile)
-            })
+            .map(|(order, profile)| profile.max_credits(order.limits.max_credits))
             .collect();
         let shares = shares(left, &asked);
         let least = self
@@ -257,9 +254,9 @@ impl Asking<'_> {
     async fn read(&self, child: &serde_json::Value) -> Result<(Order, Profile), Error> {
         let store = &self.state.store;
         let json = serde_json::to_vec(child).map_err(Error::internal)?;
-        let name = Object::parse(&json).map(named_profile)?;
-        let named = match name {
-            Some(name) => store.resolved_profile(self.org(), &name).await?,
+        let request = ChildRequest::read(Object::parse(&json)?);
+        let named = match request.profile() {
+            Some(name) => store.resolved_profile(self.org(), name).await?,
             None => None,
         };
         let inherited = Inherited {
@@ -269,14 +266,14 @@ impl Asking<'_> {
             commit: self.asked.commit.clone(),
             environment: self.parent.chosen_environment()?,
         };
-        read_child(Object::parse(&json)?, inherited, named)
+        request.resolve(inherited, named)
     }
 
     /// Opens one child, or finds the one that was opened before.
     async fn open(&self, at: usize, order: Order, profile: &Profile) -> Result<WorkOrderId, Error> {
         let (state, depth) = (self.state, self.parent.depth + 1);
-        let opening = &state.opening;
-        let mut new = opening.work_order(self.org(), order, profile, depth, self.now)?;
+        let creation = &state.creation;
+        let mut new = creation.new_work_order(self.org(), order, profile, depth, self.now)?;
         new.account = Account::of_parent(&self.parent);
         new.asked_by = Some(ParentsHold {
             run_id: self.by.run_id.clone(),

@@ -1,17 +1,11 @@
 //! `POST /control/claim`: exchanges the nonce for a token, and returns the run's data.
 
-use std::collections::BTreeMap;
-
-use awo_domain::control::{
-    Claim, GitCredential, RegistryAccess, Resumption, RunEnvironment, RunSpec, SecretValue,
-    ServicePort, Tariff,
-};
-use awo_domain::environment::{Containers, EnvironmentRecord, SECRET_BYTES, secret_name};
+use awo_domain::control::{Claim, GitCredential, Resumption, RunSpec, Tariff};
+use awo_domain::environment::EnvironmentRecord;
 use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
-use awo_domain::work_order::ChosenEnvironment;
 use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
 use awo_http::Answer;
 use awo_store::runs::Run;
@@ -22,6 +16,7 @@ use subtle::ConstantTimeEq;
 use url::Url;
 
 use crate::State;
+use crate::environment;
 use crate::models::{self, RunModels};
 use crate::runner::{body, is_token, token_hash};
 
@@ -59,7 +54,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let proof = (nonce, proof.1.as_str());
     let profile = state.store.claim(claiming, proof, now).await?;
     let goes_by = (profile, plugins);
-    let environment = environment(state, &org, chosen, own).await?;
+    let environment = environment::of(state, &org, chosen, own).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
     Answer::ok(RunSpec {
         task_prompt,
@@ -137,51 +132,6 @@ fn spec(
         resumption: None,
         environment: None,
     }
-}
-
-/// The environment with the values of its secrets, which only the runner gets to know.
-async fn environment(
-    state: &State,
-    org: &OrgId,
-    chosen: Option<ChosenEnvironment>,
-    own: Option<Containers>,
-) -> Result<Option<RunEnvironment>, Error> {
-    let Some(ChosenEnvironment { name, content }) = chosen else {
-        return Ok(None);
-    };
-    let (mut values, mut missing_secrets) = (BTreeMap::new(), Vec::new());
-    for secret in content.needed_secrets() {
-        let value = state.secrets.get(org, &secret_name(&name, secret)).await?;
-        match value.filter(|value| SECRET_BYTES.contains(&value.len())) {
-            Some(value) => drop(values.insert(secret.to_owned(), value)),
-            None => missing_secrets.push(secret.to_owned()),
-        }
-    }
-    let value = |name: &str| values.get(name).cloned();
-    let secrets = content.secrets.into_iter().filter_map(|secret| {
-        Some(SecretValue {
-            value: value(&secret.name)?,
-            name: secret.name,
-            phases: secret.phases,
-        })
-    });
-    let registries = content.registries.into_iter().filter_map(|registry| {
-        Some(RegistryAccess {
-            credential: value(&registry.secret)?,
-            registry,
-        })
-    });
-    let services = own.into_iter().flat_map(|own| own.services);
-    Ok(Some(RunEnvironment {
-        name,
-        variables: content.variables,
-        secrets: secrets.collect(),
-        missing_secrets,
-        setup: content.setup,
-        caches: content.caches,
-        registries: registries.collect(),
-        services: services.map(ServicePort::from).collect(),
-    }))
 }
 
 /// The hold, without what the compute before this runner's cost: it counts its own.

@@ -15,7 +15,7 @@ use crate::runner::{body, checked_commit, reporter};
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let diff = checked(body(request)?)?;
-    Answer::ok(state.store.keep_diff(&by, &diff, now).await?)
+    Answer::ok(state.store.store_diff(&by, &diff, now).await?)
 }
 
 fn checked(sent: SnapshotDiff) -> Result<Diff, Error> {
@@ -42,7 +42,7 @@ fn checked(sent: SnapshotDiff) -> Result<Diff, Error> {
     let length = Some(&diff)
         .filter(|diff| diff.gzip.len() <= MAX_DIFF_GZIP_BYTES)
         .and_then(Diff::unpacked)
-        .map(|kept| kept.len() as u64)
+        .map(|bytes| bytes.len() as u64)
         .ok_or_else(|| {
             let message = format!(
                 "must be one gzip of at most {MAX_DIFF_BYTES} bytes that takes at most \

@@ -44,7 +44,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
         Box::pin(dead).await;
     }
     if let Some(order) = &finished.ended {
-        state.endings.tell_parent(&by.org, order, now).await;
+        state.endings.notify_parent(&by.org, order, now).await;
     }
     Answer::ok(finished.answer)
 }

@@ -8,6 +8,7 @@
 mod children;
 mod claim;
 mod diff;
+mod environment;
 mod finish;
 mod log;
 mod models;
@@ -22,9 +23,9 @@ use awo_cloud::secrets::Secrets;
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::ledger::Rates;
 use awo_domain::{Error, Resource, Timestamp};
+use awo_execution::creation::Creation;
 use awo_execution::endings::Endings;
 use awo_execution::stopper::Stopper;
-use awo_http::opening::Opening;
 use awo_http::{Answer, HttpFunction, routes};
 use awo_pricing::Prices;
 use awo_store::Store;
@@ -42,7 +43,7 @@ struct State {
     allow_file_repositories: bool,
     queue: RunQueue,
     limits: QueueLimits,
-    opening: Opening,
+    creation: Creation,
     endings: Endings,
     stopper: Stopper,
     models: Models,
@@ -62,7 +63,7 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         allow_file_repositories: settings::allow_file_repositories(&cloud.environment),
         queue: cloud.run_queue()?,
         limits: settings::queue_limits(&cloud.environment)?,
-        opening: Opening::new(cloud)?,
+        creation: Creation::new(cloud)?,
         endings: Endings::new(cloud)?,
         stopper: Stopper::new(cloud)?,
         models: Models::new(cloud)?,

@@ -15,7 +15,7 @@ use crate::runner::{body, reporter};
 pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<Answer, Error> {
     let by = reporter(request)?;
     let log = checked(&body(request)?, now)?;
-    Answer::ok(state.store.keep_log(&by, &log).await?)
+    Answer::ok(state.store.store_log(&by, &log).await?)
 }
 
 fn checked(log: &IterationLog, now: Timestamp) -> Result<Log, Error> {

@@ -52,7 +52,7 @@ pub struct RunModels {
 
 /// What an agent of the organization calls models with, as far as it wants to call any.
 pub async fn of(state: &State, org: &OrgId, agent: &Agent) -> Result<RunModels, Error> {
-    let wanted = Provider::of(agent);
+    let wanted = agent.kind.providers();
     if wanted.is_empty() {
         return Ok(RunModels::default());
     }

@@ -3,16 +3,19 @@
 
 use awo_domain::control::Claim;
 use awo_domain::manual::{
-    Acknowledgement, MAX_REFUSAL_BYTES, MAX_RESULT_BYTES, VerificationReport, VerificationSpec,
+    Acknowledgement, MAX_REFUSAL_BYTES, MAX_RESULT_BYTES, VerificationEnvironment,
+    VerificationReport, VerificationSpec,
 };
 use awo_domain::plugin::applicable;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_http::Answer;
 use awo_http::authentication::bearer;
+use awo_store::runs::verified_run::VerifiedRun;
 use lambda_http::{Request, RequestExt};
 use subtle::ConstantTimeEq;
 
 use crate::State;
+use crate::environment;
 use crate::runner::{body, is_token, token_hash};
 
 pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
@@ -30,6 +33,7 @@ pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
         return Err(Error::Unauthorized);
     }
     let plugins = state.store.plugins(&org).await?;
+    let environment = environment(state, &org, known.run.as_ref()).await?;
     let asked = known.request.clone();
     let spec = VerificationSpec {
         org_id: org,
@@ -39,10 +43,33 @@ pub async fn claim(state: &State, request: &Request) -> Result<Answer, Error> {
         modified_files: asked.modified_files,
         plugins: applicable(plugins, &asked.levels, &asked.plugin_ids),
         timeout_ms: asked.timeout_ms,
+        environment,
     };
     let claimed = state.store.claim_verification(&known, nonce, &token_hash);
     claimed.await?;
     Answer::ok(spec)
+}
+
+/// The environment of the verified run's work order, by the rule by which a run that is claimed now
+/// would get it.
+async fn environment(
+    state: &State,
+    org: &OrgId,
+    run: Option<&VerifiedRun>,
+) -> Result<Option<VerificationEnvironment>, Error> {
+    let Some(run) = run else {
+        return Ok(None);
+    };
+    let order = state.store.work_order(org, &run.work_order_id).await?;
+    // Purged since.
+    let order = order.ok_or(Error::Unauthorized)?;
+    let chosen = state.store.environment_of(org, &order).await?;
+    let own = order.own_containers()?;
+    let environment = environment::of(state, org, chosen, own).await?;
+    Ok(environment.map(|environment| VerificationEnvironment {
+        run_id: run.run_id.clone(),
+        environment,
+    }))
 }
 
 fn parts(nonce: &str) -> Option<(OrgId, VerificationId, &str)> {

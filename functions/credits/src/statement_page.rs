@@ -15,13 +15,17 @@ const STYLE: &str = "body{font:12pt/1.4 system-ui,sans-serif;margin:2cm auto;max
 /// The page.
 pub fn page(of: &Statement, org: &OrgId) -> String {
     let title = format!("Statement {} of {org}", of.month);
+    let holds = match of.closed_at {
+        Some(_) => "Open holds at the end",
+        None => "Open holds",
+    };
     let named = [
         "Opening balance",
         "Purchases",
         "Deductions",
         "Refunds",
         "Closing balance",
-        "Open holds at the end",
+        holds,
     ];
     let totals = named.into_iter().zip(sums(of));
     let totals = totals.map(|(name, (_, credits))| vec![name.to_owned(), amount(credits)]);
@@ -81,7 +85,13 @@ pub fn page(of: &Statement, org: &OrgId) -> String {
 fn standing(of: &Statement) -> String {
     match of.closed_at {
         Some(at) => format!("Closed at {at}: it does not change any more"),
-        None => format!("This month is {}: it still changes", status(of)),
+        None => {
+            let counted = of
+                .as_of
+                .map(|at| format!("; charges are counted up to {at}"));
+            let counted = counted.unwrap_or_default();
+            format!("This month is {}: it still changes{counted}", status(of))
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use awo_domain::{RunId, VerificationId};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
+pub(crate) use crate::backoff::Backoff;
 use crate::settings::Settings;
 use connection::Connection;
 
@@ -59,20 +60,10 @@ pub(crate) enum NotClaimed {
     Failed(String),
 }
 
-/// Pauses that double, with a limit.
-#[derive(Debug)]
-pub(crate) struct Backoff(Duration);
-
 impl Backoff {
+    /// Between calls of the control API.
     pub(crate) fn new() -> Backoff {
-        Backoff(FIRST_PAUSE)
-    }
-
-    /// The next pause.
-    pub(crate) fn pause(&mut self) -> Duration {
-        let pause = self.0;
-        self.0 = (pause * 2).min(LONGEST_PAUSE);
-        pause
+        Backoff::doubling(FIRST_PAUSE, LONGEST_PAUSE)
     }
 }
 

@@ -10,8 +10,7 @@ use crate::git::{Answer, GitError};
 use crate::repository::Repository;
 use crate::workspace::needs_credential;
 
-pub(crate) mod forge_repository;
-pub(crate) mod github;
+pub(crate) mod forge;
 pub(crate) mod pull_request;
 mod texts;
 

@@ -28,7 +28,8 @@ pub(crate) const LOCAL_LIMIT: Duration = Duration::from_secs(120);
 const MAX_STDOUT_BYTES: u64 = 32 * 1_024 * 1_024;
 /// Most bytes of complaints that are kept.
 const KEEP_STDERR_BYTES: usize = 8_192;
-/// User name of basic authentication; GitHub wants this one, others take any.
+/// User name of basic authentication beside a token: the one forge that wants a certain name wants
+/// this one.
 const CREDENTIAL_USER: &str = "x-access-token";
 
 /// Settings that hold in every call, above all configuration files.

@@ -124,10 +124,14 @@ impl Layout {
         self.run_dir.join("inspection.json")
     }
 
+    /// The user to whom the agent's folders belong.
+    pub(crate) fn user(&self) -> Option<AgentUser> {
+        self.user
+    }
+
     /// Makes a folder that belongs to the agent's user.
     pub(crate) fn make_agents_dir(&self, dir: &Path) -> io::Result<()> {
-        make_dir(dir, PRIVATE)?;
-        self.give(dir)
+        make_agents_dir(dir, self.user)
     }
 
     /// Gives one file or folder to the agent's user.
@@ -219,8 +223,7 @@ impl Room {
         };
         make_dir(&room.dir, PASSABLE)?;
         for dir in [room.home(), room.tmp()] {
-            make_dir(&dir, PRIVATE)?;
-            give(&dir, user)?;
+            make_agents_dir(&dir, user)?;
         }
         Ok(room)
     }
@@ -248,7 +251,14 @@ impl Drop for Room {
     }
 }
 
-fn give(path: &Path, user: Option<AgentUser>) -> io::Result<()> {
+/// Makes a folder that belongs to the agent's user.
+pub(crate) fn make_agents_dir(path: &Path, user: Option<AgentUser>) -> io::Result<()> {
+    make_dir(path, PRIVATE)?;
+    give(path, user)
+}
+
+/// Gives one file or folder to the agent's user.
+pub(crate) fn give(path: &Path, user: Option<AgentUser>) -> io::Result<()> {
     match user {
         None => Ok(()),
         Some(user) => lchown(path, Some(user.uid), Some(user.gid)),

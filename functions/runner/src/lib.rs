@@ -9,6 +9,7 @@
 //! - a run that is fenced or stopped starts nothing new.
 
 mod agent;
+mod backoff;
 mod contained_process;
 mod control_client;
 mod control_thread;
@@ -40,6 +41,7 @@ mod safe_files;
 mod sandbox;
 mod session;
 mod settings;
+mod shell;
 mod snapshot;
 mod stop;
 mod stop_listener;

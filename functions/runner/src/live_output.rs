@@ -9,10 +9,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use awo_domain::agent::AgentType;
-use awo_domain::agent::output::said;
 use awo_domain::control::RunnerEvent;
 use tokio::time::{Instant, timeout};
 
+use crate::agent::said;
 use crate::output::printable;
 use crate::reporter::Reporter;
 

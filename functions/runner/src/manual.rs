@@ -1,7 +1,7 @@
 //! A manual verification: an organization's plugins on an existing workspace.
 //!
 //! It works in place: commands run in the workspace itself and may leave their usual files; this
-//! program writes nothing there. Only the requesting function waits for it, so it ends by its own
+//! program writes nothing there, but takes out of what they left the secrets of the run's environment. Only the requesting function waits for it, so it ends by its own
 //! deadline, regardless of the client.
 
 use std::collections::HashSet;
@@ -9,29 +9,42 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use awo_domain::VerificationId;
+use awo_domain::environment::SecretPhase;
 use awo_domain::manual::{
     MAX_REFUSAL_BYTES, VerificationReport, VerificationSpec, check_modified_file,
 };
+use awo_domain::verification::CombinedResult;
+use awo_supervisor::Limits;
+use tokio::time::Instant;
 
 use crate::contained_process::ContainedProcesses;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
+use crate::environment::{Environment, NotSetUp, Setup, scrub_in_background};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
+use crate::plan::Plan;
+use crate::registries::Registries;
 use crate::safe_files;
 use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_terminated, refuse};
 use crate::settings::Settings;
 use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
 use crate::stop_listener::{ASK_LIMIT, TerminationSignal};
-use crate::verify::{Subject, Verification};
+use crate::verify::{Subject, Verification, error, not_judged};
 use crate::work_dir::{NOT_INSIDE, WorkDir};
 use crate::workspace_archive::WorkspaceArchive;
 
 /// How long a report is tried.
 const REPORT_LIMIT: Duration = Duration::from_secs(20);
+
+/// The check that stands for the environment's setup.
+const SETUP: &str = "environment";
+/// What a path is told that begins with a run and leads elsewhere.
+const ELSEWHERE: &str = "must stay in the folder of the run that it names, whose environment the \
+    verification happens in";
 
 /// All of it, from the claim to the last report.
 pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode {
@@ -100,12 +113,7 @@ async fn work(
         let told = client.report(&report, REPORT_LIMIT).await;
         told.map_err(NotDone::Unheard)
     };
-    if let Some(kept) = WorkspaceArchive::of(settings) {
-        kept.sweep();
-        let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
-        restored
-            .map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))?;
-    }
+    restore(settings, spec).await?;
     let refused = |Wrong { file, message }| {
         let message = last_bytes(&message, MAX_REFUSAL_BYTES);
         tell(VerificationReport::Refused { file, message })
@@ -114,7 +122,16 @@ async fn work(
         Ok(dir) => dir,
         Err(wrong) => return refused(wrong).await,
     };
-    let processes = ContainedProcesses::new(settings, stop.clone());
+    let of_run = spec.environment.as_ref().map(|of| &of.environment);
+    let (environment, registries) = match Environment::open(of_run).await {
+        Ok(opened) => opened,
+        Err(why) => {
+            let message = format!("belongs to a run whose environment is not there: {why}");
+            return refused(Wrong::work_dir(message)).await;
+        }
+    };
+    let processes =
+        ContainedProcesses::new(settings, stop.clone()).masking(environment.masks.clone());
     let broken = |why: std::io::Error| {
         NotDone::Broken(format!(
             "the folder for the verification could not be created: {why}"
@@ -122,7 +139,6 @@ async fn work(
     };
     let room =
         Room::create(&dir.org_dir, &spec.verification_id, processes.user()).map_err(broken)?;
-    let limit = Duration::from_millis(spec.timeout_ms);
     let inspector = Inspector {
         processes: &processes,
         dir: &dir.path(),
@@ -131,21 +147,23 @@ async fn work(
         request: room.inspection(),
         memory_mb: MEMORY_MB,
     };
+    let limit = Duration::from_millis(spec.timeout_ms);
     let frozen = match inspector.plan(limit).await? {
         Ok(frozen) => frozen,
         Err(why) => {
             let message = format!("holds a plan that cannot be followed, {why}");
-            return refused(Wrong {
-                file: None,
-                message,
-            })
-            .await;
+            return refused(Wrong::work_dir(message)).await;
         }
     };
     tell(VerificationReport::Begun {}).await?;
     let subject = subject(spec, dir.path(), &room).map_err(broken)?;
-    let verification = Verification::new(&processes, &frozen.plan, &subject, limit);
-    let result = verification.run(&spec.plugins).await?.result;
+    let inside = Inside {
+        spec,
+        environment: &environment,
+        registries: &registries,
+        processes: &processes,
+    };
+    let result = inside.verified(&frozen.plan, &subject, dir).await?;
     tracing::info!(
         event = "verified",
         summary = result.summary,
@@ -156,11 +174,108 @@ async fn work(
     tell(VerificationReport::Finished { result }).await
 }
 
+/// Brings the workspace here that the path leads into, where tasks have no disk in common.
+async fn restore(settings: &Settings, spec: &VerificationSpec) -> Result<(), NotDone> {
+    let Some(kept) = WorkspaceArchive::of(settings) else {
+        return Ok(());
+    };
+    kept.sweep();
+    let restored = kept.restore(&spec.org_id, Path::new(&spec.work_dir)).await;
+    restored.map_err(|why| NotDone::Broken(format!("the workspace was not unpacked: {why}")))
+}
+
+/// A verification whose workspace is found, in its run's environment.
+struct Inside<'a> {
+    spec: &'a VerificationSpec,
+    environment: &'a Environment,
+    registries: &'a Registries,
+    processes: &'a ContainedProcesses,
+}
+
+impl Inside<'_> {
+    /// Sets the workspace up and verifies it. What the commands leave in it holds no secret, and
+    /// neither does the result.
+    async fn verified(
+        &self,
+        plan: &Plan,
+        subject: &Subject,
+        dir: WorkDir,
+    ) -> Result<CombinedResult, Stopped> {
+        let (began, since) = (Instant::now(), SystemTime::now());
+        let plugins = &self.spec.plugins;
+        let checkout = dir.checkout();
+        let judged = match self.set_up(subject, &checkout, began).await {
+            Ok(()) => {
+                let limit = Duration::from_millis(self.spec.timeout_ms);
+                let verification = Verification::new(self.processes, plan, subject, limit)
+                    .begun_at(began)
+                    .with(self.environment.variables(SecretPhase::Verify));
+                verification.run(plugins).await.map(|done| done.result)
+            }
+            Err(NotSetUp::Failed(why)) => Ok(not_judged(plugins, error(SETUP, &why))),
+            Err(NotSetUp::OutOfTime) => {
+                let ms = self.spec.timeout_ms;
+                let why = format!("the verification's time of {ms} ms is used up");
+                Ok(not_judged(plugins, error(SETUP, &why)))
+            }
+            Err(NotSetUp::Stopped(stopped)) => Err(stopped),
+        };
+        let scrubbed = self.scrub(dir, since).await;
+        let mut result = match (judged?, scrubbed) {
+            (result, Ok(())) => result,
+            (_, Err(why)) => not_judged(plugins, error(SETUP, &why)),
+        };
+        result.duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(self.environment.masks.all_texts(result))
+    }
+
+    /// The environment's setup, within the verification's time.
+    async fn set_up(
+        &self,
+        subject: &Subject,
+        checkout: &Path,
+        began: Instant,
+    ) -> Result<(), NotSetUp> {
+        let Some(of) = &self.spec.environment else {
+            return Ok(());
+        };
+        let setup = Setup {
+            environment: self.environment,
+            registries: self.registries,
+            processes: self.processes,
+            run_id: &of.run_id,
+            user: self.processes.user(),
+            checkout,
+            home: &subject.home,
+            tmp: &subject.tmp,
+            limits: Limits::default(),
+            before: SecretPhase::Verify,
+        };
+        let limit = Duration::from_millis(self.spec.timeout_ms);
+        setup.run(|| limit.saturating_sub(began.elapsed())).await
+    }
+
+    /// Takes every secret out of the workspace.
+    async fn scrub(&self, dir: WorkDir, since: SystemTime) -> Result<(), String> {
+        let masks = self.environment.masks.clone();
+        scrub_in_background(masks, vec![dir.checkout()], since, dir).await
+    }
+}
+
 /// A path that a client gave and that cannot be followed.
 struct Wrong {
     /// The modified file, from 0; the workspace where it is absent.
     file: Option<u32>,
     message: String,
+}
+
+impl Wrong {
+    fn work_dir(message: String) -> Wrong {
+        Wrong {
+            file: None,
+            message,
+        }
+    }
 }
 
 /// The workspace, if no path leads out of it.
@@ -169,11 +284,12 @@ fn look_at(settings: &Settings, spec: &VerificationSpec) -> Result<WorkDir, Wron
     let opened = WorkDir::open(&settings.workspace_root, &spec.org_id, path);
     let dir = opened.map_err(|why| {
         tracing::info!(event = "workspace_refused", %why, "the workspace is refused");
-        Wrong {
-            file: None,
-            message: NOT_INSIDE.to_owned(),
-        }
+        Wrong::work_dir(NOT_INSIDE.to_owned())
     })?;
+    let environment = spec.environment.as_ref();
+    if environment.is_some_and(|of| dir.run.as_ref() != Some(&of.run_id)) {
+        return Err(Wrong::work_dir(ELSEWHERE.to_owned()));
+    }
     let files = spec.modified_files.iter().flatten();
     for (number, file) in files.enumerate() {
         if safe_files::escapes(&dir.path(), Path::new(file)) {

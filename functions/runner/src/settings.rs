@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
-use crate::delivery::forge_repository::Hosts;
+use crate::delivery::forge::Hosts;
 
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

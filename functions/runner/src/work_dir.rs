@@ -5,12 +5,13 @@
 //! without following links, and all access uses the open folder, so a concurrent move gains
 //! nothing.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use awo_domain::OrgId;
+use awo_domain::{OrgId, RunId};
 
 use crate::safe_files;
 
@@ -18,10 +19,17 @@ use crate::safe_files;
 pub(crate) const NOT_INSIDE: &str = "must name an existing folder inside the workspaces of your \
     organization, such as the workDir of a run whose workspace still exists";
 
+/// The folder of a run in which its workspace is.
+const WORKSPACE: &str = "workspace";
+
 /// An open workspace.
 #[derive(Debug)]
 pub(crate) struct WorkDir {
     dir: File,
+    /// The run in whose folder it really lies, if it lies in one.
+    pub(crate) run: Option<RunId>,
+    /// The root of that run's workspace, if it lies in there.
+    checkout: Option<File>,
     /// The organization's folder.
     pub(crate) org_dir: PathBuf,
 }
@@ -44,14 +52,38 @@ impl WorkDir {
         }
         let standing = safe_files::open_dir(&org_dir)?;
         let dir = safe_files::open_dir_below(&standing, below)?;
-        Ok(WorkDir { dir, org_dir })
+        let mut parts = below.iter();
+        let run = parts.next().and_then(OsStr::to_str);
+        let run = run.and_then(|name| RunId::parse(name).ok());
+        let checkout = match (&run, parts.next()) {
+            (Some(run), Some(name)) if name == WORKSPACE => {
+                let root = Path::new(run.as_str()).join(WORKSPACE);
+                Some(safe_files::open_dir_below(&standing, &root)?)
+            }
+            _ => None,
+        };
+        Ok(WorkDir {
+            dir,
+            run,
+            checkout,
+            org_dir,
+        })
     }
 
     /// A path of the open folder, wherever it has been moved; good while this lives, and for
     /// processes that are started from this one to be started in.
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.dir.as_raw_fd()))
+        path_of(&self.dir)
     }
+
+    /// The same of the root of the run's workspace; the open folder itself where it is not in one.
+    pub(crate) fn checkout(&self) -> PathBuf {
+        path_of(self.checkout.as_ref().unwrap_or(&self.dir))
+    }
+}
+
+fn path_of(dir: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()))
 }
 
 #[cfg(test)]
@@ -97,6 +129,7 @@ mod tests {
         }
         let beside = format!("{}-not", place(&ours).display());
         fs::create_dir(&beside).unwrap();
+        assert_eq!(open(&workspace).unwrap().run, None, "no run is called so");
         for bad in [
             place(&ours),
             place(&theirs).join("run/workspace"),
@@ -112,5 +145,29 @@ mod tests {
         ] {
             assert!(open(&bad).is_err(), "{}", bad.display());
         }
+    }
+
+    #[test]
+    fn the_run_of_a_workspace_is_where_the_path_really_leads() {
+        let root = tempfile::tempdir().unwrap();
+        let at = Timestamp::from_epoch_ms(1_790_000_000_000);
+        let (org, run, other) = (OrgId::new(at, 1), RunId::new(at, 1), RunId::new(at, 2));
+        let folder = |run: &RunId| root.path().join(org.as_str()).join(run.as_str());
+        for run in [&run, &other] {
+            fs::create_dir_all(folder(run).join("workspace/src/deep")).unwrap();
+        }
+        fs::create_dir_all(folder(&run).join("home")).unwrap();
+        let workspace = folder(&run).join("workspace");
+        symlink(folder(&other).join("workspace"), workspace.join("out")).unwrap();
+        let open = |path: PathBuf| WorkDir::open(root.path(), &org, &path).unwrap();
+        let real = |path: PathBuf| fs::canonicalize(path).unwrap();
+        for inside in ["", "src", "src/deep"] {
+            let opened = open(workspace.join(inside));
+            assert_eq!(opened.run.as_ref(), Some(&run));
+            assert_eq!(real(opened.checkout()), real(workspace.clone()));
+        }
+        assert_eq!(open(workspace.join("out/src")).run.as_ref(), Some(&other));
+        let home = open(folder(&run).join("home"));
+        assert_eq!(real(home.checkout()), real(home.path()));
     }
 }

@@ -9,11 +9,9 @@ use awo_domain::Error;
 use awo_domain::environment::{EnvironmentContent, EnvironmentName};
 use awo_domain::profile::Profile;
 use awo_domain::work_order::Order;
-use awo_http::opening::Opening;
-use awo_http::order::{
-    Named, named_environment, named_parent, named_profile, named_template, read_order,
-};
+use awo_execution::creation::Creation;
 use awo_http::shapes::WorkOrderShape;
+use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::costs::policy::CostPolicy;
@@ -28,7 +26,8 @@ struct State {
     store: Store,
     queue: RunQueue,
     limits: QueueLimits,
-    opening: Opening,
+    creation: Creation,
+    defaults: Defaults,
 }
 
 /// The function `create-work-order`.
@@ -40,7 +39,8 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
         store: cloud.store()?,
         queue: cloud.run_queue()?,
         limits: settings::queue_limits(&cloud.environment)?,
-        opening: Opening::new(cloud)?,
+        creation: Creation::new(cloud)?,
+        defaults: Defaults::of(&cloud.environment)?,
     };
     HttpFunction::keyed(cloud, &routes::CREATE_WORK_ORDER, state, handle)
 }
@@ -86,8 +86,9 @@ impl State {
         idempotent: Option<&IdempotentRequest>,
     ) -> Result<Option<Answer>, Error> {
         let (order, depth) = (asked.order.clone(), asked.depth);
-        let opening = &self.opening;
-        let mut new = opening.work_order(call.org(), order, &asked.profile, depth, call.now)?;
+        let creation = &self.creation;
+        let mut new =
+            creation.new_work_order(call.org(), order, &asked.profile, depth, call.now)?;
         new.account = account;
         let (work_order, prompt) = (new.work_order(), &new.order.task_prompt);
         let answer = Answer::created(WorkOrderShape::of(&work_order, prompt))?;
@@ -137,41 +138,35 @@ impl State {
     }
 
     async fn asked(&self, call: &Call) -> Result<CreateRequest, Error> {
-        let (template, profile, parent) = (
-            named_template(call.object()?),
-            named_profile(call.object()?),
-            named_parent(call.object()?),
-        );
+        let request = WorkOrderRequest::read(call.object()?, &self.defaults);
         let template = async {
-            match template {
-                Some(id) => self.store.template(call.org(), &id).await,
+            match request.template() {
+                Some(id) => self.store.template(call.org(), id).await,
                 None => Ok(None),
             }
         };
         let profile = async {
-            match profile {
-                Some(name) => self.store.resolved_profile(call.org(), &name).await,
+            match request.profile() {
+                Some(name) => self.store.resolved_profile(call.org(), name).await,
                 None => Ok(None),
             }
         };
         let parent = async {
-            match parent {
-                Some(id) => self.store.work_order(call.org(), &id).await,
+            match request.parent() {
+                Some(id) => self.store.work_order(call.org(), id).await,
                 None => Ok(None),
             }
         };
         let (template, profile, parent) = tokio::try_join!(template, profile, parent)?;
         let template = template.as_ref().map(|known| &known.template.content);
-        let environment = named_environment(call.object()?)
-            .or_else(|| template?.environment.clone())
-            .or_else(|| profile.as_ref()?.environment.clone());
-        let named = Named {
+        let environment = request.environment(template, profile.as_ref());
+        let named = NamedResources {
             environment: self.environment(call, environment).await?,
             template,
             profile,
             parent: parent.as_ref(),
         };
-        let (order, profile) = read_order(call.object()?, &self.opening.defaults, named)?;
+        let (order, profile) = request.resolve(&self.defaults, named)?;
         Ok(CreateRequest {
             order,
             profile,

@@ -137,11 +137,13 @@ pub async fn handle(
             }
         }
     }
-    let looked_into = outboxes
+    let outboxes = outboxes
         .into_iter()
-        .map(|(org, messages)| fan_out::look_into(&state, org, messages, began));
-    let (of_outboxes, of_deliveries) =
-        tokio::join!(join_all(looked_into), look_after(&state, deliveries, batch));
+        .map(|(org, messages)| fan_out::read_outbox(&state, org, messages, began));
+    let (of_outboxes, of_deliveries) = tokio::join!(
+        join_all(outboxes),
+        attempt_deliveries(&state, deliveries, batch)
+    );
     stay.extend(of_outboxes.into_iter().flatten());
     stay.extend(of_deliveries);
     let mut response = SqsBatchResponse::default();
@@ -169,7 +171,7 @@ fn read(record: &SqsMessage) -> (Result<Notification, Error>, Message) {
 }
 
 /// Looks after deliveries, each receiver's beside the others', and tells which messages stay.
-async fn look_after(
+async fn attempt_deliveries(
     state: &State,
     deliveries: Vec<(DeliveryRef, Message)>,
     batch: Batch,

@@ -18,7 +18,7 @@ pub fn state(cloud: &Cloud) -> Result<Dispatcher, SetupError> {
     Dispatcher::new(cloud)
 }
 
-/// Handles a batch of wake-ups: one look for each organization that they are of. Those of a look that
+/// Handles a batch of wake-ups: each organization is handled once. The messages of one that
 /// failed come back.
 ///
 /// # Errors
@@ -41,13 +41,13 @@ pub async fn handle(
         });
         response.batch_item_failures.extend(failures);
     };
-    let mut looks: BTreeMap<OrgId, (WakeUp, Vec<String>)> = BTreeMap::new();
+    let mut wake_ups: BTreeMap<OrgId, (WakeUp, Vec<String>)> = BTreeMap::new();
     for message in event.records {
         let id = message.message_id.clone().unwrap_or_default();
         match read(&message) {
             Ok(wake_up) => {
-                let look = looks.entry(wake_up.org_id.clone());
-                let (of_all, ids) = look.or_insert_with(|| (WakeUp::of(&wake_up.org_id), vec![]));
+                let of_org = wake_ups.entry(wake_up.org_id.clone());
+                let (of_all, ids) = of_org.or_insert_with(|| (WakeUp::of(&wake_up.org_id), vec![]));
                 of_all.capacity |= wake_up.capacity;
                 ids.push(id);
             }
@@ -55,14 +55,14 @@ pub async fn handle(
         }
     }
     let began = Instant::now();
-    for (wake_up, ids) in looks.into_values() {
+    for (wake_up, ids) in wake_ups.into_values() {
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
-        let looked = match began.elapsed() < dispatcher.filling {
+        let filled = match began.elapsed() < dispatcher.filling {
             true => Box::pin(dispatcher.fill_slots(&wake_up)).await,
             // The function has no time for another one.
             false => dispatcher.queue.wake(&wake_up).await,
         };
-        if let Err(error) = looked {
+        if let Err(error) = filled {
             fail(ids, error);
         }
     }

@@ -172,7 +172,7 @@ async fn waiting_queue(state: &State, org: &OrgId, now: Timestamp) -> Result<(),
 async fn waiting_order(state: &State, order: &WaitingOrder, now: Timestamp) -> Result<(), Error> {
     let (org, id) = (&order.org_id, &order.work_order_id);
     Box::pin(state.endings.wake_parent(org, id, now)).await?;
-    state.store.look_at_children_again(order, now).await
+    state.store.postpone_children(order, now).await
 }
 
 /// What the index says may be seconds old, and this sweep may have worked for a minute since it read it: the lease
@@ -252,7 +252,7 @@ async fn lives_on(
     let lease = as_it_is(state, lease).await?;
     state
         .store
-        .look_again(&lease, now.plus_ms(STOPPING_MS))
+        .postpone_lease(&lease, now.plus_ms(STOPPING_MS))
         .await
 }
 

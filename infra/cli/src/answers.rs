@@ -214,9 +214,15 @@ pub struct Event {
 }
 
 impl Event {
+    /// Its type, if this release knows it.
+    pub fn known_type(&self) -> Option<TimelineEventType> {
+        TimelineEventType::parse(&self.kind)
+    }
+
     /// True for the event that ends the run, of which each has exactly one.
     pub fn is_last(&self) -> bool {
-        TimelineEventType::parse(&self.kind).is_some_and(TimelineEventType::is_terminal)
+        self.known_type()
+            .is_some_and(TimelineEventType::is_terminal)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `awo checks`: every check of every verification of a run, in full.
 
 use awo_domain::RunId;
+use awo_domain::event::TimelineEventType as T;
 use serde_json::{Value, json};
 
 use crate::answers::{self, Event, Events};
@@ -52,8 +53,8 @@ async fn verifications(client: &Client, run: &RunId) -> Result<Vec<Event>, Failu
         let page: Events = answers::read(&text)?;
         let is_over = |event: &Event| {
             matches!(
-                event.kind.as_str(),
-                "verification.passed" | "verification.failed" | "verification.baseline"
+                event.known_type(),
+                Some(T::VerificationPassed | T::VerificationFailed | T::VerificationBaseline)
             )
         };
         found.extend(page.events.into_iter().filter(is_over));
@@ -86,12 +87,12 @@ pub fn lines_of(data: &Value, paint: Paint) -> Vec<String> {
         let level = text(&result, "level");
         let checks = list(&result, "checks");
         if checks.is_empty() {
-            let said = format!(
+            let summary = format!(
                 "{level} {:<8} {}",
                 text(&result, "status"),
                 text(&result, "summary")
             );
-            lines.push(paint.faint(&said));
+            lines.push(paint.faint(&summary));
         }
         for check in checks {
             let status = text(&check, "status");

@@ -56,8 +56,8 @@ pub async fn run(
     if let Some(why) = &diff.error {
         output.remark(&clean_line(why));
     } else if diff.truncated {
-        let (kept, all) = (diff.diff.len(), diff.bytes);
-        output.remark(&format!("truncated: {kept} of {all} bytes are shown"));
+        let (shown, all) = (diff.diff.len(), diff.bytes);
+        output.remark(&format!("truncated: {shown} of {all} bytes are shown"));
     }
     Ok(())
 }

@@ -60,10 +60,10 @@ mod tests {
             ("", "EOF"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let Err(Failure::Usage(said)) = read(path.to_str().unwrap()) else {
+            let Err(Failure::Usage(message)) = read(path.to_str().unwrap()) else {
                 panic!("{text} was read");
             };
-            assert!(said.contains(why), "{said}");
+            assert!(message.contains(why), "{message}");
         }
         std::fs::write(&path, r#"{"name": "a"}"#).unwrap();
         let body = with(

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use awo_domain::RunId;
+use awo_domain::event::TimelineEventType as T;
 use serde_json::{Value, json};
 
 use crate::answers::{self, Event};
@@ -81,10 +82,10 @@ fn show(event: &Event, output: &Output) -> Result<(), Failure> {
     }
     let paint = output.paint;
     let kind = format!("{:<21}", clean_line(&event.kind));
-    let kind = match event.kind.as_str() {
-        "run.completed" | "verification.passed" => paint.good(&kind),
-        "run.failed" | "verification.failed" => paint.bad(&kind),
-        "run.cancelled" => paint.faint(&kind),
+    let kind = match event.known_type() {
+        Some(T::RunCompleted | T::VerificationPassed) => paint.good(&kind),
+        Some(T::RunFailed | T::VerificationFailed) => paint.bad(&kind),
+        Some(T::RunCancelled) => paint.faint(&kind),
         _ => paint.strong(&kind),
     };
     let at = paint.faint(&event.timestamp.to_string());

@@ -121,7 +121,7 @@ impl ApiFailure {
         };
         let status = match status {
             200..300 => status_of(&code),
-            told => told,
+            code => code,
         };
         ApiFailure {
             status,

@@ -83,7 +83,7 @@ async fn until_over(client: &Client, id: &RunId, screen: &Screen<'_>) -> Result<
 pub fn announce(output: &Output, what: &str, ids: [&str; 2]) -> Result<(), Failure> {
     let screen = Screen::new(output);
     let [work_order, run] = ids.map(clean_line);
-    let told = screen.line(&format!("{what}  {work_order}  {run}"));
+    let shown = screen.line(&format!("{what}  {work_order}  {run}"));
     screen.end();
-    told
+    shown
 }

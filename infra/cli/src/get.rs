@@ -98,12 +98,14 @@ async fn show_children(
     }
     // The oldest first, as they were asked for.
     for child in children.work_orders.iter().rev() {
-        let said = answers::verification(&child.status, child.verified);
-        let said = said.map(|said| format!(", {said}")).unwrap_or_default();
+        let verified = answers::verification(&child.status, child.verified);
+        let verified = verified
+            .map(|verified| format!(", {verified}"))
+            .unwrap_or_default();
         let task = shortened(&child.task_prompt, TASK_OF_CHILD);
         let status = output.paint.status(&child.status);
         let id = clean_line(&child.id);
-        field(output, "child", format!("{id}  {status}{said}  {task}"))?;
+        field(output, "child", format!("{id}  {status}{verified}  {task}"))?;
     }
     Ok(())
 }

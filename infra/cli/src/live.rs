@@ -41,7 +41,7 @@ pub enum Heard {
 pub struct Live<'a> {
     client: &'a Client,
     run: &'a RunId,
-    /// Sequence of the last event that was told.
+    /// Sequence of the last event that was received.
     after: u64,
     open: Option<Open>,
     /// Pause before the next try.
@@ -59,7 +59,7 @@ struct Open {
     answer: Response,
     reader: Reader,
     since: Instant,
-    told: bool,
+    received: bool,
 }
 
 /// Why a try brought nothing.
@@ -134,7 +134,7 @@ impl<'a> Live<'a> {
             answer,
             reader: Reader::default(),
             since: Instant::now(),
-            told: false,
+            received: false,
         });
         let back = std::mem::take(&mut self.away);
         Ok(back.then_some(Heard::Back))
@@ -143,13 +143,13 @@ impl<'a> Live<'a> {
     async fn listen(&mut self, mut open: Open) -> Result<Option<Heard>, Trouble> {
         if let Some(message) = open.reader.next() {
             let event = self.event(&message)?;
-            open.told |= event.is_some();
+            open.received |= event.is_some();
             self.open = Some(open);
             return Ok(event.map(Heard::Event));
         }
         let more = tokio::time::timeout(SILENCE, open.answer.chunk()).await;
         let held = open.since.elapsed() >= HELD;
-        if open.told || held {
+        if open.received || held {
             self.tries = 0;
         }
         match more {
@@ -163,14 +163,14 @@ impl<'a> Live<'a> {
                 self.open = Some(open);
                 Ok(None)
             }
-            Ok(Ok(None)) => self.closed(open.told, held).await,
+            Ok(Ok(None)) => self.closed(open.received, held).await,
             Ok(Err(error)) if !held => Err(self.client.unreachable(&error).into()),
             // Whether the other side is still there, a new stream will show.
             Ok(Err(_)) | Err(_) => Ok(None),
         }
     }
 
-    /// An event that was not told yet.
+    /// An event that was not received yet.
     fn event(&mut self, message: &Message) -> Result<Option<Event>, Failure> {
         // What has no id is not of the timeline.
         if message.id.is_none() {
@@ -187,15 +187,15 @@ impl<'a> Live<'a> {
 
     /// The service ended the stream before the run's last event came: because its time was up,
     /// or because that event was before the first one asked for.
-    async fn closed(&mut self, told: bool, held: bool) -> Result<Option<Heard>, Trouble> {
-        if !told && self.over {
+    async fn closed(&mut self, received: bool, held: bool) -> Result<Option<Heard>, Trouble> {
+        if !received && self.over {
             self.ended = true;
             return Ok(None);
         }
         let run = format!("/v1/runs/{}", self.run);
         let run: Run = answers::read(&self.client.get(&run, &[]).await?)?;
         self.over = run.is_over();
-        if told || held || self.over {
+        if received || held || self.over {
             return Ok(None);
         }
         let why = "the event stream ended immediately".to_owned();

@@ -87,9 +87,12 @@ mod tests {
         assert_eq!(hints(url, false), Vec::<String>::new());
         std::fs::create_dir(dir.path().join(".awo")).unwrap();
         std::fs::write(dir.path().join(AGENT), "#!/bin/sh\n").unwrap();
-        let said = hints(url, false);
-        assert!(said[0].contains("1 file is not committed"), "{said:?}");
-        assert!(said[1].contains("exists but is not committed"), "{said:?}");
+        let found = hints(url, false);
+        assert!(found[0].contains("1 file is not committed"), "{found:?}");
+        assert!(
+            found[1].contains("exists but is not committed"),
+            "{found:?}"
+        );
         assert_eq!(hints(url, true).len(), 1);
         run(dir.path(), &["add", "--all"]);
         run(dir.path(), &["commit", "-q", "-m", "y"]);

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_message_speaks_of_options() {
-        for (said, told) in [
+        for (message, rewritten) in [
             (
                 "/gracePeriodMs must be at most 30000",
                 "--grace must be at most 30000",
@@ -113,7 +113,7 @@ mod tests {
             ),
             ("/srv/a is gone", "/srv/a is gone"),
         ] {
-            assert_eq!(instead_of_fields(said), told);
+            assert_eq!(instead_of_fields(message), rewritten);
         }
         assert_eq!(of("/metadata/a~1b").as_deref(), Some("--metadata a/b"));
         assert_eq!(of("/agent/command/0").as_deref(), Some("--command"));

@@ -126,8 +126,8 @@ pub fn shortened(text: &str, most: usize) -> String {
     if line.chars().count() <= most {
         return line;
     }
-    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{kept}…")
+    let shown: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{shown}…")
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use serde_json::Value;
 use crate::answers::Event;
 use crate::paint::{Paint, clean_line, shortened};
 
+/// Where a run is that has not begun.
+pub const QUEUED: &str = "queued";
 /// Most failing checks that are named.
 const MAX_CHECKS: usize = 12;
 /// Most lines of what an agent wrote that are shown at once.
@@ -220,15 +222,15 @@ fn quoted(message: &str) -> Vec<String> {
 /// Where the run is from this event on, if that changes.
 pub fn place(event: &Event) -> Option<String> {
     let iteration = event.data["iteration"].as_u64().unwrap_or(0);
-    match event.kind.as_str() {
-        "run.created" | "run.no_capacity" => Some("queued".to_owned()),
-        "run.building" => Some("building".to_owned()),
-        "run.started" => Some("running".to_owned()),
-        "iteration.started" => Some(format!("agent of iteration {iteration}")),
-        "verification.started" => Some(format!("verifying iteration {iteration}")),
-        "run.waiting" => Some("waiting for children".to_owned()),
-        "run.integrating" => Some("integrating".to_owned()),
-        "delivery.started" => Some("delivering".to_owned()),
+    match event.known_type()? {
+        T::RunCreated | T::RunNoCapacity => Some(QUEUED.to_owned()),
+        T::RunBuilding => Some("building".to_owned()),
+        T::RunStarted => Some("running".to_owned()),
+        T::IterationStarted => Some(format!("agent of iteration {iteration}")),
+        T::VerificationStarted => Some(format!("verifying iteration {iteration}")),
+        T::RunWaiting => Some("waiting for children".to_owned()),
+        T::RunIntegrating => Some("integrating".to_owned()),
+        T::DeliveryStarted => Some("delivering".to_owned()),
         _ => None,
     }
 }

@@ -78,9 +78,9 @@ pub fn show_next(run: &Run, order: Option<&WorkOrder>, output: &Output) -> Resul
 }
 
 /// A result of which nothing was verified is not shown as a success.
-fn paint_verified(said: &str, output: &Output) -> String {
-    match said {
-        "verified" => output.paint.good(said),
+fn paint_verified(verdict: &str, output: &Output) -> String {
+    match verdict {
+        "verified" => output.paint.good(verdict),
         _ => output
             .paint
             .warn("unverified: no check of the plan ran a command that passed"),
@@ -134,8 +134,8 @@ pub fn show_result(run: &Run, output: &Output) -> Result<(), Failure> {
     if let Some(error) = &run.error {
         show_error(error, output)?;
     }
-    if let Some(said) = run.verification() {
-        field(output, "verification", paint_verified(said, output))?;
+    if let Some(verdict) = run.verification() {
+        field(output, "verification", paint_verified(verdict, output))?;
     }
     if !run.tests_changed.is_empty() {
         let changed = clean_line(&run.tests_changed.join(", "));

@@ -86,6 +86,11 @@ impl Screen<'_> {
         self.refresh();
     }
 
+    /// True if this goes on.
+    pub fn is_at(&self, place: &str) -> bool {
+        self.live.borrow().0 == place
+    }
+
     /// True if there is a live line.
     pub fn is_live(&self) -> bool {
         self.spinner.is_some()

@@ -33,6 +33,7 @@ mod conduct;
 mod definition;
 mod definition_rules;
 mod event;
+mod finding;
 mod journal;
 mod logs;
 mod process;
@@ -185,24 +186,6 @@ impl Ecs {
     fn lock_conduct(&self) -> MutexGuard<'_, Conduct> {
         let conduct = &self.inner.conduct;
         conduct.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The task that was started with this `startedBy`, whether it lives or not.
-    #[must_use]
-    pub fn started_by(&self, started_by: &str) -> Option<String> {
-        let state = self.lock();
-        let mut tasks = state.tasks.values();
-        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
-        found.map(Task::arn)
-    }
-
-    /// The task that was started by this, as `DescribeTasks` shows it.
-    #[must_use]
-    pub fn described(&self, started_by: &str) -> Option<serde_json::Value> {
-        let state = self.lock();
-        let mut tasks = state.tasks.values();
-        let found = tasks.find(|task| task.started_by.as_deref() == Some(started_by));
-        found.map(|task| task.describe(false))
     }
 
     pub(crate) fn task_limit(&self) -> usize {

@@ -235,11 +235,11 @@ pub fn start(
 ) -> io::Result<Server> {
     serve::serve(listener, LIMITS, shutdown, move |request, _peer| {
         let (efs, key) = (efs.clone(), key.clone());
-        async move { told(efs.answer(request, &key).await) }
+        async move { answer_of(efs.answer(request, &key).await) }
     })
 }
 
-fn told(outcome: Result<Value, Refusal>) -> Answer {
+fn answer_of(outcome: Result<Value, Refusal>) -> Answer {
     let (status, code, body) = match outcome {
         Ok(Value::Null) => {
             let mut answer = Response::new(serve::whole(String::new()));

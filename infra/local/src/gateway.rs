@@ -271,9 +271,9 @@ impl Gateway {
         if answer.body().len() < IN_PLACE_BYTES {
             return compression::compressed(answer, coding, minimum);
         }
-        let kept = answer.clone();
+        let unchanged = answer.clone();
         let work = move || compression::compressed(answer, coding, minimum);
-        tokio::task::spawn_blocking(work).await.unwrap_or(kept)
+        tokio::task::spawn_blocking(work).await.unwrap_or(unchanged)
     }
 
     /// The real one knows its domains and answers no other. Here that also keeps a web page,

@@ -113,7 +113,7 @@ impl IndexLag {
     }
 
     /// Tells the copy what it hears by now.
-    pub(crate) fn catch_up(&self, tell: impl Fn(&str, &Bytes)) {
+    pub(crate) fn catch_up(&self, apply: impl Fn(&str, &Bytes)) {
         let Some(lag) = &self.0 else { return };
         let (mut changes, now) = (lag.lock(), lag.now());
         while let Some(first) = changes
@@ -122,7 +122,7 @@ impl IndexLag {
             .filter(|first| first.key().0 <= now)
         {
             let change = first.remove();
-            tell(change.operation, &change.body);
+            apply(change.operation, &change.body);
         }
         changes.last.retain(|_, heard_at| *heard_at > now);
     }

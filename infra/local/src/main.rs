@@ -156,7 +156,7 @@ async fn run() -> Result<(), Failure> {
     welcome(&service.base_url, &first, is_first_start, &data_dir);
     println!("  confinement   {}", confinement.describe());
     println!("End it with Ctrl-C.");
-    until_told_to_end().await?;
+    until_asked_to_end().await?;
     if let Some((record, config_dir)) = recorded {
         record.remove(&config_dir);
     }
@@ -290,9 +290,9 @@ fn record(data_dir: &Path) -> Option<(LocalRecord, PathBuf)> {
 async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> {
     let path = data_dir.join(FIRST_KEY);
     let (store, now) = (cloud.store()?, cloud.clock.now());
-    if let Ok(kept) = std::fs::read(&path) {
-        let first: FirstKey = serde_json::from_slice(&kept)?;
-        upgrade_keys(&store).await.map_err(told)?;
+    if let Ok(stored) = std::fs::read(&path) {
+        let first: FirstKey = serde_json::from_slice(&stored)?;
+        upgrade_keys(&store).await.map_err(failure)?;
         return Ok(first);
     }
     let org = OrgId::new(now, cloud.mint.random(now));
@@ -300,7 +300,7 @@ async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> 
     store
         .create_organization(&org, "local", &cursor_key, now)
         .await
-        .map_err(told)?;
+        .map_err(failure)?;
     let grant = TransactionId::new(now, cloud.mint.random(now));
     store
         .grant(
@@ -313,12 +313,12 @@ async fn first_key(cloud: &Cloud, data_dir: &Path) -> Result<FirstKey, Failure> 
             },
         )
         .await
-        .map_err(told)?;
+        .map_err(failure)?;
     let key = cloud.mint.api_key();
     store
         .create_key(&key, &org, &[Scope::All], None, &cursor_key, now)
         .await
-        .map_err(told)?;
+        .map_err(failure)?;
     let first = FirstKey {
         org_id: org,
         api_key: key.reveal().to_owned(),
@@ -337,7 +337,7 @@ async fn upgrade_keys(store: &Store) -> Result<(), Error> {
     Ok(())
 }
 
-fn told(error: Error) -> Failure {
+fn failure(error: Error) -> Failure {
     format!("{error:?}").into()
 }
 
@@ -360,7 +360,7 @@ fn welcome(base_url: &str, first: &FirstKey, is_first_start: bool, data_dir: &Pa
     }
 }
 
-async fn until_told_to_end() -> Result<(), Failure> {
+async fn until_asked_to_end() -> Result<(), Failure> {
     let mut term = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
     tokio::select! {
         interrupted = tokio::signal::ctrl_c() => interrupted?,

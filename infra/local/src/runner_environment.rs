@@ -17,9 +17,9 @@ const PASSED_ON: [&str; 5] = [
 
 /// All of it; `settings` come before this process's environment.
 pub(crate) fn of(settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let told = |name: &str| settings.get(name).cloned().or(std::env::var(name).ok());
+    let value = |name: &str| settings.get(name).cloned().or(std::env::var(name).ok());
     let passed_on = PASSED_ON.into_iter();
-    let passed_on = passed_on.filter_map(|name| Some((name.to_owned(), told(name)?)));
+    let passed_on = passed_on.filter_map(|name| Some((name.to_owned(), value(name)?)));
     tool_homes().into_iter().chain(passed_on).collect()
 }
 

@@ -164,7 +164,7 @@ impl Service {
             .await
             .map_err(StartError::Tables)?;
         register(&registry, &cloud)?;
-        stand_ins.ecs.tell_stopped();
+        stand_ins.ecs.report_stopped();
         ring_again(&cloud, &store).await?;
         let mappings = queues::mappings().map(|mapping| {
             mapping.start(

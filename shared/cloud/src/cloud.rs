@@ -132,8 +132,8 @@ impl Cloud {
             })
             .build();
         let client = aws_sdk_dynamodb::Client::from_conf(config);
-        let details = settings::details_kept(&self.environment)?;
-        Ok(Store::new(client, tables, self.notifications.clone()).keeping(details))
+        let details = settings::details_retention(&self.environment)?;
+        Ok(Store::new(client, tables, self.notifications.clone()).with_retention(details))
     }
 
     /// The run queue.

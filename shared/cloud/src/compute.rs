@@ -140,7 +140,7 @@ impl Compute {
         let secret = verification.nonce.clone().unwrap_or_default();
         let wanted = Wanted {
             org,
-            size: None,
+            size: verification.run.as_ref().and_then(|run| run.size),
             nonce: format!("{org}.{id}.{secret}"),
             client_token: id.to_string(),
             started_by: started_for(org, id),

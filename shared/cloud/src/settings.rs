@@ -8,7 +8,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::webhook::schedule::Schedule;
 use awo_store::capacity::permits::MaxTasks;
 use awo_store::queue::tally::QueueLimits;
-use awo_store::runs::details::DetailsKept;
+use awo_store::runs::details::DetailsRetention;
 
 use crate::environment::{Environment, SetupError};
 
@@ -41,12 +41,12 @@ pub fn max_tasks(environment: &Environment) -> Result<MaxTasks, SetupError> {
 ///
 /// # Errors
 /// [`SetupError`] if the setting does not read.
-pub fn details_kept(environment: &Environment) -> Result<DetailsKept, SetupError> {
+pub fn details_retention(environment: &Environment) -> Result<DetailsRetention, SetupError> {
     let days = environment.get("AWO_KEEP_DETAILS_DAYS");
-    days.map_or(Ok(DetailsKept::default()), |_| {
+    days.map_or(Ok(DetailsRetention::default()), |_| {
         environment
             .parsed("AWO_KEEP_DETAILS_DAYS", 0)
-            .map(DetailsKept::days)
+            .map(DetailsRetention::days)
     })
 }
 

@@ -1,13 +1,13 @@
 //! The contract between the runner and an agent program: the request file, the result file; and the
-//! output of drivers' programs and the models they call.
+//! answers of the models that agents call.
 
 pub mod answer;
-pub mod output;
 mod shape;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::control::Provider;
 use crate::usage::{ModelUsage, reported_by_model};
 use crate::verification::Level;
 use crate::work_order::MAX_CHILDREN;
@@ -48,6 +48,18 @@ impl AgentType {
             AgentType::ClaudeCode => "claude-code",
             AgentType::Codex => "codex",
             AgentType::Opencode => "opencode",
+        }
+    }
+
+    /// The providers whose protocols an agent of this type may speak.
+    #[must_use]
+    pub fn providers(self) -> &'static [Provider] {
+        match self {
+            AgentType::Command => &Provider::KEYED,
+            AgentType::Patch => &[],
+            AgentType::ClaudeCode => &[Provider::Anthropic],
+            AgentType::Codex => &[Provider::Openai],
+            AgentType::Opencode => &Provider::KEYED,
         }
     }
 

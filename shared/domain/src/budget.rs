@@ -5,7 +5,7 @@ mod alert;
 mod period;
 mod scope;
 
-pub use alert::{BudgetThresholdData, CreditsLowData};
+pub use alert::{BUDGET_THRESHOLD, BudgetThresholdData, CREDITS_LOW, CreditsLowData};
 pub use period::Period;
 pub use scope::{BudgetScope, LabelValue, ScopeParts, Spender};
 

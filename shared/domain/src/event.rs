@@ -11,7 +11,7 @@ pub use data::{
     CancelledData, CompletedData, FailedData, KillRequestedData, RunCharge, RunTiming, StartedData,
     StatusData, WaitingData,
 };
-pub use kind::TimelineEventType;
+pub use kind::{Payload, TimelineEventType};
 
 use crate::Timestamp;
 use crate::control::RunnerEvent;

@@ -33,7 +33,7 @@ pub mod verification;
 pub mod webhook;
 pub mod work_order;
 
-mod schema;
+pub mod schema;
 
 pub use error::{Error, Fault, Resource};
 pub use id::{

@@ -8,9 +8,10 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::RunEnvironment;
 use crate::plugin::{Plugin, PluginId};
 use crate::verification::{CombinedResult, Level};
-use crate::{OrgId, VerificationId};
+use crate::{OrgId, RunId, VerificationId};
 
 /// The path of the claim; `POST` with a [`crate::control::Claim`], answered by a
 /// [`VerificationSpec`].
@@ -58,7 +59,7 @@ pub struct Request {
 }
 
 /// All that the runner needs to know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerificationSpec {
     /// The owner.
@@ -77,6 +78,19 @@ pub struct VerificationSpec {
     pub plugins: Vec<Plugin>,
     /// As the client asked.
     pub timeout_ms: u64,
+    /// The environment of the run whose workspace the path names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<VerificationEnvironment>,
+}
+
+/// The environment that a verification happens in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VerificationEnvironment {
+    /// The run that it is of; a path that leads elsewhere is refused.
+    pub run_id: RunId,
+    /// With the values of its secrets.
+    pub environment: RunEnvironment,
 }
 
 /// What the runner says.
@@ -120,6 +134,16 @@ pub fn check_work_dir(text: &str) -> Result<String, String> {
         ));
     }
     Ok(text.to_owned())
+}
+
+/// The run in whose folder a workspace lies, by the words of its path alone: `…/<orgId>/<runId>/…`.
+#[must_use]
+pub fn run_named_by(org: &OrgId, work_dir: &str) -> Option<RunId> {
+    let mut parts = work_dir
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .skip_while(|part| *part != org.as_str());
+    RunId::parse(parts.nth(1)?).ok()
 }
 
 /// Reads the path of a modified file from outside: it is relative and stays below the workspace.
@@ -168,6 +192,28 @@ mod tests {
             assert!(check_modified_file(bad).is_err(), "{bad}");
         }
         assert!(check_modified_file(&"x".repeat(MAX_FILE_BYTES + 1)).is_err());
+    }
+
+    #[test]
+    fn a_path_names_the_run_behind_its_organization() {
+        let at = crate::Timestamp::from_epoch_ms(1);
+        let (org, other, run) = (OrgId::new(at, 1), OrgId::new(at, 2), RunId::new(at, 1));
+        for good in [
+            format!("/w/{org}/{run}/workspace"),
+            format!("/w//{org}/./{run}"),
+            format!("/w/{other}/x/{org}/{run}/y"),
+        ] {
+            assert_eq!(run_named_by(&org, &good).as_ref(), Some(&run), "{good}");
+        }
+        for bad in [
+            format!("/w/{other}/{run}/workspace"),
+            format!("/w/{org}/x/{run}"),
+            format!("/w/{run}/{org}"),
+            format!("/w/{org}"),
+            "/w".to_owned(),
+        ] {
+            assert_eq!(run_named_by(&org, &bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -103,6 +103,23 @@ impl<'de> Deserialize<'de> for MicroCredits {
     }
 }
 
+/// Reads an amount that was written before, of any sign and size: for what is computed, where
+/// [`MicroCredits`] themselves read what a caller may ask for.
+///
+/// # Errors
+/// That it is no number.
+pub fn computed<'de, D: Deserializer<'de>>(from: D) -> Result<MicroCredits, D::Error> {
+    let credits = f64::deserialize(from)?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a cast ends at the ends of the range, and amounts stay below 2^53"
+    )]
+    match credits.is_finite() {
+        true => Ok(MicroCredits((credits * 1e6).round() as i64)),
+        false => Err(D::Error::custom("is no amount")),
+    }
+}
+
 /// Billionths of a US dollar; token prices need that much. On the wire a decimal number of USD.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct NanoUsd(i64);

@@ -291,6 +291,13 @@ impl Profile {
         asked.map_or(longest, |asked| asked.min(longest))
     }
 
+    /// Credits that a run may cost: what the work order asked for, else the profile's limit. None
+    /// leaves it to the deployment.
+    #[must_use]
+    pub fn max_credits(&self, asked: Option<MicroCredits>) -> Option<MicroCredits> {
+        asked.or(self.execution_limits.max_credits)
+    }
+
     /// Whether there is another iteration after this one. With a number asked by the work order
     /// every iteration up to it may run, unless the strategy is content before.
     #[must_use]

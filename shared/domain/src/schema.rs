@@ -10,6 +10,27 @@ use crate::money::{MicroCredits, NanoUsd};
 use crate::plugin::PluginId;
 use crate::profile::ProfileName;
 use crate::template::TemplateId;
+use crate::webhook::EventType;
+
+/// The schema of a type, as a value.
+#[derive(Debug, Clone, Copy)]
+pub struct TypeSchema {
+    /// Its own.
+    pub schema: fn() -> RefOr<Schema>,
+    /// Adds those that it refers to, by name.
+    pub parts: fn(&mut Vec<(String, RefOr<Schema>)>),
+}
+
+impl TypeSchema {
+    /// That of `T`.
+    #[must_use]
+    pub const fn of<T: ToSchema>() -> TypeSchema {
+        TypeSchema {
+            schema: T::schema,
+            parts: T::schemas,
+        }
+    }
+}
 
 /// A string of this pattern.
 pub(crate) fn text(pattern: &str, description: &str) -> RefOr<Schema> {
@@ -37,6 +58,26 @@ impl PartialSchema for Timestamp {
 }
 
 impl ToSchema for Timestamp {}
+
+impl PartialSchema for EventType {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(
+                "What a webhook can subscribe to. Those of runs and verifications are also types \
+                 of events of a run's timeline, of which they are deliveries; types of the \
+                 timeline that are not here are not delivered.",
+            ))
+            .enum_values(Some(EventType::ALL.map(EventType::as_str)))
+            .into()
+    }
+}
+
+impl ToSchema for EventType {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "WebhookEventType".into()
+    }
+}
 
 impl PartialSchema for MicroCredits {
     fn schema() -> RefOr<Schema> {

@@ -2,20 +2,18 @@
 //! what comes later about its runs is booked in the month in which it comes, as a correction that
 //! names the run. Closed months are a chain of hashes.
 
+mod draft;
 mod month;
 
+pub use draft::{Booked, Draft};
 pub use month::Month;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::audit::canonical_hash;
-use crate::cost::record::{CostRecord, NONE, OTHER};
-use crate::cost::report::Dimension;
 use crate::ledger::TransactionType;
-use crate::money::MicroCredits;
+use crate::money::{MicroCredits, computed};
 use crate::{Error, RunId, Timestamp, TransactionId};
 
 /// Most rows of a statement; the smallest of more count together.
@@ -44,6 +42,7 @@ pub struct StatementRow {
     /// The model, or `(compute)`.
     pub model: String,
     /// What was charged.
+    #[serde(deserialize_with = "computed")]
     pub credits: MicroCredits,
 }
 
@@ -55,6 +54,7 @@ pub struct Purchase {
     /// The ledger entry.
     pub id: TransactionId,
     /// How much.
+    #[serde(deserialize_with = "computed")]
     pub credits: MicroCredits,
     /// When.
     pub created_at: Timestamp,
@@ -79,6 +79,7 @@ pub struct Correction {
     #[schema(value_type = String)]
     pub month: Month,
     /// How much.
+    #[serde(deserialize_with = "computed")]
     pub credits: MicroCredits,
 }
 
@@ -94,19 +95,28 @@ pub struct Statement {
     /// When it was closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
+    /// Of an open month: deductions and refunds up to this moment are counted. Absent if all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_of: Option<Timestamp>,
     /// The balance at its first moment.
+    #[serde(deserialize_with = "computed")]
     pub opening_balance: MicroCredits,
     /// Credits that were bought.
+    #[serde(deserialize_with = "computed")]
     pub purchases: MicroCredits,
     /// What runs were charged.
+    #[serde(deserialize_with = "computed")]
     pub deductions: MicroCredits,
     /// What was given back.
+    #[serde(deserialize_with = "computed")]
     pub refunds: MicroCredits,
     /// The balance at its end, or now.
+    #[serde(deserialize_with = "computed")]
     pub closing_balance: MicroCredits,
-    /// What open runs reserve at its end, or now.
+    /// What open runs reserve: at its end, if it is closed, else now.
+    #[serde(deserialize_with = "computed")]
     pub open_holds: MicroCredits,
-    /// The first cost label, by whose values rows are told apart.
+    /// The first cost label, by whose values rows are separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Deductions by tenant, first cost label and model; they add up to `deductions`.
@@ -123,147 +133,6 @@ pub struct Statement {
     /// The hash of the month before, if that is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_hash: Option<String>,
-}
-
-/// What a statement needs to know of a ledger entry.
-#[derive(Debug, Clone)]
-pub struct Booked {
-    /// The entry.
-    pub id: TransactionId,
-    /// Its type.
-    pub kind: TransactionType,
-    /// How much.
-    pub amount: MicroCredits,
-    /// When.
-    pub at: Timestamp,
-    /// The run.
-    pub run_id: Option<RunId>,
-    /// When the run ended or was charged, if that was in an earlier month.
-    pub about: Option<Timestamp>,
-    /// The price list of a deduction.
-    pub price_list: Option<String>,
-    /// The reference of a purchase.
-    pub reference: Option<String>,
-}
-
-/// A statement that is added up.
-#[derive(Debug)]
-pub struct Draft {
-    statement: Statement,
-    rows: BTreeMap<(String, String, String), i64>,
-    price_lists: BTreeSet<String>,
-}
-
-impl Draft {
-    /// Nothing yet.
-    #[must_use]
-    pub fn new(month: Month, label: Option<String>) -> Draft {
-        let zero = MicroCredits::ZERO;
-        Draft {
-            statement: Statement {
-                month,
-                status: StatementStatus::Open,
-                closed_at: None,
-                opening_balance: zero,
-                purchases: zero,
-                deductions: zero,
-                refunds: zero,
-                closing_balance: zero,
-                open_holds: zero,
-                label,
-                rows: Vec::new(),
-                purchase_entries: Vec::new(),
-                corrections: Vec::new(),
-                price_lists: Vec::new(),
-                hash: None,
-                previous_hash: None,
-            },
-            rows: BTreeMap::new(),
-            price_lists: BTreeSet::new(),
-        }
-    }
-
-    /// Adds an entry of the month.
-    pub fn book(&mut self, entry: Booked) {
-        let of = &mut self.statement;
-        let sum = match entry.kind {
-            TransactionType::Purchase => &mut of.purchases,
-            TransactionType::Deduction => &mut of.deductions,
-            TransactionType::Refund => &mut of.refunds,
-        };
-        *sum = sum.plus(entry.amount);
-        self.price_lists.extend(entry.price_list);
-        if entry.kind == TransactionType::Purchase && of.purchase_entries.len() < MAX_LISTED {
-            of.purchase_entries.push(Purchase {
-                id: entry.id,
-                credits: entry.amount,
-                created_at: entry.at,
-                reference: entry.reference,
-            });
-        } else if let Some((run_id, about)) = entry.run_id.zip(entry.about)
-            && of.corrections.len() < MAX_LISTED
-        {
-            of.corrections.push(Correction {
-                id: entry.id,
-                kind: entry.kind,
-                run_id,
-                month: Month::of(about),
-                credits: entry.amount,
-            });
-        }
-    }
-
-    /// Adds what one of the month's deductions was for.
-    pub fn attribute(&mut self, record: &CostRecord) {
-        let label = self.statement.label.clone().map(Dimension::Label);
-        let label = label.and_then(|label| label.value_of(record));
-        let tenant = Dimension::Tenant.value_of(record);
-        let or_none = |value: Option<String>| value.unwrap_or_else(|| NONE.to_owned());
-        let (tenant, label) = (or_none(tenant), or_none(label));
-        for (model, of) in record.by_model() {
-            if of.credits_micro != 0 {
-                let key = (tenant.clone(), label.clone(), model.to_owned());
-                *self.rows.entry(key).or_default() += of.credits_micro;
-            }
-        }
-    }
-
-    /// The statement of a month that is open.
-    #[must_use]
-    pub fn open(self, opening: MicroCredits, open_holds: MicroCredits) -> Statement {
-        let rows = self.rows();
-        let mut of = self.statement;
-        of.rows = rows;
-        of.price_lists = self.price_lists.into_iter().collect();
-        of.opening_balance = opening;
-        of.closing_balance = opening
-            .plus(of.purchases)
-            .minus(of.deductions)
-            .plus(of.refunds);
-        of.open_holds = open_holds;
-        of
-    }
-
-    /// The largest rows in the order of their names; the others, and what has no record, in one each.
-    fn rows(&self) -> Vec<StatementRow> {
-        let mut all: Vec<_> = self.rows.clone().into_iter().collect();
-        all.sort_by_key(|(_, micro)| std::cmp::Reverse(*micro));
-        let others = all.split_off(all.len().min(MAX_ROWS));
-        let others: i64 = others.iter().map(|(_, micro)| micro).sum();
-        all.sort();
-        let told: i64 = all.iter().map(|(_, micro)| micro).sum::<i64>() + others;
-        let untold = self.statement.deductions.micro() - told;
-        let row = |((tenant, label, model), micro)| StatementRow {
-            tenant,
-            label,
-            model,
-            credits: MicroCredits::from_micro(micro),
-        };
-        let named = |name: &str| (name.to_owned(), name.to_owned(), name.to_owned());
-        let rest = [(named(OTHER), others), (named(NONE), untold)];
-        let rest = rest.into_iter().filter(|(_, micro)| *micro != 0);
-        all.into_iter().chain(rest).map(row).collect()
-    }
 }
 
 impl Statement {

@@ -8,7 +8,13 @@ pub mod signature;
 pub mod target;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
+
+use crate::Timestamp;
+use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
+use crate::event::TimelineEventType;
+use crate::schema::TypeSchema;
 
 /// Webhooks of an organization, at most.
 pub const MAX_WEBHOOKS: u32 = 20;
@@ -20,41 +26,51 @@ pub const TEST_EVENT: &str = "webhook.test";
 
 /// What a webhook can subscribe to. Those of runs and verifications are also types of events of a
 /// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
-)]
-#[schema(as = WebhookEventType)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
 pub enum EventType {
     /// A run was created from a work order.
-    #[serde(rename = "run.created")]
     RunCreated,
     /// Its execution began.
-    #[serde(rename = "run.started")]
     RunStarted,
     /// It finished successfully.
-    #[serde(rename = "run.completed")]
     RunCompleted,
     /// It ended with a failure.
-    #[serde(rename = "run.failed")]
     RunFailed,
     /// A client canceled it.
-    #[serde(rename = "run.cancelled")]
     RunCancelled,
     /// The verification of an iteration began.
-    #[serde(rename = "verification.started")]
     VerificationStarted,
     /// It passed.
-    #[serde(rename = "verification.passed")]
     VerificationPassed,
     /// It failed.
-    #[serde(rename = "verification.failed")]
     VerificationFailed,
     /// A percentage of a budget is reached.
-    #[serde(rename = "budget.threshold")]
     BudgetThreshold,
     /// Fewer credits are available than the organization's threshold.
-    #[serde(rename = "credits.low")]
     CreditsLow,
+}
+
+/// What a webhook's event is a delivery of. Name, payload and description stand there.
+#[derive(Debug, Clone, Copy)]
+pub enum EventSource {
+    /// Events of a run's timeline.
+    Run(TimelineEventType),
+    /// An event that is of an organization and of no run.
+    Organization(&'static OrganizationEvent),
+}
+
+/// The type of an event that is of an organization and of no run.
+#[derive(Debug)]
+pub struct OrganizationEvent {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// What an event of it means.
+    pub description: &'static str,
+    /// Its data.
+    pub data: TypeSchema,
+    /// An example of its data.
+    pub sample: fn(Timestamp) -> Value,
 }
 
 impl EventType {
@@ -72,20 +88,40 @@ impl EventType {
         EventType::CreditsLow,
     ];
 
+    /// What an event of this type is a delivery of.
+    #[must_use]
+    pub fn source(self) -> EventSource {
+        use EventSource::{Organization, Run};
+        use TimelineEventType as T;
+        match self {
+            EventType::RunCreated => Run(T::RunCreated),
+            EventType::RunStarted => Run(T::RunStarted),
+            EventType::RunCompleted => Run(T::RunCompleted),
+            EventType::RunFailed => Run(T::RunFailed),
+            EventType::RunCancelled => Run(T::RunCancelled),
+            EventType::VerificationStarted => Run(T::VerificationStarted),
+            EventType::VerificationPassed => Run(T::VerificationPassed),
+            EventType::VerificationFailed => Run(T::VerificationFailed),
+            EventType::BudgetThreshold => Organization(&BUDGET_THRESHOLD),
+            EventType::CreditsLow => Organization(&CREDITS_LOW),
+        }
+    }
+
+    /// The type of the timeline's events that it delivers, if it is of runs.
+    #[must_use]
+    pub fn timeline_type(self) -> Option<TimelineEventType> {
+        match self.source() {
+            EventSource::Run(kind) => Some(kind),
+            EventSource::Organization(_) => None,
+        }
+    }
+
     /// The name on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            EventType::RunCreated => "run.created",
-            EventType::RunStarted => "run.started",
-            EventType::RunCompleted => "run.completed",
-            EventType::RunFailed => "run.failed",
-            EventType::RunCancelled => "run.cancelled",
-            EventType::VerificationStarted => "verification.started",
-            EventType::VerificationPassed => "verification.passed",
-            EventType::VerificationFailed => "verification.failed",
-            EventType::BudgetThreshold => "budget.threshold",
-            EventType::CreditsLow => "credits.low",
+        match self.source() {
+            EventSource::Run(kind) => kind.as_str(),
+            EventSource::Organization(event) => event.name,
         }
     }
 
@@ -95,6 +131,20 @@ impl EventType {
         EventType::ALL
             .into_iter()
             .find(|kind| kind.as_str() == name)
+    }
+}
+
+impl From<EventType> for &'static str {
+    fn from(kind: EventType) -> &'static str {
+        kind.as_str()
+    }
+}
+
+impl TryFrom<String> for EventType {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<EventType, String> {
+        EventType::parse(&name).ok_or_else(|| format!("there is no event type {name:?}"))
     }
 }
 
@@ -147,7 +197,6 @@ impl DeliveryStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Timestamp;
     use crate::event::{Lifecycle, RunEnding};
     use crate::money::MicroCredits;
     use crate::run::RunStatus;
@@ -198,8 +247,8 @@ mod tests {
             })
         });
         let begins = [Lifecycle::Created, Lifecycle::Started { started_at: at }];
-        for told in ends.chain(begins) {
-            let (kind, _) = told.to_parts();
+        for event in ends.chain(begins) {
+            let (kind, _) = event.to_parts();
             assert!(kind.webhook_type().is_some(), "{kind:?}");
         }
         let (kind, _) = Lifecycle::Building.to_parts();

@@ -28,7 +28,7 @@ impl Stopper {
             }
         }
         let now = self.clock.now();
-        self.endings.tell_parent(org, stopped, now).await;
+        self.endings.notify_parent(org, stopped, now).await;
     }
 
     /// Stops the children of a work order, and theirs, as far as there is time.

@@ -161,14 +161,14 @@ impl Dispatcher {
             };
             let entry = &queue.entries[nth];
             let now = self.clock.now();
-            let Some(place) = Box::pin(self.place(org, &entry.run_id, now)).await? else {
+            let Some(permit) = Box::pin(self.free_permit(org, &entry.run_id, now)).await? else {
                 // The sweep wakes the organization again, and capacity goes in turn.
                 return Ok(Filled::NoCapacity);
             };
             let lease = Lease::of_entry(org, entry, self.mint.secret(), now);
-            let dispatched = self
-                .store
-                .dispatch(&queue, entry, (&lease, &place), self.limits, now);
+            let dispatched =
+                self.store
+                    .dispatch(&queue, entry, (&lease, &permit), self.limits, now);
             let dispatched = dispatched.await?;
             if dispatched == Dispatched::Yes {
                 tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
@@ -205,12 +205,12 @@ impl Dispatcher {
         }
     }
 
-    /// A permit for the task of a run, if one is free and it is the
-    /// organization's turn. If not, it stands in line from now on, and whose turn it is hears of it.
+    /// A capacity permit for the task of a run, if one is free and it is the organization's turn. If not,
+    /// the organization is a capacity waiter from now on, and the one whose turn it is is woken.
     ///
     /// # Errors
     /// Internal, when a call fails.
-    pub async fn place(
+    pub async fn free_permit(
         &self,
         org: &OrgId,
         run: &RunId,
@@ -226,7 +226,7 @@ impl Dispatcher {
         Ok(available.permit)
     }
 
-    /// Nothing of an organization is to be dispatched now: it does not stand in line any more, and
+    /// Nothing of an organization is to be dispatched now: it is no capacity waiter any more, and
     /// a permit that it may have returned is for others.
     async fn let_others_go(&self, org: &OrgId) -> Result<(), Error> {
         let (near, now) = (org.as_str(), self.clock.now());

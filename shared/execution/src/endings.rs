@@ -221,7 +221,7 @@ impl Endings {
                     .error()
                     .map(|error| tracing::field::debug(error.code));
                 tracing::warn!(event = "run_ended_by_service", run = %run.run_id, code, end = ?ending.end, "ended a run that could not end itself");
-                self.tell_parent(org, &order, now).await;
+                self.notify_parent(org, &order, now).await;
                 return Ok(true);
             }
         }

@@ -16,6 +16,7 @@ use awo_domain::environment::{Containers, ContainersId};
 use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::Store;
 use awo_store::runs::lifecycle::lease::Lease;
+use awo_store::runs::verifications::Verification;
 use awo_store::settings::task_definitions::{Origin, OwnDefinition};
 
 /// How long the deployment's definition is taken for what it was: ECS limits how often it is asked.
@@ -74,6 +75,16 @@ impl Launcher {
         let of = lease.containers.as_ref();
         let of = of.map(|id| (id, &lease.work_order_id));
         self.launch(&lease.org_id, of).await
+    }
+
+    /// How to start the task of a manual verification.
+    ///
+    /// # Errors
+    /// As [`Launcher::launch_for`].
+    pub async fn launch_of_verification(&self, of: &Verification) -> Result<Launch, Error> {
+        let run = of.run.as_ref();
+        let of_run = run.and_then(|run| Some((run.containers.as_ref()?, &run.work_order_id)));
+        self.launch(&of.org_id, of_run).await
     }
 
     /// Forgets the definition of a task that ECS does not start any more: the next request makes
@@ -204,7 +215,14 @@ impl Launcher {
     }
 
     /// What the work order's environment asked of containers when its run was made.
-    async fn containers(&self, org: &OrgId, order: &WorkOrderId) -> Result<Containers, Error> {
+    ///
+    /// # Errors
+    /// Internal, when DynamoDB fails, or if there are none.
+    pub(crate) async fn containers(
+        &self,
+        org: &OrgId,
+        order: &WorkOrderId,
+    ) -> Result<Containers, Error> {
         let order = self.store.work_order(org, order).await?;
         let own = order.map(|order| order.own_containers()).transpose()?;
         own.flatten()

@@ -2,6 +2,7 @@
 //! share these steps, so each is safe to be repeated, duplicated, or taken over by the sweep.
 
 pub mod cascades;
+pub mod creation;
 mod deaths;
 pub mod definitions;
 pub mod dispatcher;
@@ -11,5 +12,6 @@ pub mod parents;
 pub mod purger;
 mod start_failure;
 pub mod start_task;
+pub mod starter;
 pub mod stopper;
 pub mod verifier;

@@ -11,16 +11,16 @@ use awo_store::work_orders::WorkOrder;
 
 use crate::endings::Endings;
 
-/// How often a look is tried that meets another change of the family.
-const LOOKS: u32 = 6;
+/// How often a examine is tried that meets another change of the family.
+const TRIES: u32 = 6;
 
-/// What came of a look at a parent.
-enum Looked {
+/// What came of a examine at a parent.
+enum Examined {
     /// It is as it has to be.
     Well,
     /// It has failed, and its own parent may be waiting for that.
     Failed(Option<WorkOrderId>),
-    /// It has changed meanwhile: look again.
+    /// It has changed meanwhile: examine again.
     Changed,
 }
 
@@ -58,49 +58,54 @@ impl Endings {
         }
     }
 
-    /// Looks after the parent of a work order that has ended, if it has one.
-    pub async fn tell_parent(&self, org: &OrgId, ended: &WorkOrder, now: Timestamp) {
+    /// Notifies the parent of a work order that has ended, if it has one.
+    pub async fn notify_parent(&self, org: &OrgId, ended: &WorkOrder, now: Timestamp) {
         if let Some(parent) = &ended.parent_id {
             self.wake_parent_or_leave_to_sweep(org, parent, now).await;
         }
     }
 
-    /// The parent's own parent, if that is to be looked at now.
+    /// The parent's own parent, if that is to be examined now.
     async fn wake_one_parent(
         &self,
         org: &OrgId,
         id: &WorkOrderId,
         now: Timestamp,
     ) -> Result<Option<WorkOrderId>, Error> {
-        for _ in 0..LOOKS {
-            match self.look(org, id, now).await? {
-                Looked::Well => return Ok(None),
-                Looked::Failed(parent) => return Ok(parent),
-                Looked::Changed => {}
+        for _ in 0..TRIES {
+            match self.examine(org, id, now).await? {
+                Examined::Well => return Ok(None),
+                Examined::Failed(parent) => return Ok(parent),
+                Examined::Changed => {}
             }
         }
         Err(Error::internal("a waiting work order kept changing"))
     }
 
-    async fn look(&self, org: &OrgId, id: &WorkOrderId, now: Timestamp) -> Result<Looked, Error> {
+    async fn examine(
+        &self,
+        org: &OrgId,
+        id: &WorkOrderId,
+        now: Timestamp,
+    ) -> Result<Examined, Error> {
         let order = self.store.work_order(org, id).await?;
         let waits = |order: &WorkOrder| {
             order.status == WorkOrderStatus::WaitingForChildren && order.sealed_at.is_none()
         };
         let Some(order) = order.filter(waits) else {
-            return Ok(Looked::Well);
+            return Ok(Examined::Well);
         };
         let (run, lease) = tokio::try_join!(
             self.store.run(org, &order.run_id),
             self.store.lease(org, &order.run_id)
         )?;
-        // Its old task still stops: whoever gives that slot back looks again.
+        // Its old task still stops: the return of that slot examines it again.
         let (Some(run), None) = (run, lease) else {
-            return Ok(Looked::Well);
+            return Ok(Examined::Well);
         };
         let family = self.store.family(org, &order, &run).await?;
         if family.is_open() {
-            return Ok(Looked::Well);
+            return Ok(Examined::Well);
         }
         let Some(why) = family.why_failed() else {
             let entered = self.store.reenter(org, &order, &run, now).await?;
@@ -109,8 +114,8 @@ impl Endings {
                 self.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
             return Ok(match entered {
-                true => Looked::Well,
-                false => Looked::Changed,
+                true => Examined::Well,
+                false => Examined::Changed,
             });
         };
         let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
@@ -122,8 +127,8 @@ impl Endings {
             due_at: None,
         };
         Ok(match self.store.end_run(org, &seen, &ending, now).await? {
-            true => Looked::Failed(order.parent_id),
-            false => Looked::Changed,
+            true => Examined::Failed(order.parent_id),
+            false => Examined::Changed,
         })
     }
 }

@@ -42,8 +42,8 @@ fn service<'a>(own: &'a Containers, name: &str) -> Option<&'a EnvironmentService
 
 /// ECS says it of the container, or of the task and names the image.
 fn not_pulled(gone: &Gone, own: &Containers) -> Option<String> {
-    let said_of = |container: &&ContainerEnd| container.reason.contains(CANNOT_PULL);
-    let (whose, why) = match gone.containers.iter().find(said_of) {
+    let cannot_pull = |container: &&ContainerEnd| container.reason.contains(CANNOT_PULL);
+    let (whose, why) = match gone.containers.iter().find(cannot_pull) {
         Some(container) => {
             let whose = match &container.service {
                 Some(name) => described(service(own, name)?),

@@ -28,7 +28,7 @@ pub async fn start_task(
         TaskOutcome::NoDefinition => {
             let containers = lease.containers.as_ref();
             launcher.forget(&lease.org_id, containers).await?;
-            store.look_again(lease, now.plus_ms(UNASKED_MS)).await
+            store.postpone_lease(lease, now.plus_ms(UNASKED_MS)).await
         }
         TaskOutcome::NoCapacity { reason } => {
             let has_waited = now.ms_since(lease.leased_at) >= NO_CAPACITY_MS;
@@ -37,7 +37,7 @@ pub async fn start_task(
                 return Ok(());
             }
             tracing::warn!(event = "no_capacity", run = %lease.run_id, reason, "no capacity for a task now; the sweep asks again");
-            store.look_again(lease, now.plus_ms(UNASKED_MS)).await
+            store.postpone_lease(lease, now.plus_ms(UNASKED_MS)).await
         }
     }
 }

@@ -1,11 +1,15 @@
 //! Manual verification: a permit, a task, and the wait for its result. The waiting function also
 //! polls ECS, to notice a task that ended; if it stops waiting, the sweep does the rest.
+//!
+//! A verification of a run's workspace happens in the run's environment, in a task as the work order's
+//! next run would have.
 
 use std::time::{Duration, Instant};
 
-use awo_cloud::compute::{Compute, TaskOutcome, TaskState};
+use awo_cloud::compute::{Compute, Gone, TaskOutcome, TaskState};
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
-use awo_domain::manual::Request;
+use awo_domain::manual::{Request, run_named_by};
+use awo_domain::run::RunStatus;
 use awo_domain::verification::CombinedResult;
 use awo_domain::{Error, OrgId, Timestamp, VerificationId};
 use awo_store::Store;
@@ -13,8 +17,10 @@ use awo_store::capacity::permits::MaxTasks;
 use awo_store::runs::verifications::{
     BEGIN_MS, LOOK_MS, SLACK_MS, Verification, VerificationStanding, request_ms,
 };
+use awo_store::runs::verified_run::VerifiedRun;
 
 use crate::launcher::Launcher;
+use crate::start_failure::start_failure;
 
 /// First and longest pause between two looks at the item.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
@@ -71,9 +77,11 @@ impl Verifier {
         request: Request,
         max: MaxTasks,
     ) -> Result<Verification, Error> {
+        let run = self.verified_run(org, &request).await?;
         let now = self.clock.now();
         let id = VerificationId::new(now, self.mint.random(now));
         let new = Verification::new(org, &id, request, self.mint.secret(), now);
+        let new = new.in_environment_of(run);
         let mut verification = self.store.begin_verification(new, max, now).await?;
         match self.start(&verification).await {
             Ok(task_arn) => verification.task_arn = Some(task_arn),
@@ -151,15 +159,47 @@ impl Verifier {
         Ok(())
     }
 
+    /// The run that the path names, if it has an environment.
+    async fn verified_run(
+        &self,
+        org: &OrgId,
+        request: &Request,
+    ) -> Result<Option<VerifiedRun>, Error> {
+        let Some(run_id) = run_named_by(org, &request.work_dir) else {
+            return Ok(None);
+        };
+        let Some(run) = self.store.run(org, &run_id).await? else {
+            return Ok(None);
+        };
+        let order = self.store.work_order(org, &run.work_order_id).await?;
+        let Some((order, of)) = order.and_then(|order| {
+            let of = VerifiedRun::of(&run_id, &order)?;
+            Some((order, of))
+        }) else {
+            return Ok(None);
+        };
+        let refused = |why: &str| Err(Error::invalid("/workDir", why));
+        // A run that was stopped ends before its processes do.
+        let has_ended = run.status == RunStatus::Succeeded || run.compute_stopped_at.is_some();
+        if !run.status.is_terminal() || !has_ended {
+            return refused(AT_WORK);
+        }
+        match order.own_containers()? {
+            Some(own) if !own.services.is_empty() => refused(WITH_SERVICES),
+            _ => Ok(Some(of)),
+        }
+    }
+
     async fn start(&self, of: &Verification) -> Result<String, Error> {
-        let launch = self.launcher.launch_for(&of.org_id).await?;
+        let launch = self.launcher.launch_of_verification(of).await?;
         match self.compute.run_verification(&launch, of).await? {
             TaskOutcome::Started { task_arn } => {
                 self.store.note_verification_task(of, &task_arn).await?;
                 Ok(task_arn)
             }
             TaskOutcome::NoDefinition => {
-                self.launcher.forget(&of.org_id, None).await?;
+                let containers = of.run.as_ref().and_then(|run| run.containers.as_ref());
+                self.launcher.forget(&of.org_id, containers).await?;
                 Err(Error::internal(
                     "the task definition of a verification is out of use: the next one gets another",
                 ))
@@ -208,10 +248,7 @@ impl Verifier {
             match (self.look(of).await?, gone) {
                 (Observation::Finished(result), _) => return Ok(Observation::Finished(result)),
                 (Observation::Begun, _) if !whole => return Ok(Observation::Begun),
-                (_, Some(reason)) => {
-                    let why = format!("the task of a verification was lost: {reason}");
-                    return Err(Error::internal(why));
-                }
+                (_, Some(gone)) => return Err(self.lost(of, &gone).await?),
                 _ => {}
             }
             tokio::time::sleep(pause).await;
@@ -242,17 +279,34 @@ impl Verifier {
         }
     }
 
-    /// Why its task is gone, if it is known to be.
-    async fn is_gone(&self, of: &Verification, began: Instant) -> Option<String> {
+    /// What there is to say of a task that ended without a result: its environment's image may be why.
+    async fn lost(&self, of: &Verification, gone: &Gone) -> Result<Error, Error> {
+        let run = of.run.as_ref().filter(|run| run.containers.is_some());
+        if let Some(run) = run {
+            let order = &run.work_order_id;
+            let own = self.launcher.containers(&of.org_id, order).await?;
+            if let Some(why) = start_failure(gone, &own) {
+                let message = format!("belongs to a run whose environment has no task: {why}");
+                return Ok(Error::invalid("/workDir", message));
+            }
+        }
+        let code = gone.exit_code;
+        let code = code.map_or("no exit code".to_owned(), |code| code.to_string());
+        let why = format!(
+            "the task of a verification was lost: {}, {code}",
+            gone.reason
+        );
+        Ok(Error::internal(why))
+    }
+
+    /// How its task ended, if it is known to have.
+    async fn is_gone(&self, of: &Verification, began: Instant) -> Option<Gone> {
         let task_arn = of.task_arn.as_ref()?;
         match self.compute.describe_task(task_arn).await {
             Ok(TaskState::Alive) => None,
             Ok(TaskState::Gone(gone)) => {
                 let is_known = gone.exit_code.is_some() || began.elapsed() > UNKNOWN_LIMIT;
-                let code = gone
-                    .exit_code
-                    .map_or("no exit code".to_owned(), |c| c.to_string());
-                is_known.then(|| format!("{}, {code}", gone.reason))
+                is_known.then_some(gone)
             }
             Err(error) => {
                 tracing::warn!(
@@ -265,6 +319,13 @@ impl Verifier {
         }
     }
 }
+
+/// What the path of a run is told whose agent could see what its environment hides from it.
+const AT_WORK: &str = "belongs to a run that has not ended and has an environment: ask again once the \
+    run has ended";
+/// What the path of a run is told whose workspace is nowhere.
+const WITH_SERVICES: &str = "belongs to a run whose environment has services, and the workspaces of such \
+    runs are not kept: their tasks mount no file system, since a service could use it as well";
 
 /// What ECS is told of a task that is stopped.
 const OVERDUE: &str = "no request waits for this verification";

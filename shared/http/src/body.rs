@@ -8,6 +8,7 @@ use std::rc::Rc;
 use awo_domain::{Error, Fault};
 use serde::de::DeserializeSeed;
 
+pub use node::FaultList;
 use node::{Faults, Node, Path, Reading, child, fault};
 
 mod node;
@@ -108,7 +109,7 @@ impl Object {
     }
 
     /// Notes the fields that nobody read.
-    fn close(self) {
+    fn end(self) {
         for (name, _) in self.members {
             fault(
                 &self.faults,
@@ -118,20 +119,21 @@ impl Object {
         }
     }
 
+    /// Ends the reading of a body that is judged further: the faults so far, among them every field
+    /// that was not read.
+    #[must_use]
+    pub fn close(self) -> FaultList {
+        let faults = Rc::clone(&self.faults);
+        self.end();
+        faults.take()
+    }
+
     /// Ends the reading of a whole body: what was read, if nothing was wrong anywhere.
     ///
     /// # Errors
     /// [`Error::Invalid`] with every fault, up to a hundred.
     pub fn finish<T>(self, read: Option<T>) -> Result<T, Error> {
-        let faults = Rc::clone(&self.faults);
-        self.close();
-        let mut faults = faults.take();
-        faults.sort_by(|a, b| a.path.cmp(&b.path));
-        match read {
-            Some(read) if faults.is_empty() => Ok(read),
-            _ if faults.is_empty() => Err(Error::internal("a body was refused without a fault")),
-            _ => Err(Error::Invalid(faults)),
-        }
+        self.close().finish(read)
     }
 }
 
@@ -277,7 +279,7 @@ impl Value {
             faults: self.faults,
         };
         let read = read(&mut object);
-        object.close();
+        object.end();
         read
     }
 

@@ -211,9 +211,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_event_comes_once_and_the_end_is_the_sources() {
         let (ask, _) = source(&[0, 0, 1, 3], true);
-        let told = text(live(1, ask)).await;
+        let body = text(live(1, ask)).await;
         assert_eq!(
-            told,
+            body,
             "retry: 1000\n\n\
              id: 2\nevent: kind\ndata: {\"n\":2}\n\n\
              id: 3\nevent: kind\ndata: {\"n\":3}\n\n\
@@ -230,10 +230,10 @@ mod tests {
     async fn a_quiet_stream_is_kept_alive_asks_less_often_and_ends_before_it_is_cut_off() {
         let began = Instant::now();
         let (ask, asked) = source(&[0], false);
-        let told = text(live(0, ask)).await;
-        assert!(told.ends_with(": reconnect to continue\n\n"));
+        let body = text(live(0, ask)).await;
+        assert!(body.ends_with(": reconnect to continue\n\n"));
         assert!(began.elapsed() >= LONGEST && began.elapsed() < LONGEST + CALM * 2);
-        assert_eq!(told.matches(": keep-alive\n\n").count(), 14 * 4 - 1);
+        assert_eq!(body.matches(": keep-alive\n\n").count(), 14 * 4 - 1);
         let asked = asked.lock().unwrap();
         let pauses: Vec<(Duration, Duration)> = asked
             .windows(2)
@@ -272,7 +272,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_source_that_fails_ends_the_stream_so_that_the_client_comes_again() {
-        let told = text(live(0, |_| async { Err(Error::internal("test")) })).await;
-        assert_eq!(told, "retry: 1000\n\n: interrupted: reconnect\n\n");
+        let body = text(live(0, |_| async { Err(Error::internal("test")) })).await;
+        assert_eq!(body, "retry: 1000\n\n: interrupted: reconnect\n\n");
     }
 }

@@ -10,14 +10,13 @@ pub mod body;
 pub mod call;
 pub mod events;
 pub mod function;
-pub mod opening;
-pub mod order;
 pub mod page;
 pub mod query;
 pub mod reply;
 pub mod routes;
 pub mod shapes;
 pub mod site;
+pub mod work_order_request;
 
 mod access_log;
 mod cors;

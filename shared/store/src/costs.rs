@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use awo_domain::cost::Attribution;
 use awo_domain::cost::record::{Charged, CostRecord};
 use awo_domain::cost::sums::{Cell, LabelValues, Sums};
+use awo_domain::money::MicroCredits;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::Table;
-use crate::engine::key::{DUE_COSTS, Key, new_costs};
+use crate::engine::key::{DUE_COSTS, Key, cost_heads, new_costs};
 use crate::engine::list::Slice;
 use crate::engine::schema::DUE;
 use crate::engine::table::read;
@@ -34,6 +35,9 @@ use crate::runs::lifecycle::settle::Settling;
 const GATHER_MS: i64 = 10 * 60_000;
 /// Most records that are added together.
 const MAX_RECORDS: u32 = 40;
+/// What was read at once is of one moment if nothing was added to sums for so long: longer than a
+/// reading takes, and than clocks are apart.
+const QUIET_MS: i64 = 60_000;
 /// Most items of a transaction, less the head.
 const MAX_ITEMS: usize = 99;
 
@@ -90,6 +94,16 @@ struct ValuesItem {
     v: u32,
 }
 
+/// The head, or the values of a cost label.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct HeadOrValues {
+    sk: String,
+    number: u64,
+    at: Option<Timestamp>,
+    values: BTreeSet<String>,
+}
+
 /// Records that are added together.
 struct Addition<'a> {
     /// With the sums that each is added to.
@@ -97,6 +111,13 @@ struct Addition<'a> {
     cells: BTreeSet<Cell>,
     /// The values of cost labels with theirs.
     values: LabelValues,
+}
+
+impl Head {
+    /// True if what was read at once is of one moment: nothing was added for a while.
+    pub fn is_quiet(&self, now: Timestamp) -> bool {
+        self.at.is_none_or(|at| now.ms_since(at) >= QUIET_MS)
+    }
 }
 
 impl Addition<'_> {
@@ -173,6 +194,8 @@ impl Settling<'_> {
             tenant_context: run.tenant_context.clone(),
             attribution: run.attribution.clone(),
             is_refund: false,
+            price_list: (run.price_list.clone())
+                .filter(|_| self.settled.deduction > MicroCredits::ZERO),
             parts: charged.parts(self.outcome),
         }
     }
@@ -204,7 +227,7 @@ impl Store {
         &self,
         org: &OrgId,
         id: &TransactionId,
-        (run, amount): (&RunId, awo_domain::money::MicroCredits),
+        (run, amount): (&RunId, MicroCredits),
         settled: Option<&SettlementItem>,
     ) -> Result<CostRecord, Error> {
         let of = match settled.and_then(|settled| settled.charge.as_ref()) {
@@ -266,7 +289,7 @@ impl Store {
         for (record, own) in &addition.taken {
             for cell in own {
                 let sums = sums.entry(cell.clone()).or_insert_with(|| cell.empty());
-                sums.add(record);
+                cell.add(sums, record);
             }
         }
         let next = Head {
@@ -293,6 +316,18 @@ impl Store {
     pub(crate) async fn cost_head(&self, org: &OrgId) -> Result<Head, Error> {
         let head = self.get(&Key::cost_head(org)).await?;
         Ok(head.unwrap_or_default())
+    }
+
+    /// The head, and the values of all cost labels that are told apart.
+    pub(crate) async fn head_and_values(&self, org: &OrgId) -> Result<(Head, LabelValues), Error> {
+        let (mut head, mut values) = (Head::default(), LabelValues::default());
+        let add = |item: HeadOrValues| match item.sk.strip_prefix("label#") {
+            Some(label) => drop(values.0.insert(label.to_owned(), item.values)),
+            None => (head.number, head.at) = (item.number, item.at),
+        };
+        self.each(&Slice::of_partition(cost_heads(org)), add)
+            .await?;
+        Ok((head, values))
     }
 
     /// The values that are told apart of the labels that records have.

@@ -6,6 +6,7 @@ mod operation;
 
 use std::time::Instant;
 
+use awo_domain::statement::Month;
 use awo_domain::{Error, OrgId, Timestamp};
 use aws_sdk_dynamodb::types::ReturnConsumedCapacity;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,7 @@ impl Store {
             available: 0,
             entries: 0,
             changes: 0,
+            summed_from: Some(Month::of(now)),
             low_since: None,
             updated_at: now,
             v: SCHEMA_VERSION,

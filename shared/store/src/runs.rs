@@ -7,6 +7,7 @@ pub mod lifecycle;
 pub mod logs;
 pub mod timeline;
 pub mod verifications;
+pub mod verified_run;
 
 use awo_domain::audit::AuditHead;
 use awo_domain::control::{PROVIDER_WAIT_MS, RunnerEvent};

@@ -230,8 +230,8 @@ impl Store {
             .update(&Key::tally(org), announced.still());
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
-            let (kept, now) = (ResponseStore::WithWebhooks, webhook.created_at);
-            transaction = transaction.remember_in(kept, org, request, answer, now)?;
+            let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
+            transaction = transaction.remember_in(responses, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
             Committed::Yes => return Ok(Some(WebhookCreated::New)),
@@ -265,8 +265,8 @@ impl Store {
         let mut transaction = Transaction::new().put_when(&key, &item, unchanged)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
-            let kept = ResponseStore::WithWebhooks;
-            transaction = transaction.remember_in(kept, org, request, answer, now)?;
+            let responses = ResponseStore::WithWebhooks;
+            transaction = transaction.remember_in(responses, org, request, answer, now)?;
         }
         let refusals = match transaction.commit(self).await? {
             Committed::Yes => return Ok(WebhookReplaced::Done),

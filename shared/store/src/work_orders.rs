@@ -72,18 +72,18 @@ pub struct WorkOrder {
     /// What the profile came to when the work order was made, as JSON, unless it is built in: it
     /// may be deleted since, and the work order goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_profile: Option<String>,
+    pub profile_snapshot: Option<String>,
     /// The environment of its runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentName>,
     /// What that said when the work order was made, as JSON: it may be deleted since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept_environment: Option<String>,
+    pub environment_snapshot: Option<String>,
     /// The size of its tasks, by which compute is priced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
     /// What its tasks have in the place of the deployment's image and beside the runner, by its
-    /// identity; what that is stands in `kept_environment`.
+    /// identity; what that is stands in `environment_snapshot`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containers: Option<ContainersId>,
     /// Who does the work.
@@ -156,9 +156,9 @@ pub struct NewWorkOrder {
     /// The iterations that a run may have, by its profile.
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
-    pub kept_profile: Option<String>,
+    pub profile_snapshot: Option<String>,
     /// What its environment says, as JSON.
-    pub kept_environment: Option<String>,
+    pub environment_snapshot: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
     /// Now.
@@ -184,9 +184,9 @@ impl NewWorkOrder {
             max_iterations: self.max_iterations,
             tenant_context: order.tenant_context,
             harness: order.harness,
-            kept_profile: self.kept_profile.clone(),
+            profile_snapshot: self.profile_snapshot.clone(),
             environment: order.environment.map(|chosen| chosen.name),
-            kept_environment: self.kept_environment.clone(),
+            environment_snapshot: self.environment_snapshot.clone(),
             size,
             containers: containers.map(|containers| containers.id()),
             agent: order.agent,
@@ -286,7 +286,7 @@ impl Store {
             .prompt(new)?
             .put(&Key::entry(org, &new.id), &entry)?
             .update(&Key::tally(org), tally)
-            .tell(
+            .append_event(
                 self,
                 &subject,
                 run.last_sequence,

@@ -22,9 +22,9 @@ use crate::limits::{Limits, MIB};
 use crate::measure::as_user;
 use crate::tree;
 
-/// Between two looks, at least.
+/// Least time between two measurements.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(250);
-/// A look is followed by a pause so many times as long.
+/// A measurement is followed by a pause so many times as long.
 const PAUSE_TIMES: u32 = 20;
 /// Where all may write.
 const SHARED_PLACES: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -49,7 +49,7 @@ struct Findings {
 }
 
 impl Files {
-    /// Notes what there is, and looks from now on for as long as this process lives; nothing where
+    /// Notes what there is, and measures from now on for as long as this process lives; nothing where
     /// no limit asks for it.
     pub(crate) fn watch(limits: &Limits, user: Option<(u32, u32)>) -> Option<Files> {
         if limits.disk_mb.is_none() && limits.memory_mb.is_none() {
@@ -57,10 +57,10 @@ impl Files {
         }
         let found = Arc::new(Findings::default());
         let survey = Survey::begin(limits, user);
-        let (telling, looking) = (Arc::clone(&found), survey.clone());
-        // Without a thread only the last look finds something, and the kernel's limit on each file
+        let (written, surveying) = (Arc::clone(&found), survey.clone());
+        // Without a thread only the last measurement finds something, and the kernel's limit on each file
         // remains.
-        let _ = thread::Builder::new().spawn(move || looking.go_on(&telling));
+        let _ = thread::Builder::new().spawn(move || surveying.go_on(&written));
         Some(Files { found, survey })
     }
 

@@ -13,14 +13,14 @@ use crate::files::Files;
 use crate::limits::{Breach, Limit, Limits, MIB};
 use crate::tree::{self, Process};
 
-/// Between two looks, at least.
+/// Least time between two measurements.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-/// Between two looks, at most.
+/// Longest time between two measurements.
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
-/// A look is followed by a pause so many times as long.
+/// A measurement is followed by a pause so many times as long.
 const PAUSE_TIMES: u32 = 25;
 
-/// Looks at the tree below this process, when it is time to.
+/// Measures the tree below this process when it is time to.
 pub(crate) struct Measuring<'a> {
     limits: &'a Limits,
     /// Whose processes they are, if not ours.
@@ -40,13 +40,13 @@ impl<'a> Measuring<'a> {
         })
     }
 
-    /// When to look again.
+    /// When to measure again.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Looks, if it is time.
-    pub(crate) fn look(&mut self) -> Option<Breach> {
+    /// Measures, if it is time.
+    pub(crate) fn measure(&mut self) -> Option<Breach> {
         let began = Instant::now();
         if began < self.next {
             return None;
@@ -57,8 +57,8 @@ impl<'a> Measuring<'a> {
         breach
     }
 
-    /// Looks at what is left on the disk, when nothing is alive any more.
-    pub(crate) fn last_look(&self) -> Option<Breach> {
+    /// Measures what is left on the disk, when nothing is alive any more.
+    pub(crate) fn last_measurement(&self) -> Option<Breach> {
         let granted = self.limits.disk_mb?;
         over(Limit::Disk, granted, mib(self.files.as_ref()?.left()))
     }
@@ -133,16 +133,16 @@ fn rollup(text: &str) -> Option<(u64, u64)> {
     Some((own, bytes("Pss_Shmem:").unwrap_or(0)))
 }
 
-/// Does `look` as the user that owns the processes, as far as files go: the kernel shows memory
+/// Calls `read` as the user that owns the processes, as far as files go: the kernel shows memory
 /// and descriptors to their owner, and to a root that may trace, which a task's root may not.
 /// The ids that decide who may signal or trace *this* process stay as they are.
-pub(crate) fn as_user<T>(user: Option<(u32, u32)>, look: impl FnOnce() -> T) -> T {
+pub(crate) fn as_user<T>(user: Option<(u32, u32)>, read: impl FnOnce() -> T) -> T {
     let Some((uid, gid)) = user else {
-        return look();
+        return read();
     };
     let gid = setfsgid(Gid::from_raw(gid));
     let uid = setfsuid(Uid::from_raw(uid));
-    let seen = look();
+    let seen = read();
     setfsuid(uid);
     setfsgid(gid);
     seen

@@ -17,7 +17,7 @@ use crate::limits::{self, Kernel};
 use crate::measure::Measuring;
 use crate::order::MAX_GRACE_MS;
 use crate::sandbox::drop_capabilities;
-use crate::tree::{LOOK_AGAIN, Terminated};
+use crate::tree::{POLL, Terminated};
 use crate::{Breach, Ended, KILL_LIMIT, Order, Reaped, Report, hardening, tree};
 
 /// Bytes of standard input that are read at once; all requests that can wait there are shorter.
@@ -35,7 +35,7 @@ enum StopRequest {
     Kill,
 }
 
-/// How far the tree was told to end.
+/// How far the tree was sent to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum EndStage {
     Nothing,
@@ -78,7 +78,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         }),
         forced: killed.forced,
         survivors: killed.survivors,
-        breach: breach.or_else(|| measuring.as_ref()?.last_look()),
+        breach: breach.or_else(|| measuring.as_ref()?.last_measurement()),
     }
 }
 
@@ -166,7 +166,7 @@ fn watch(
     note: &mut impl FnMut(Reaped),
 ) -> Option<Breach> {
     let mut deadline: Option<Instant> = None;
-    let mut told = EndStage::Nothing;
+    let mut sent = EndStage::Nothing;
     let mut terminated = Terminated::default();
     let mut main_ended = false;
     let stdin = io::stdin();
@@ -175,23 +175,23 @@ fn watch(
             main_ended |= reaped.0 == main_child;
             note(reaped);
         });
-        let over = main_ended && told < EndStage::Terminated;
+        let over = main_ended && sent < EndStage::Terminated;
         if over || !children || deadline.is_some_and(|at| at <= Instant::now()) {
             return None;
         }
-        if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.look()) {
+        if let Some(breach) = measuring.as_mut().and_then(|measuring| measuring.measure()) {
             return Some(breach);
         }
-        if told == EndStage::Terminated {
+        if sent == EndStage::Terminated {
             terminated.orphans();
         }
-        let look_again = deadline.map(|at| match told {
-            EndStage::Terminated => at.min(Instant::now() + LOOK_AGAIN),
+        let wake_at = deadline.map(|at| match sent {
+            EndStage::Terminated => at.min(Instant::now() + POLL),
             _ => at,
         });
         let measure = measuring.as_ref().map(|measuring| measuring.next());
-        let look_again = look_again.into_iter().chain(measure).min();
-        for stop_request in next_requests(order, &stdin, signals, look_again) {
+        let wake_at = wake_at.into_iter().chain(measure).min();
+        for stop_request in next_requests(order, &stdin, signals, wake_at) {
             let grace = match stop_request {
                 StopRequest::Kill => return None,
                 StopRequest::Stop => {
@@ -201,16 +201,16 @@ fn watch(
                     continue;
                 }
                 StopRequest::Interrupt(grace) => {
-                    if told < EndStage::Interrupted {
+                    if sent < EndStage::Interrupted {
                         interrupt(main_child);
-                        told = EndStage::Interrupted;
+                        sent = EndStage::Interrupted;
                     }
                     grace
                 }
                 StopRequest::Terminate(grace) => {
-                    if told < EndStage::Terminated {
+                    if sent < EndStage::Terminated {
                         terminated.all();
-                        told = EndStage::Terminated;
+                        sent = EndStage::Terminated;
                     }
                     grace
                 }

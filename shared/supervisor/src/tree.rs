@@ -14,10 +14,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
-/// Between two looks at a tree whose processes were all sent SIGKILL.
+/// Pause between two polls of a tree whose processes were all sent SIGKILL.
 const PAUSE: Duration = Duration::from_micros(300);
-/// Quick looks between two looks at the whole tree.
-const QUICK_LOOKS: usize = 16;
+/// Quick polls between two polls of the whole tree.
+const QUICK_POLLS: usize = 16;
 
 /// What killing came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,8 +29,8 @@ pub struct Killed {
     pub survivors: usize,
 }
 
-/// Between two looks for orphans in a tree that was asked to end.
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// Pause between two polls for orphans in a tree that was asked to end.
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// A child that was waited for, and how it ended.
 pub type Reaped = (Pid, WaitStatus);
@@ -52,7 +52,7 @@ pub fn kill_descendants(limit: Duration, mut reaped: impl FnMut(Reaped)) -> Kill
         reaped(child);
     };
     let survivors = loop {
-        for _ in 0..QUICK_LOOKS {
+        for _ in 0..QUICK_POLLS {
             for child in children() {
                 end(child);
             }
@@ -104,15 +104,15 @@ pub(crate) fn reap(reaped: &mut impl FnMut(Reaped)) -> bool {
 ///
 /// A process that one of them forks later is left to it: it may be how it puts things in order.
 /// But one that comes to us because its parent is gone has nobody who sees to its end, and was
-/// perhaps forked between the look at the tree and the signal. It is asked at the second look, the
+/// perhaps forked between the reading of the tree and the signal. It is asked at the second reading, the
 /// fourth, the eighth and so on: between fork and exec a signal is lost on a handler that it has
 /// from its parent.
 #[derive(Debug, Default)]
 pub(crate) struct Terminated {
     asked: HashSet<Pid>,
-    /// With the looks that saw them.
+    /// With the polls that saw them.
     orphans: HashMap<Pid, u32>,
-    looked_at: Option<Instant>,
+    polled_at: Option<Instant>,
 }
 
 impl Terminated {
@@ -125,17 +125,17 @@ impl Terminated {
 
     pub(crate) fn orphans(&mut self) {
         let now = Instant::now();
-        if self.looked_at.is_some_and(|at| now < at + LOOK_AGAIN) {
+        if self.polled_at.is_some_and(|at| now < at + POLL) {
             return;
         }
-        self.looked_at = Some(now);
+        self.polled_at = Some(now);
         for child in children() {
             if self.asked.contains(&child) {
                 continue;
             }
-            let looks = self.orphans.entry(child).or_default();
-            *looks += 1;
-            if *looks > 1 && looks.is_power_of_two() {
+            let polls = self.orphans.entry(child).or_default();
+            *polls += 1;
+            if *polls > 1 && polls.is_power_of_two() {
                 ask(child);
             }
         }

@@ -10,12 +10,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use awo_domain::{OrgId, Timestamp};
 
 use crate::connection::Connection;
-use crate::target::Place;
+use crate::target::Host;
 
 /// Longest time without use, in milliseconds: servers close what is idle after some seconds, and
 /// what is written just then is lost.
 const IDLE_MS: i64 = 1_000;
-/// Longest time of use, in milliseconds: so long an answer of a name server may be kept, too.
+/// Longest time of use, in milliseconds: so long an answer of a name server may be connection, too.
 const USE_MS: i64 = 60_000;
 /// Connections that wait, for one receiver and for all.
 const PER_RECEIVER: usize = 10;
@@ -25,7 +25,7 @@ const ALL: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Receiver {
     pub org: OrgId,
-    pub place: Place,
+    pub host: Host,
     pub port: u16,
 }
 
@@ -45,22 +45,22 @@ impl Idle {
     pub fn take(&self, receiver: &Receiver, now: Timestamp) -> Option<IdleConnection> {
         let mut all = self.lock();
         all.retain(|_, waiting| {
-            waiting.retain(|(kept, since)| is_fresh(kept, *since, now));
+            waiting.retain(|(connection, since)| is_fresh(connection, *since, now));
             !waiting.is_empty()
         });
-        let (kept, _) = all.get_mut(receiver)?.pop()?;
-        Some(kept)
+        let (connection, _) = all.get_mut(receiver)?.pop()?;
+        Some(connection)
     }
 
     /// Keeps a connection, if there is room.
-    pub fn put(&self, receiver: Receiver, kept: IdleConnection, now: Timestamp) {
+    pub fn put(&self, receiver: Receiver, connection: IdleConnection, now: Timestamp) {
         let mut all = self.lock();
         if all.values().map(Vec::len).sum::<usize>() >= ALL {
             return;
         }
         let waiting = all.entry(receiver).or_default();
         if waiting.len() < PER_RECEIVER {
-            waiting.push((kept, now));
+            waiting.push((connection, now));
         }
     }
 
@@ -71,6 +71,6 @@ impl Idle {
 }
 
 /// A clock that was set back makes nothing fresh.
-fn is_fresh(kept: &IdleConnection, since: Timestamp, now: Timestamp) -> bool {
-    now >= since && now.ms_since(since) <= IDLE_MS && now.ms_since(kept.made_at) <= USE_MS
+fn is_fresh(connection: &IdleConnection, since: Timestamp, now: Timestamp) -> bool {
+    now >= since && now.ms_since(since) <= IDLE_MS && now.ms_since(connection.made_at) <= USE_MS
 }

@@ -20,7 +20,7 @@ use hickory_resolver::system_conf::read_system_conf;
 
 use crate::NotReady;
 use crate::fault::Fault;
-use crate::target::{Place, Target};
+use crate::target::{Host, Target};
 
 /// Asks this name server alone, `127.0.0.1:5353`; for tests.
 pub const NAME_SERVER: &str = "AWO_WEBHOOK_NAME_SERVER";
@@ -71,9 +71,9 @@ impl Names {
 
     /// Where the target may be connected to, in the order to try.
     pub async fn admitted(&self, target: &Target) -> Result<Vec<Admitted>, Fault> {
-        let mut addresses = match &target.place {
-            Place::Address(address) => vec![*address],
-            Place::Name(name) => self.resolve(name).await?,
+        let mut addresses = match &target.host {
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => self.resolve(name).await?,
         };
         for address in &addresses {
             self.reach.admit(*address).map_err(Fault::Forbidden)?;

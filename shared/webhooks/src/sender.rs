@@ -161,23 +161,23 @@ impl Ready {
         let request = target.request(attempt)?;
         let receiver = Receiver {
             org: attempt.org.clone(),
-            place: target.place.clone(),
+            host: target.host.clone(),
             port: target.port,
         };
         let sent_at = attempt.message.sent_at;
         let mut asked = ExchangeOutcome::Unsent;
         let mut used = self.idle.take(&receiver, sent_at);
-        if let Some(kept) = &mut used {
-            asked = kept.connection.ask(request.clone(), deadline).await;
+        if let Some(open) = &mut used {
+            asked = open.connection.ask(request.clone(), deadline).await;
         }
         if let ExchangeOutcome::Unsent = asked {
             let connection = self.connect(&target, deadline).await?;
             let made_at = sent_at.plus_ms(since(began));
-            let kept = used.insert(IdleConnection {
+            let open = used.insert(IdleConnection {
                 connection,
                 made_at,
             });
-            asked = kept.connection.ask(request, deadline).await;
+            asked = open.connection.ask(request, deadline).await;
         }
         let answer = match asked {
             ExchangeOutcome::Answered(answer) => answer,
@@ -186,8 +186,8 @@ impl Ready {
         };
         let status = answer.status().as_u16();
         let is_whole = read_rest(answer, deadline).await;
-        if let (true, Some(kept)) = (is_whole, used) {
-            self.idle.put(receiver, kept, sent_at.plus_ms(since(began)));
+        if let (true, Some(open)) = (is_whole, used) {
+            self.idle.put(receiver, open, sent_at.plus_ms(since(began)));
         }
         Ok(status)
     }

@@ -12,7 +12,7 @@ use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use http::{Method, Request};
 use http_body_util::Full;
 use rustls::pki_types::ServerName;
-use url::{Host, Position, Url};
+use url::{Position, Url};
 
 use crate::fault::Fault;
 use crate::sender::Attempt;
@@ -20,9 +20,9 @@ use crate::sender::Attempt;
 const PORT: u16 = 443;
 const AGENT: &str = concat!("awo-webhooks/", env!("CARGO_PKG_VERSION"));
 
-/// What is looked up, or not.
+/// The host of a URL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Host {
     /// A name, in lower case and ASCII, without a dot at its end.
     Name(String),
     /// An address; the URL's reader has judged it.
@@ -31,7 +31,7 @@ pub enum Place {
 
 #[derive(Debug)]
 pub struct Target {
-    pub place: Place,
+    pub host: Host,
     pub port: u16,
     /// Path and query.
     path: String,
@@ -40,16 +40,16 @@ pub struct Target {
 impl Target {
     pub fn of(url: &WebhookUrl, reach: Reach) -> Result<Target, Fault> {
         let url = url.to_url(reach).map_err(Fault::Url)?;
-        let place = match url.host() {
-            Some(Host::Domain(name)) => {
-                Place::Name(name.strip_suffix('.').unwrap_or(name).to_owned())
+        let host = match url.host() {
+            Some(url::Host::Domain(name)) => {
+                Host::Name(name.strip_suffix('.').unwrap_or(name).to_owned())
             }
-            Some(Host::Ipv4(address)) => Place::Address(address.into()),
-            Some(Host::Ipv6(address)) => Place::Address(address.into()),
+            Some(url::Host::Ipv4(address)) => Host::Address(address.into()),
+            Some(url::Host::Ipv6(address)) => Host::Address(address.into()),
             None => return Err(Fault::Url("must name a host".to_owned())),
         };
         Ok(Target {
-            place,
+            host,
             port: url.port().unwrap_or(PORT),
             path: path(&url),
         })
@@ -57,9 +57,9 @@ impl Target {
 
     /// Whom the certificate must name.
     pub fn server_name(&self) -> Result<ServerName<'static>, Fault> {
-        match &self.place {
-            Place::Address(address) => Ok(ServerName::from(*address)),
-            Place::Name(name) => ServerName::try_from(name.clone())
+        match &self.host {
+            Host::Address(address) => Ok(ServerName::from(*address)),
+            Host::Name(name) => ServerName::try_from(name.clone())
                 .map_err(|_| Fault::Url("names a host that no certificate can name".to_owned())),
         }
     }
@@ -82,10 +82,10 @@ impl Target {
     }
 
     fn authority(&self) -> String {
-        let host = match &self.place {
-            Place::Name(name) => name.clone(),
-            Place::Address(IpAddr::V4(address)) => address.to_string(),
-            Place::Address(IpAddr::V6(address)) => format!("[{address}]"),
+        let host = match &self.host {
+            Host::Name(name) => name.clone(),
+            Host::Address(IpAddr::V4(address)) => address.to_string(),
+            Host::Address(IpAddr::V6(address)) => format!("[{address}]"),
         };
         match self.port {
             PORT => host,

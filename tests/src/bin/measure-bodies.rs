@@ -15,7 +15,7 @@ use awo_tests::measure::{Goal, row};
 
 use awo_domain::agent::AgentType;
 use awo_http::body::Object;
-use awo_http::order::{Defaults, Named, named_parent, named_profile, named_template, read_order};
+use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 
 /// As large as a body may be.
 const BYTES: usize = 256 * 1024;
@@ -97,28 +97,20 @@ fn bodies() -> Vec<(&'static str, String)> {
 
 /// As a create reads it.
 fn refusal(body: &[u8]) -> String {
-    let object = || Object::parse(body);
-    let named = object().map(|object| (named_template(object), object_names(body)));
     let defaults = Defaults {
         agent: AgentType::Command,
         allow_file_repositories: false,
     };
-    let none = Named {
+    let none = NamedResources {
         template: None,
         profile: None,
         parent: None,
         environment: None,
     };
-    let read = named
-        .and_then(|_| object())
-        .and_then(|object| read_order(object, &defaults, none));
+    let read = Object::parse(body)
+        .map(|object| WorkOrderRequest::read(object, &defaults))
+        .and_then(|request| request.resolve(&defaults, none));
     read.expect_err("a body that is refused").to_string()
-}
-
-fn object_names(body: &[u8]) -> bool {
-    let profile = Object::parse(body).ok().and_then(named_profile);
-    let parent = Object::parse(body).ok().and_then(named_parent);
-    profile.is_some() || parent.is_some()
 }
 
 /// A line of `/proc/self/status`, in MiB.
@@ -173,7 +165,7 @@ fn main() {
         return;
     }
     println!(
-        "bodies, each read four times as a create does (goals: {CPU_GOAL_MS} ms, {MEMORY_GOAL_MIB} MiB):"
+        "bodies, each read as a create does (goals: {CPU_GOAL_MS} ms, {MEMORY_GOAL_MIB} MiB):"
     );
     let this = std::env::current_exe().expect("a program");
     for nth in 0..bodies().len() {

@@ -65,6 +65,7 @@ async fn main() {
                 .replace(waiting.id.as_str(), "wo_…")
                 .replace(waiting.run_id.as_str(), "run_…");
             let rounds = requests.costs().rounds.len();
+            let shown = format!("{shown}, {size} finished");
             print(&shown, &format!("{rounds} round trips"), samples);
         }
     }

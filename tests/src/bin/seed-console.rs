@@ -1,5 +1,6 @@
 //! A service with three months of runs, for tests of the console in a browser: `seed-console` prints one line of
-//! JSON that says where it is and what its keys are, and serves until its standard input ends.
+//! JSON that says where it is and what its keys are, and serves until its standard input ends. With
+//! `AWO_SEED_RUNS` its tables are in a file, and so many more runs were settled in this month.
 
 #![expect(
     clippy::expect_used,
@@ -12,11 +13,14 @@ use awo_domain::cost::report::month;
 use awo_domain::money::MicroCredits;
 use awo_domain::{RunId, Timestamp, TransactionId};
 use awo_store::ledger::credits::Booking;
+use awo_tests::bulk_runs::BulkRuns;
 use awo_tests::driven::DrivenRun;
 use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 const CREDITS: i64 = 250_000;
+/// For a hundred thousand runs and more.
+const CREDITS_OF_MANY: i64 = 900_000_000;
 const HOUR_MS: i64 = 3_600_000;
 /// Between two runs.
 const STEP_MS: i64 = 31 * HOUR_MS;
@@ -52,12 +56,20 @@ impl Dice {
 #[tokio::main]
 async fn main() {
     let settings = [("AWO_MAX_CONCURRENT", "0"), ("AWO_MAX_QUEUE_SIZE", "200")];
-    let service = TestService::start(0, &settings).await;
+    let more = std::env::var("AWO_SEED_RUNS").ok();
+    let more: Option<usize> = more.map(|runs| runs.parse().expect("a number of runs"));
+    let service = match more {
+        Some(_) => TestService::on_disk(0, &settings).await,
+        None => TestService::start(0, &settings).await,
+    };
     let clock = &service.service.cloud.clock;
     let now = clock.now();
     let began = months_before(now, 2).plus_ms(8 * HOUR_MS);
     clock.advance(began.epoch_ms() - now.epoch_ms());
     seed(&service, now).await;
+    if let Some(runs) = more {
+        settled_runs(&service, runs, now).await;
+    }
     let keys = json!({
         "baseUrl": service.service.base_url,
         "key": key(&service, &[Scope::All]).await,
@@ -72,6 +84,26 @@ async fn main() {
         .expect("a thread")
         .expect("the end of the standard input");
     service.service.stop().await;
+}
+
+/// So many more runs, spread over this month; the one before may be closed.
+async fn settled_runs(service: &TestService, runs: usize, until: Timestamp) {
+    let cloud = &service.service.cloud;
+    let store = cloud.store().expect("settings");
+    let began = months_before(until, 0);
+    let id = TransactionId::new(began, cloud.mint.random(began));
+    let credits = MicroCredits::from_credits(CREDITS_OF_MANY);
+    let booking = Booking::default();
+    let granted = store.grant(&service.org, &id, credits, &booking);
+    granted.await.expect("credits");
+    let each_ms = until.ms_since(began) / i64::try_from(runs).expect("a number of runs");
+    let mut bulk = BulkRuns::of(service).await;
+    let mut at = began;
+    for nth in 0..runs {
+        at = at.plus_ms(each_ms);
+        bulk.add(nth, at).await;
+    }
+    bulk.finish().await;
 }
 
 /// The first moment of a month before.

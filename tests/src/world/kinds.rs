@@ -29,9 +29,9 @@ impl World {
 
     /// A new world that is as unkind as the cloud on a bad day: indexes lag by up to some seconds of its
     /// clock, and every few writes meet a rival.
-    pub async fn unkind() -> World {
+    pub async fn unkind(own: &[(&'static str, String)]) -> World {
         let lag = Staleness::UpTo(LONGEST_LAG);
-        World::made(&[], Locks::with_rivals(RIVAL_EVERY), Some(lag)).await
+        World::made(own, Locks::with_rivals(RIVAL_EVERY), Some(lag)).await
     }
 
     /// A new world whose indexes lag by just so much of its clock, until a test sets another lag

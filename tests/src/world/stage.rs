@@ -8,6 +8,7 @@ use super::World;
 /// at the ledgers and queues of every organization that earlier stories have left behind.
 #[derive(Default)]
 pub struct Stage {
+    own: Vec<(&'static str, String)>,
     world: Option<Arc<World>>,
     stories: u32,
 }
@@ -16,6 +17,15 @@ pub struct Stage {
 const STORIES: u32 = 12;
 
 impl Stage {
+    /// Worlds with these settings over their own.
+    #[must_use]
+    pub fn with(own: &[(&'static str, String)]) -> Stage {
+        Stage {
+            own: own.to_vec(),
+            ..Stage::default()
+        }
+    }
+
     /// The world of the next story.
     pub async fn world(&mut self) -> Arc<World> {
         let current = self.world.take().filter(|_| self.stories < STORIES);
@@ -23,7 +33,7 @@ impl Stage {
             Some(world) => world,
             None => {
                 self.stories = 0;
-                Arc::new(World::unkind().await)
+                Arc::new(World::unkind(&self.own).await)
             }
         };
         self.stories += 1;

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use awo_domain::OrgId;
+use awo_domain::statement::Month;
 use awo_tests::counted_requests::CountedRequests;
 use awo_tests::driven::DrivenRun;
 use awo_tests::recorder::Costs;
@@ -127,6 +128,53 @@ async fn lists_and_the_queue_cost_the_same_however_many_there_are() {
         };
         if !before.is_empty() {
             assert_eq!(before, costs, "{org}");
+        }
+        before = costs;
+    }
+}
+
+#[tokio::test]
+async fn a_statement_and_budgets_cost_the_same_however_many_runs_there_were() {
+    let service = quiet_service().await;
+    let requests = CountedRequests::of(&service).await;
+    let client = requests.for_client(&service.client);
+    let clock = &service.service.cloud.clock;
+    let store = service.service.cloud.store().unwrap();
+    let limit = json!({ "name": "All", "period": "month", "limitCredits": 1_000_000,
+                        "onLimit": "block" });
+    let budget = service.client.post("/v1/budgets", &limit).await.body;
+    let paths = [
+        format!("/v1/statements/{}", Month::of(clock.now())),
+        "/v1/statements".to_owned(),
+        "/v1/budgets".to_owned(),
+        format!("/v1/budgets/{}", budget["id"].as_str().unwrap()),
+    ];
+    for path in &paths {
+        // The process knows the budgets from then on.
+        client.get(path).await;
+    }
+    let mut before = Vec::new();
+    for finished in [5, 40] {
+        finish(&service, finished).await;
+        while store.add_costs(&service.org, clock.now()).await.unwrap() {}
+        // What was added a minute ago is read at once.
+        clock.advance(61_000);
+        let costs = loop {
+            let window = begun_window(&service, &requests).await;
+            let mut costs = Vec::new();
+            for path in &paths {
+                let answer = client.get(path).await;
+                assert_eq!(answer.status, 200, "{}", answer.text);
+                let one = requests.costs();
+                assert_eq!(one.rounds.len(), 2, "{path}: {one}");
+                costs.push((one.read_units.to_string(), one.to_string()));
+            }
+            if window_of(&service) == window {
+                break costs;
+            }
+        };
+        if !before.is_empty() {
+            assert_eq!(before, costs);
         }
         before = costs;
     }

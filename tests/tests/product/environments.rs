@@ -1,8 +1,11 @@
 //! Environments: the resource, and what names one. What runs see of it stands in
-//! [`runs`], and what their tasks are made of in [`containers`].
+//! [`runs`], what their tasks are made of in [`containers`], and what a verification that a client
+//! requests sees of it in [`verifications`]. [`crashes`] has the crash points of their definitions.
 
 mod containers;
+mod crashes;
 mod runs;
+mod verifications;
 
 use awo_tests::client::Client;
 use awo_tests::service::TestService;

@@ -42,7 +42,7 @@ async fn an_index_of_the_stand_in_shows_a_write_only_after_its_lag() {
 
 #[tokio::test]
 async fn writes_meet_rivals_in_an_unkind_world_and_the_run_comes_to_its_end() {
-    let world = World::unkind().await;
+    let world = World::unkind(&[]).await;
     let mut story = until_report(&world).await;
     world
         .faults

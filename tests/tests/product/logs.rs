@@ -203,7 +203,7 @@ async fn a_stored_bomb_is_an_error_in_its_place_and_no_more() {
         (3, b"broken".to_vec()),
     ] {
         let log = Log::new(iteration, stored, 4, false, now);
-        store.keep_log(&by, &log).await.unwrap();
+        store.store_log(&by, &log).await.unwrap();
     }
     let answer = service.client.get(&path).await;
     assert_eq!(answer.body["logs"][0]["output"], "good");

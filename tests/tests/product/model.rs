@@ -5,16 +5,19 @@
 //! Without them they are the same each time, so that consecutive changes are judged by the same
 //! sequences. `make test-model` uses others.
 
+mod budgets;
 mod moves;
 mod reference;
 mod system;
 
+use awo_domain::budget::OnLimit;
 use awo_tests::faults::Fault;
 use proptest::prelude::*;
 use proptest::strategy::Union;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest};
 
+use budgets::MAX_BUDGETS;
 use reference::{Model, SECOND_SWEEP_MS, SWEEP_MS};
 use system::System;
 
@@ -82,6 +85,18 @@ pub enum Move {
         beats: bool,
     },
     LoseMessages,
+    /// A budget of everybody (0) or of a tenant, that covers so many holds.
+    CreateBudget {
+        scope: u8,
+        on_limit: OnLimit,
+        holds: u8,
+    },
+    RaiseBudget {
+        budget: usize,
+    },
+    DeleteBudget {
+        budget: usize,
+    },
 }
 
 /// What happens, and what goes wrong with it: the nth call to AWS, in this way.
@@ -112,7 +127,20 @@ impl Move {
             | Move::Finish { order, .. }
             | Move::TaskDies { order }
             | Move::TaskEvent { order } => Some(*order),
-            Move::Create { .. } | Move::WakeUp | Move::Sweep { .. } | Move::LoseMessages => None,
+            Move::Create { .. }
+            | Move::WakeUp
+            | Move::Sweep { .. }
+            | Move::LoseMessages
+            | Move::CreateBudget { .. }
+            | Move::RaiseBudget { .. }
+            | Move::DeleteBudget { .. } => None,
+        }
+    }
+
+    fn budget(&self) -> Option<usize> {
+        match self {
+            Move::RaiseBudget { budget } | Move::DeleteBudget { budget } => Some(*budget),
+            _ => None,
         }
     }
 }
@@ -141,6 +169,24 @@ fn of_order(order: usize) -> impl Strategy<Value = Move> {
     ]
 }
 
+fn new_budget() -> impl Strategy<Value = Move> {
+    let on_limit = proptest::sample::select(OnLimit::ALL.to_vec());
+    let of = (0u8..3, on_limit, 0u8..4);
+    of.prop_map(|(scope, on_limit, holds)| Move::CreateBudget {
+        scope,
+        on_limit,
+        holds,
+    })
+}
+
+fn of_budget(there: Vec<usize>) -> impl Strategy<Value = Move> {
+    let of = (proptest::sample::select(there), any::<bool>());
+    of.prop_map(|(budget, raised)| match raised {
+        true => Move::RaiseBudget { budget },
+        false => Move::DeleteBudget { budget },
+    })
+}
+
 impl ReferenceStateMachine for Reference {
     type State = Model;
     type Transition = Step;
@@ -164,6 +210,13 @@ impl ReferenceStateMachine for Reference {
             let create = (0u8..3).prop_map(|tenant| Move::Create { tenant });
             moves.push((6, create.boxed()));
         }
+        let budgets = model.budgets_there();
+        if budgets.len() < MAX_BUDGETS {
+            moves.push((4, new_budget().boxed()));
+        }
+        if !budgets.is_empty() {
+            moves.push((3, of_budget(budgets).boxed()));
+        }
         if !model.orders.is_empty() {
             let of_an_order = (0..model.orders.len()).prop_flat_map(of_order);
             moves.push((30, of_an_order.boxed()));
@@ -184,9 +237,9 @@ impl ReferenceStateMachine for Reference {
     }
 
     fn preconditions(model: &Model, step: &Step) -> bool {
-        step.what
-            .order()
-            .is_none_or(|order| order < model.orders.len())
+        let is_there = |of: Option<usize>, there: usize| of.is_none_or(|of| of < there);
+        is_there(step.what.order(), model.orders.len())
+            && is_there(step.what.budget(), model.budgets.len())
     }
 
     fn apply(mut model: Model, step: &Step) -> Model {
@@ -220,6 +273,13 @@ impl ReferenceStateMachine for Reference {
                 }
             }
             Move::LoseMessages => {}
+            Move::CreateBudget {
+                scope,
+                on_limit,
+                holds,
+            } => model.create_budget(scope, on_limit, holds),
+            Move::RaiseBudget { budget } => model.raise_budget(budget),
+            Move::DeleteBudget { budget } => model.delete_budget(budget),
         }
         model
     }

@@ -15,6 +15,8 @@ use packages::{archive, wheel};
 use project::{TOKEN, all_showed, environment, hunter, ran, service};
 use server::Server;
 
+use crate::plugins::register;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn npm_installs_from_a_private_registry_and_lock_files_go_on_naming_it() {
     let server = Server::start(Some(&format!("Bearer {TOKEN}"))).await;
@@ -171,6 +173,41 @@ async fn cargo_fetches_from_a_private_sparse_index_that_wants_a_token() {
     all_showed(&server, TOKEN);
     let made = repository.show(run["branch"].as_str().unwrap(), "made-lock.txt");
     assert!(made.contains(&index), "{made}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_verification_that_a_client_requests_installs_through_the_proxy_too() {
+    let credential = format!("Bearer {TOKEN}");
+    let server = Server::start(Some(&credential)).await;
+    server.file("/files/package", "text/plain", "from the registry\n");
+    let check = "test:\n\t@grep -q registry installed.txt\n";
+    let repository = Repository::with(&[("Makefile", check), (".gitignore", "installed.txt\n")]);
+    let service = service().await;
+    let url = format!("{}/files/", server.url);
+    let install = "curl -sSf -o installed.txt \"${AWO_REGISTRY_REGISTRY%/}/package\"";
+    environment(&service, "generic", &url, install).await;
+    let run = ran(&service, "generic", &repository, &hunter("true")).await;
+    let dir = std::path::PathBuf::from(run["workDir"].as_str().unwrap());
+    std::fs::remove_file(dir.join("installed.txt")).unwrap();
+    let asked = server.seen().len();
+    let hunt = format!(
+        "{{ env; cat /proc/[0-9]*/environ; cat ~/.npmrc; grep -rhs \"$V\" \"$HOME\" \"$TMPDIR\" .; }} \
+         2>/dev/null | grep -q \"$V\" && exit 1; {}",
+        "curl -sSf \"${AWO_REGISTRY_REGISTRY%/}/package\" | grep registry"
+    );
+    let hunt = format!("V=$(printf 'registry-%s' credential-1123581321); {hunt}");
+    let plugin = json!({ "id": "custom:hunt", "command": ["sh", "-c", hunt] });
+    register(&service.client, &plugin).await;
+    let answer = service
+        .client
+        .post("/api/v1/verification/run", &json!({ "workDir": dir }))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let result = &answer.body["data"];
+    assert_eq!(result["overallStatus"], "passed", "{result:#}");
+    assert_eq!(server.seen().len(), asked + 2);
+    all_showed(&server, &credential);
+    assert!(!answer.text.contains(TOKEN), "{}", answer.text);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use awo_domain::agent::AgentType;
 use regex::Regex;
 
 /// Longest source file, in lines.
@@ -180,8 +181,9 @@ fn matches(text: &str) -> Vec<(usize, &str)> {
 
 #[test]
 fn a_new_agent_type_cannot_silently_get_the_settings_of_another() {
-    let of_agents = Regex::new(r"(?m)^\s*\(?AgentType::\w+.*=>").unwrap();
-    let wildcard = Regex::new(r"(?m)^\s*_ (?:if .*)?=>").unwrap();
+    let of_agents = Regex::new(r"(?m)^\s*\|?\s*\(?AgentType::\w+.*=>").unwrap();
+    let wildcard = Regex::new(r"(?m)^\s*_ (?:if .*)?=>|^\s*\(_, ").unwrap();
+    let hidden = Regex::new(r"(?:matches!\([^;]*?|if let |while let )AgentType::").unwrap();
     let mut found = Vec::new();
     let mut seen = 0;
     for (path, text) in sources() {
@@ -193,9 +195,60 @@ fn a_new_agent_type_cannot_silently_get_the_settings_of_another() {
                 }
             }
         }
+        let hidden = hidden.find_iter(&text);
+        found.extend(hidden.map(|of| format!("{path}: {}", of.as_str())));
     }
-    assert!(seen > 3, "no match over agent types was found");
+    assert!(seen > 2, "no match over agent types was found");
     assert!(found.is_empty(), "matches with a wildcard: {found:#?}");
+}
+
+/// The product's tables of agent types: names and providers, and what drives each.
+const TABLES_OF_AGENTS: [&str; 2] = [
+    "shared/domain/src/agent.rs",
+    "functions/runner/src/agent/drivers.rs",
+];
+
+#[test]
+fn a_drivers_agent_type_is_named_in_the_tables_of_agents_only() {
+    let named = Regex::new(r"\bAgentType::(\w+)").unwrap();
+    let drivers: Vec<String> = AgentType::ALL
+        .iter()
+        .filter(|kind| is_driver(**kind))
+        .map(|kind| format!("{kind:?}"))
+        .collect();
+    assert!(!drivers.is_empty());
+    let mut homes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, text) in sources() {
+        let is_product = ["shared/", "functions/", "infra/"]
+            .iter()
+            .any(|dir| path.starts_with(dir));
+        let is_test = ["tests.rs", "recorded.rs"]
+            .iter()
+            .any(|name| path.ends_with(name));
+        if !is_product || is_test || path.contains("/tests/") {
+            continue;
+        }
+        let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        for name in named.captures_iter(text) {
+            homes
+                .entry(path.clone())
+                .or_default()
+                .insert(name[1].to_owned());
+        }
+    }
+    for (path, names) in homes {
+        let of_drivers = |name: &&String| drivers.contains(name);
+        let known = names.iter().filter(of_drivers).count();
+        match TABLES_OF_AGENTS.contains(&path.as_str()) {
+            true => assert_eq!(known, drivers.len(), "{path} lacks a driver: {names:?}"),
+            false => assert_eq!(known, 0, "{path} names a driver: {names:?}"),
+        }
+    }
+}
+
+/// False for a command or a file of the work order or its repository.
+fn is_driver(kind: AgentType) -> bool {
+    ![AgentType::Command, AgentType::Patch].contains(&kind)
 }
 
 #[test]

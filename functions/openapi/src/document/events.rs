@@ -1,18 +1,15 @@
 //! The events of a run's timeline and the payloads of webhooks, as unions that their `type` tells
 //! apart. Their data comes from the types that write it.
 
-use awo_domain::budget::{BudgetThresholdData, CreditsLowData};
 use awo_domain::control::RunnerEvent;
-use awo_domain::event::{
-    CancelledData, CompletedData, FailedData, KillRequestedData, StartedData, StatusData,
-    TimelineEventType, WaitingData,
-};
+use awo_domain::event::{Payload, TimelineEventType};
+use awo_domain::schema::TypeSchema;
 use awo_domain::verification::{Level, Status};
-use awo_domain::webhook::{EventType, TEST_EVENT};
+use awo_domain::webhook::{EventSource, EventType, OrganizationEvent, TEST_EVENT};
 use awo_domain::work_order::TenantContext;
 use awo_domain::{EventId, RunId, Timestamp, WebhookId, WorkOrderId};
 use serde_json::{Map, Value, json};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use super::schema::{Schemas, described, named, reference, tidied, word};
 
@@ -87,50 +84,22 @@ fn event(schemas: &mut Schemas, kind: TimelineEventType) -> Value {
 
 /// The data of a type: its own members, and those that every event of a run has.
 fn data(schemas: &mut Schemas, kind: TimelineEventType) -> Value {
-    use TimelineEventType as T;
-    let own = match kind {
-        T::RunCreated | T::RunBuilding | T::RunNoCapacity | T::RunIntegrating => {
-            written::<StatusData>(schemas)
-        }
-        T::RunStarted => written::<StartedData>(schemas),
-        T::RunWaiting => written::<WaitingData>(schemas),
-        T::RunKillRequested => written::<KillRequestedData>(schemas),
-        T::RunCompleted => written::<CompletedData>(schemas),
-        T::RunFailed => written::<FailedData>(schemas),
-        T::RunCancelled => written::<CancelledData>(schemas),
-        T::WorkspaceReady => reported(schemas, "workspaceReady"),
-        T::EnvironmentReady => reported(schemas, "environmentReady"),
-        T::ProviderWaiting => reported(schemas, "providerWaiting"),
-        T::ProviderResumed => reported(schemas, "providerResumed"),
-        T::IterationStarted => reported(schemas, "iterationStarted"),
-        T::IterationCommitted => reported(schemas, "committed"),
-        T::AgentOutput => reported(schemas, "agentOutput"),
-        T::AgentFinished => reported(schemas, "agentFinished"),
-        T::ChildrenRefused => reported(schemas, "childrenRefused"),
-        T::ProtectedRestored => reported(schemas, "protectedRestored"),
-        T::IntegrationStarted => reported(schemas, "integrationStarted"),
-        T::IntegrationMerged => reported(schemas, "childMerged"),
-        T::IntegrationConflict => reported(schemas, "mergeConflict"),
-        T::VerificationBaseline => reported(schemas, "baselineFinished"),
-        T::VerificationStarted => reported(schemas, "verificationStarted"),
-        T::VerificationPassed | T::VerificationFailed => reported(schemas, "verificationFinished"),
-        T::DeliveryStarted => reported(schemas, "deliveryStarted"),
-        T::DeliveryFinished => reported(schemas, "delivered"),
-        T::DeliverySkipped => reported(schemas, "deliverySkipped"),
+    let own = match kind.payload() {
+        Payload::Own(of) => written(schemas, of),
+        Payload::Reported(variant) => reported(schemas, variant),
     };
     of_run(schemas, kind, own)
 }
 
 /// The schema of a type, and the components that it refers to.
-fn written<T: ToSchema>(schemas: &mut Schemas) -> Value {
-    schemas.referred_by::<T>();
-    tidied(json!(T::schema()))
+fn written(schemas: &mut Schemas, of: TypeSchema) -> Value {
+    schemas.refer(of);
+    tidied(json!((of.schema)()))
 }
 
 /// The members of what a runner reports, by the name of its variant.
 fn reported(schemas: &mut Schemas, variant: &str) -> Value {
-    schemas.referred_by::<RunnerEvent>();
-    let all = tidied(json!(RunnerEvent::schema()));
+    let all = written(schemas, TypeSchema::of::<RunnerEvent>());
     let all = all["oneOf"].as_array().cloned().unwrap_or_default();
     let is_wanted = |of: &Value| of["properties"]["type"]["enum"] == json!([variant]);
     let found = all.into_iter().find(is_wanted);
@@ -190,67 +159,21 @@ fn of_run(schemas: &mut Schemas, kind: TimelineEventType, mut data: Value) -> Va
     described(data, &format!("The data of `{}`.", kind.as_str()))
 }
 
-/// The type of the timeline whose data a webhook's event has.
-fn source_of(kind: EventType) -> Option<TimelineEventType> {
-    TimelineEventType::all().find(|of| of.as_str() == kind.as_str())
-}
-
-/// Of an event that is of no run: the name of its payload, when it comes, and its data.
-fn of_organization(schemas: &mut Schemas, kind: EventType) -> (&'static str, &'static str, Value) {
-    match kind {
-        EventType::BudgetThreshold => (
-            "BudgetThresholdWebhook",
-            "A budget reached one of its percentages, once in each period.",
-            named(
-                "BudgetThresholdEventData",
-                described(
-                    written::<BudgetThresholdData>(schemas),
-                    "The data of `budget.threshold`.",
-                ),
-            ),
-        ),
-        EventType::CreditsLow => (
-            "CreditsLowWebhook",
-            "The available credits fell below the organization's threshold.",
-            named(
-                "CreditsLowEventData",
-                described(
-                    written::<CreditsLowData>(schemas),
-                    "The data of `credits.low`.",
-                ),
-            ),
-        ),
-        of_run => panic!("{} has no data", of_run.as_str()),
-    }
-}
-
 /// What webhooks get: a payload for each type, and the union of them.
 fn webhooks(schemas: &mut Schemas) -> Value {
     let (mut hooks, mut payloads, mut names) = (Map::new(), Vec::new(), Vec::new());
     for kind in EventType::ALL {
-        let Some(of) = source_of(kind) else {
-            let (name, description, data) = of_organization(schemas, kind);
-            payloads.push(payload(schemas, name, kind.as_str(), description, data));
-            names.push((kind.as_str(), name.to_owned()));
-            hooks.insert(
-                kind.as_str().to_owned(),
-                hook(name, kind.as_str(), description),
-            );
-            continue;
-        };
-        let base = of.schema_name();
-        let data = data(schemas, of);
-        let data = match data["properties"].get("results") {
-            None => named(&format!("{base}EventData"), data),
-            Some(_) => named(&format!("{base}WebhookData"), with_outcomes(schemas, data)),
+        let (base, description, data) = match kind.source() {
+            EventSource::Run(of) => of_timeline(schemas, of),
+            EventSource::Organization(event) => of_organization(schemas, kind, event),
         };
         let name = format!("{base}Webhook");
-        let payload = payload(schemas, &name, kind.as_str(), of.description(), data);
+        let payload = payload(schemas, &name, kind.as_str(), description, data);
+        payloads.push(payload);
         hooks.insert(
             kind.as_str().to_owned(),
-            hook(&name, kind.as_str(), of.description()),
+            hook(&name, kind.as_str(), description),
         );
-        payloads.push(payload);
         names.push((kind.as_str(), name));
     }
     let data = json!({
@@ -274,6 +197,34 @@ fn webhooks(schemas: &mut Schemas) -> Value {
     );
     schemas.keep("WebhookPayload", all);
     Value::Object(hooks)
+}
+
+/// Of a webhook's event that delivers the timeline's: the beginning of its schemas' names, what it
+/// means, and its data.
+fn of_timeline(schemas: &mut Schemas, kind: TimelineEventType) -> (String, &'static str, Value) {
+    let base = kind.schema_name();
+    let data = data(schemas, kind);
+    let data = match data["properties"].get("results") {
+        None => named(&format!("{base}EventData"), data),
+        Some(_) => named(&format!("{base}WebhookData"), with_outcomes(schemas, data)),
+    };
+    (base, kind.description(), data)
+}
+
+/// The same of one that is of no run.
+fn of_organization(
+    schemas: &mut Schemas,
+    kind: EventType,
+    event: &OrganizationEvent,
+) -> (String, &'static str, Value) {
+    let base = format!("{kind:?}");
+    let data = written(schemas, event.data);
+    let data = described(data, &format!("The data of `{}`.", event.name));
+    (
+        base.clone(),
+        event.description,
+        named(&format!("{base}EventData"), data),
+    )
 }
 
 /// Of results the webhooks get less than the timeline has.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use awo_domain::money::MAX_CREDITS;
+use awo_domain::schema::TypeSchema;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
@@ -32,9 +33,9 @@ impl Schemas {
     }
 
     /// Keeps the schemas that a type refers to, and not its own.
-    pub fn referred_by<T: ToSchema>(&mut self) {
+    pub fn refer(&mut self, of: TypeSchema) {
         let mut all = Vec::new();
-        T::schemas(&mut all);
+        (of.parts)(&mut all);
         for (name, schema) in all {
             self.keep(&name, json!(schema));
         }

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use awo_domain::agent::output::{AgentOutput, parse};
 use awo_domain::agent::{Agent, AgentResult, AgentStatus};
 
+use super::drivers::{AgentOutput, parse};
 use super::{Attempt, Failure, NOT_STARTED};
 use crate::contained_process::{End, Finished, Interrupted};
 use crate::output::last_bytes;

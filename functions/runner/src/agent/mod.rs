@@ -6,7 +6,7 @@
 //! nothing counts twice.
 
 mod budget;
-mod driver;
+mod drivers;
 mod judgement;
 mod program;
 
@@ -33,7 +33,7 @@ use crate::proxy::Proxy;
 use crate::safe_files::{self, Unreadable};
 use crate::stop::Stopped;
 
-pub(crate) use driver::is_driver;
+pub(crate) use drivers::{is_driver, said};
 pub(crate) use program::{Program, check_type, program};
 
 /// How long providers have to say what the last calls of an agent have used that is over.
@@ -197,9 +197,9 @@ impl Agents<'_> {
         &self,
         request: &AgentRequest,
         program: &Program,
-    ) -> Option<(Vec<OsString>, driver::Environment)> {
+    ) -> Option<(Vec<OsString>, drivers::Environment)> {
         let layout = self.layout;
-        let mut env: driver::Environment = vec![
+        let mut env: drivers::Environment = vec![
             ("AWO_REQUEST", layout.request().into()),
             ("AWO_PROMPT", layout.prompt().into()),
             ("AWO_PROMPT_FILE", layout.prompt().into()),
@@ -211,20 +211,20 @@ impl Agents<'_> {
         let parent = request.parent_id.as_ref();
         env.extend(parent.map(|parent| ("AWO_PARENT_ID", parent.as_str().into())));
         let proxy_address = self.proxy.map(Proxy::proxy_address);
-        env.extend(proxy_address.into_iter().flat_map(driver::models));
+        env.extend(proxy_address.into_iter().flat_map(drivers::models));
         let argv = match program {
             Program::Command(argv) => argv.clone(),
             Program::Driver => {
                 let model = self.agent.model.as_deref();
                 let usd_left = |proxy: &Proxy| proxy.usd_left(model?);
-                let start = driver::Start {
+                let start = drivers::Start {
                     agent: self.agent,
                     path: self.processes.path(),
                     proxy_address: proxy_address?,
                     session_id: request.session_id.as_deref(),
                     usd_left: self.proxy.and_then(usd_left),
                 };
-                let (argv, of_driver) = driver::command(&start)?;
+                let (argv, of_driver) = drivers::command(&start)?;
                 env.extend(of_driver);
                 argv
             }

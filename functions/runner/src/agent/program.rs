@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use awo_domain::agent::{Agent, AgentType};
+use awo_domain::agent::Agent;
 use awo_domain::control::Provider;
 
-use super::driver;
+use super::drivers::{self, Kind};
 
 /// The repository's own agent.
 const AGENT_FILE: &str = ".awo/agent.sh";
@@ -32,15 +32,12 @@ pub(crate) fn check_type(
     path: &OsStr,
     keys: &[Provider],
 ) -> Result<(), NotConfigured> {
-    match agent.kind {
-        AgentType::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(
-            NotConfigured("agent.command is empty: give it a program".to_owned()),
-        ),
-        AgentType::Command
-        | AgentType::Patch
-        | AgentType::ClaudeCode
-        | AgentType::Codex
-        | AgentType::Opencode => driver::check(agent, path, keys),
+    match Kind::of(agent.kind) {
+        Kind::Command if agent.command.as_ref().is_some_and(Vec::is_empty) => Err(NotConfigured(
+            "agent.command is empty: give it a program".to_owned(),
+        )),
+        Kind::Command | Kind::Patch => Ok(()),
+        Kind::Driver(_) => drivers::check(agent, path, keys),
     }
 }
 
@@ -50,13 +47,11 @@ pub(crate) fn program(
     workspace: &Path,
     iteration: u32,
 ) -> Result<Program, NotConfigured> {
-    let argv = match (agent.kind, &agent.command) {
-        (AgentType::Command, Some(command)) => command.iter().map(OsString::from).collect(),
-        (AgentType::Command, None) => own_agent(workspace)?,
-        (AgentType::Patch, _) => patch(workspace, iteration)?,
-        (AgentType::ClaudeCode | AgentType::Codex | AgentType::Opencode, _) => {
-            return Ok(Program::Driver);
-        }
+    let argv = match (Kind::of(agent.kind), &agent.command) {
+        (Kind::Command, Some(command)) => command.iter().map(OsString::from).collect(),
+        (Kind::Command, None) => own_agent(workspace)?,
+        (Kind::Patch, _) => patch(workspace, iteration)?,
+        (Kind::Driver(_), _) => return Ok(Program::Driver),
     };
     Ok(Program::Command(argv))
 }

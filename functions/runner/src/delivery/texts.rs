@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use super::pull_request::Pushed;
 
-/// Longest title, in characters; GitHub takes 256.
+/// Longest title, in characters; every forge takes 255.
 const MAX_TITLE: usize = 200;
-/// How much of the task the body shows, in characters; GitHub takes 65 536 in all.
+/// How much of the task the body shows, in characters; every forge takes 65 536 in all.
 const MAX_TASK: usize = 8_000;
 /// What a title is where the task has no words for one.
 const NO_TITLE: &str = "Changes by an agent";

@@ -11,16 +11,20 @@ mod archive;
 mod cache;
 mod masks;
 mod scrub;
+mod setup;
 
 use std::ffi::OsString;
 
-use awo_domain::control::{RunEnvironment, RunSpec};
+use awo_domain::control::RunEnvironment;
 use awo_domain::environment::SecretPhase;
+
+use crate::registries::Registries;
 
 pub(crate) use archive::Archiver;
 pub(crate) use cache::{Cache, CacheKey, Places, clean as clean_caches, lock_files};
 pub(crate) use masks::{MaskedStream, Masks};
-pub(crate) use scrub::scrub;
+pub(crate) use scrub::scrub_in_background;
+pub(crate) use setup::{NotSetUp, Setup};
 
 /// Variables of a command.
 pub(crate) type Variables = Vec<(String, OsString)>;
@@ -36,10 +40,24 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
+    /// The environment, and the way to its registries, which is open as long as that value lives.
+    ///
     /// # Errors
     /// A sentence for the person who can act, if a secret has no value.
-    pub(crate) fn of(spec: &RunSpec) -> Result<Environment, String> {
-        let Some(environment) = spec.environment.clone() else {
+    pub(crate) async fn open(
+        of_run: Option<&RunEnvironment>,
+    ) -> Result<(Environment, Registries), String> {
+        let mut environment = Environment::of(of_run)?;
+        let wanted = of_run.map_or(&[][..], |one| &one.registries);
+        let registries = Registries::start(wanted)
+            .await
+            .map_err(|why| format!("there is no way to the environment's registries: {why}"))?;
+        environment.registries = registries.variables();
+        Ok((environment, registries))
+    }
+
+    fn of(of_run: Option<&RunEnvironment>) -> Result<Environment, String> {
+        let Some(environment) = of_run.cloned() else {
             return Ok(Environment::default());
         };
         if let Some(missing) = environment.missing_secrets.first() {
@@ -76,13 +94,13 @@ impl Environment {
         self.registries.iter().cloned().chain(own).collect()
     }
 
-    /// The values that must not outlive a setup: those that its agent does not have.
-    pub(crate) fn masks_before_agent(&self) -> Masks {
+    /// The values that must not outlive a setup: those that the phase which follows does not have.
+    fn masks_before(&self, phase: SecretPhase) -> Masks {
         let Some(environment) = &self.of_run else {
             return Masks::default();
         };
         let secrets = environment.secrets.iter();
-        let hidden = secrets.filter(|secret| !secret.phases.contains(&SecretPhase::Agent));
+        let hidden = secrets.filter(|secret| !secret.phases.contains(&phase));
         let registries = environment.registries.iter();
         Masks::of(
             hidden

@@ -1,19 +1,22 @@
-//! Takes values out of files that a phase has left behind. Nothing of the phase is alive, and no link
-//! is followed: a file is written anew and takes the place of the old one, so that a hard link to
-//! another one does not reach it.
+//! Takes values out of files that a phase has left behind. No link is followed: each folder is opened
+//! below the open one above it, so that no process which moves folders meanwhile leads out of them; and a
+//! file is written anew and takes the place of the old one, so that a hard link to another one does not
+//! reach it.
 //!
 //! A value is found where it stands as it is. One that a process has encoded is not: whoever has a
 //! secret in a phase can write it down in a way that nobody else reads.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, lchown};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 
 use super::Masks;
+use crate::safe_files::open_dir;
 
 /// Files that are looked at, of all folders together.
 const MAX_FILES: usize = 2_000_000;
@@ -23,15 +26,51 @@ const MAX_DEPTH: usize = 256;
 const CHUNK_BYTES: usize = 1_048_576;
 /// Largest file that is rewritten; a larger one with a value in it is removed.
 const MAX_REWRITTEN_BYTES: u64 = 256 * 1_048_576;
+/// Modes of a folder and a file that their owner had closed.
+const CLOSED_FOLDER: u32 = 0o700;
+const CLOSED_FILE: u32 = 0o600;
 /// What the name of a file that is written ends with until it takes its place.
 const DRAFT: &str = ".awo-scrubbed";
+
+/// As [`scrub`], in a thread of its own; `keeps` is what keeps the folders open.
+///
+/// # Errors
+/// A sentence.
+pub(crate) async fn scrub_in_background<K: Send + 'static>(
+    masks: Masks,
+    folders: Vec<PathBuf>,
+    since: SystemTime,
+    keeps: K,
+) -> Result<(), String> {
+    let scrubbing = move || {
+        let scrubbed = scrub(&masks, &folders, since);
+        drop(keeps);
+        scrubbed
+    };
+    let why = match tokio::task::spawn_blocking(scrubbing).await {
+        Ok(Ok(0)) => return Ok(()),
+        Ok(Ok(files)) => {
+            tracing::info!(
+                event = "secrets_scrubbed",
+                files,
+                "secrets were taken out of files"
+            );
+            return Ok(());
+        }
+        Ok(Err(why)) => why.to_string(),
+        Err(_) => "a thread was lost".to_owned(),
+    };
+    Err(format!(
+        "the workspace could not be searched for secrets: {why}"
+    ))
+}
 
 /// Takes the values out of all files below these folders that were changed since, by the kernel's own
 /// time. How many files it was.
 ///
 /// # Errors
 /// If a file that may hold a value could be neither read nor removed.
-pub(crate) fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io::Result<usize> {
+fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io::Result<usize> {
     if masks.is_empty() {
         return Ok(0);
     }
@@ -44,7 +83,17 @@ pub(crate) fn scrub(masks: &Masks, folders: &[PathBuf], since: SystemTime) -> io
         changed: 0,
     };
     for folder in folders {
-        scrubber.folder(folder, 0)?;
+        let known = open_dir(folder).or_else(|why| match why.kind() {
+            io::ErrorKind::PermissionDenied => {
+                fs::set_permissions(folder, Permissions::from_mode(CLOSED_FOLDER))?;
+                open_dir(folder)
+            }
+            _ => Err(why),
+        });
+        match known {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            opened => scrubber.folder(&opened?, 0)?,
+        }
     }
     Ok(scrubber.changed)
 }
@@ -58,22 +107,16 @@ struct Scrubber<'a> {
 }
 
 impl Scrubber<'_> {
-    fn folder(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
-            // An agent of our own user can close its folders to us; nobody else reads them either.
-            Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
-                fs::set_permissions(folder, Permissions::from_mode(0o700))?;
-                fs::read_dir(folder)?
-            }
-            Err(why) => return Err(why),
-        };
-        for entry in entries {
+    fn folder(&mut self, folder: &File, depth: usize) -> io::Result<()> {
+        for entry in fs::read_dir(path_of(folder))? {
             let entry = entry?;
-            let meta = entry.metadata()?;
+            let meta = match entry.metadata() {
+                Err(why) if why.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
             if meta.is_dir() && depth < MAX_DEPTH {
-                self.folder(&entry.path(), depth + 1)?;
+                let below = opened(&entry.path(), O_DIRECTORY, CLOSED_FOLDER)?;
+                self.folder(&below, depth + 1)?;
             }
             if meta.is_dir() && depth >= MAX_DEPTH {
                 fs::remove_dir_all(entry.path())?;
@@ -86,31 +129,29 @@ impl Scrubber<'_> {
                         "there are more than {MAX_FILES} files"
                     )));
                 }
-                self.file(&entry.path(), &meta)?;
+                self.file(&entry.path())?;
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, meta: &fs::Metadata) -> io::Result<()> {
-        let opened = open(path).or_else(|why| match why.kind() {
-            io::ErrorKind::PermissionDenied => {
-                fs::set_permissions(path, Permissions::from_mode(0o600))?;
-                open(path)
-            }
-            _ => Err(why),
-        });
-        if !self.holds(opened?)? {
+    /// A file of a folder that is open.
+    fn file(&mut self, path: &Path) -> io::Result<()> {
+        let mut known = match opened(path, O_NONBLOCK, CLOSED_FILE) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        let meta = known.metadata()?;
+        if !meta.is_file() || !self.holds(&known)? {
             return Ok(());
         }
         self.changed += 1;
         if meta.len() > MAX_REWRITTEN_BYTES {
             return fs::remove_file(path);
         }
+        known.rewind()?;
         let mut bytes = Vec::new();
-        open(path)?
-            .take(MAX_REWRITTEN_BYTES)
-            .read_to_end(&mut bytes)?;
+        known.take(MAX_REWRITTEN_BYTES).read_to_end(&mut bytes)?;
         self.masks.blank(&mut bytes);
         let mut name = path.as_os_str().to_owned();
         name.push(DRAFT);
@@ -121,13 +162,13 @@ impl Scrubber<'_> {
             .mode(0o600)
             .open(&draft)?;
         file.write_all(&bytes)?;
-        lchown(&draft, Some(meta.uid()), Some(meta.gid()))?;
-        fs::set_permissions(&draft, Permissions::from_mode(meta.mode() & 0o777))?;
+        fchown(&file, Some(meta.uid()), Some(meta.gid()))?;
+        file.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
         fs::rename(draft, path)
     }
 
     /// Whether any value stands in a file, also across two of the pieces in which it is read.
-    fn holds(&self, mut file: File) -> io::Result<bool> {
+    fn holds(&self, mut file: &File) -> io::Result<bool> {
         let mut stream = self.masks.stream();
         let mut piece = vec![0; CHUNK_BYTES];
         let (mut read, mut shown) = (0, 0);
@@ -144,11 +185,27 @@ impl Scrubber<'_> {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(O_NOFOLLOW | O_NONBLOCK)
-        .open(path)
+/// A path of an open folder, whatever has become of its name.
+fn path_of(folder: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+/// Opens what is no link. An agent of our own user can close what it has to us; nobody else reads that
+/// either.
+fn opened(path: &Path, flag: i32, closed: u32) -> io::Result<File> {
+    let open = || {
+        OpenOptions::new()
+            .read(true)
+            .custom_flags(O_NOFOLLOW | flag)
+            .open(path)
+    };
+    match open() {
+        Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
+            fs::set_permissions(path, Permissions::from_mode(closed))?;
+            open()
+        }
+        other => other,
+    }
 }
 
 #[cfg(test)]

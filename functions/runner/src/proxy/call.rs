@@ -84,8 +84,8 @@ fn admitted(shared: &Shared, headers: &HeaderMap, route: Option<Route>) -> Resul
         return Err(Refusal::new(StatusCode::FORBIDDEN, message));
     }
     let is_bedrock = shared.upstream.bedrock(route.provider).is_some();
-    if is_bedrock && route.dialect.is_none() {
-        let message = "bedrock answers /v1/messages alone";
+    if is_bedrock && route.dialect.is_none() && !route.counts_tokens() {
+        let message = "bedrock answers /v1/messages and /v1/messages/count_tokens alone";
         return Err(Refusal::new(StatusCode::NOT_FOUND, message));
     }
     Ok(route)
@@ -123,7 +123,7 @@ async fn pass(
             let (under_way, body) = begun;
             (Some(under_way), body)
         }
-        None => (None, Body::Keyed(body)),
+        None => (None, free(&shared, route.provider, body, &head.headers)?),
     };
     let outgoing = match outgoing {
         Body::Keyed(body) => Outgoing::Keyed(head.method, target, body),
@@ -147,6 +147,23 @@ enum Body {
     Bedrock(Invocation),
 }
 
+/// What is sent of a call that costs nothing.
+fn free(
+    shared: &Shared,
+    provider: Provider,
+    body: Vec<u8>,
+    headers: &HeaderMap,
+) -> Result<Body, Refusal> {
+    let Some(bedrock) = shared.upstream.bedrock(provider) else {
+        return Ok(Body::Keyed(body));
+    };
+    let bad = |why| Refusal::new(StatusCode::BAD_REQUEST, why);
+    let Checked { model, body, .. } = checked(Dialect::Messages, body).map_err(bad)?;
+    let called = bedrock.model(&model)?;
+    let body = translated(&body, &betas(headers)).map_err(bad)?;
+    Invocation::count(&called, &body).map(Body::Bedrock)
+}
+
 /// Admits a call that is paid for.
 fn begin(
     shared: &Arc<Shared>,
@@ -168,11 +185,7 @@ fn begin(
     let called = bedrock.model(&model)?;
     let body = translated(&body, &betas(headers)).map_err(bad)?;
     let under_way = UnderWay::begin(shared, dialect, &called.priced_as, body.len())?;
-    let call = Invocation {
-        model_id: called.id,
-        streams,
-        body,
-    };
+    let call = Invocation::of(called, streams, body);
     Ok((under_way, Body::Bedrock(call)))
 }
 

@@ -11,6 +11,9 @@ use super::extras::Extras;
 /// Longest query that is passed on, in bytes.
 const MAX_QUERY_BYTES: usize = 1_024;
 
+/// Counts the tokens of a call of Messages.
+const COUNT_TOKENS: &str = "/v1/messages/count_tokens";
+
 /// A path that leads somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Route {
@@ -30,7 +33,7 @@ const ROUTES: [(&str, &str, Route); 6] = [
     (
         "POST",
         "/anthropic",
-        free(Provider::Anthropic, "/v1/messages/count_tokens"),
+        free(Provider::Anthropic, COUNT_TOKENS),
     ),
     ("GET", "/anthropic", free(Provider::Anthropic, "/v1/models")),
     (
@@ -70,6 +73,11 @@ impl Route {
             method.as_str() == *on && path.strip_prefix(prefix) == Some(route.path)
         });
         found.map(|(.., route)| *route)
+    }
+
+    /// True for the counting of a call's tokens.
+    pub(super) fn counts_tokens(&self) -> bool {
+        self.path == COUNT_TOKENS
     }
 
     /// Path and query at the provider.

@@ -4,21 +4,27 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::layout::{self, Layout};
+use crate::layout::{self, make_agents_dir};
+use crate::settings::AgentUser;
 
 /// Writes a file anew that belongs to the agent's user, with the folders above it.
-pub(super) fn write(layout: &Layout, home: &Path, path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(
+    user: Option<AgentUser>,
+    home: &Path,
+    path: &Path,
+    text: &str,
+) -> io::Result<()> {
     let mut folder = home.to_owned();
     for part in path.parent().into_iter().flat_map(Path::components) {
         folder.push(part);
         match fs::symlink_metadata(&folder) {
             Ok(meta) if meta.is_dir() => {}
             Ok(_) => return Err(io::Error::other("a folder of the home is none")),
-            Err(why) if why.kind() == io::ErrorKind::NotFound => layout.make_agents_dir(&folder)?,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => make_agents_dir(&folder, user)?,
             Err(why) => return Err(why),
         }
     }
     let file = home.join(path);
     layout::write_anew(&file, text.as_bytes())?;
-    layout.give_tree(&file)
+    layout::give(&file, user)
 }

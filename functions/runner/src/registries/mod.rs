@@ -20,8 +20,8 @@ use awo_domain::environment::RegistryKind;
 use tokio::task::AbortHandle;
 
 use crate::environment::Variables;
-use crate::layout::Layout;
 use crate::loopback;
+use crate::settings::AgentUser;
 
 use access::Upstream;
 use serving::Serving;
@@ -105,10 +105,10 @@ impl Registries {
     ///
     /// # Errors
     /// If one cannot be written.
-    pub(crate) fn write_files(&self, layout: &Layout, home: &Path) -> io::Result<()> {
+    pub(crate) fn write_files(&self, user: Option<AgentUser>, home: &Path) -> io::Result<()> {
         for local in &self.locals {
             for (path, text) in local.files() {
-                files::write(layout, home, Path::new(path), &text)?;
+                files::write(user, home, Path::new(path), &text)?;
             }
         }
         Ok(())

@@ -24,17 +24,8 @@ const CACHES: &str = ".caches";
 
 /// The environment, and the way to its registries.
 pub(super) async fn surroundings(spec: &RunSpec) -> Result<(Environment, Registries), Abort> {
-    let broken = |why: String| fail(RunErrorCode::WorkspaceFailed, &why);
-    let mut environment = Environment::of(spec).map_err(broken)?;
-    let of_run = environment.of_run.as_ref();
-    let wanted = of_run.map_or(&[][..], |one| &one.registries);
-    let registries = Registries::start(wanted).await.map_err(|why| {
-        broken(format!(
-            "there is no way to the environment's registries: {why}"
-        ))
-    })?;
-    environment.registries = registries.variables();
-    Ok((environment, registries))
+    let opened = Environment::open(spec.environment.as_ref()).await;
+    opened.map_err(|why| fail(RunErrorCode::WorkspaceFailed, &why))
 }
 
 /// Where the organization's caches are; none if that cannot be: a run goes on without.

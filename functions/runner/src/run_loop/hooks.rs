@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use awo_domain::run::RunErrorCode;
 
-use super::shell::Script;
 use super::{Abort, Tally, Work, fail};
+use crate::limits::limits;
+use crate::shell::Script;
 
 /// Longest time that one command may take.
 const HOOK_LIMIT: Duration = Duration::from_secs(600);
@@ -29,14 +30,15 @@ impl Work<'_> {
         let measured: Vec<&Path> = dirs.iter().map(AsRef::as_ref).collect();
         let script = Script {
             run: command,
+            run_id: &self.spec.run_id,
             variables: &self.environment.plain_variables(),
             dir: &dirs[0],
             home: &dirs[1],
             tmp: &dirs[2],
-            measured: &measured,
-            limit: HOOK_LIMIT,
+            limits: limits(&self.spec.profile.execution_limits, &measured),
+            limit: HOOK_LIMIT.min(self.left()),
         };
-        match self.shell(&script).await? {
+        match script.run(self.processes).await? {
             Ok(took) => {
                 let took_ms = super::millis(took);
                 tracing::info!(
@@ -47,7 +49,9 @@ impl Work<'_> {
                 );
                 Ok(())
             }
-            Err(why) => {
+            Err(failure) if failure.timed_out && self.left().is_zero() => Err(self.out_of_time()),
+            Err(failure) => {
+                let why = failure.why;
                 let message = format!("the template's postCreate hook {which} {why}");
                 Err(fail(RunErrorCode::WorkspaceFailed, &message))
             }

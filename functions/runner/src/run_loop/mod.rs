@@ -11,7 +11,6 @@ mod outages;
 mod protection;
 mod services;
 mod setup;
-mod shell;
 mod steps;
 mod tools;
 mod verdicts;
@@ -27,7 +26,7 @@ use tokio::time::Instant;
 
 use crate::agent;
 use crate::contained_process::ContainedProcesses;
-use crate::delivery::forge_repository::Hosts;
+use crate::delivery::forge::Hosts;
 use crate::environment::{Cache, Environment};
 use crate::git::Git;
 use crate::layout::Layout;

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{Abort, Tally, Work, fail, millis};
 use crate::agent::{Attempt, Program};
+use crate::backoff::Backoff;
 use crate::proxy::{Outage, Proxy};
 use crate::stop::Stopped;
 
@@ -21,7 +22,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Patience {
     left: Duration,
-    next: Duration,
+    backoff: Backoff,
 }
 
 impl Patience {
@@ -30,19 +31,19 @@ impl Patience {
         let in_all = Duration::from_millis(PROVIDER_WAIT_MS);
         Patience {
             left: in_all.saturating_sub(Duration::from_millis(waited_ms)),
-            next: FIRST_WAIT,
+            backoff: Backoff::doubling(FIRST_WAIT, LONGEST_WAIT),
         }
     }
 
     /// How long to wait now; none if what the provider wants is more than is left.
     fn next_wait(&mut self, retry_after: Option<Duration>) -> Option<Duration> {
-        let own = self.next.min(self.left);
+        let own = self.backoff.next().min(self.left);
         let wait = retry_after.unwrap_or(own);
         if self.left.is_zero() || wait > self.left {
             return None;
         }
         if retry_after.is_none() {
-            self.next = (self.next * 2).min(LONGEST_WAIT);
+            self.backoff.pause();
         }
         Some(wait)
     }

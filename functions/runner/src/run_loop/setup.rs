@@ -2,19 +2,19 @@
 //! verified. Caches are restored before it and kept after it, and what it leaves behind holds no
 //! secret that the agent does not have.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::path::Path;
+use std::time::SystemTime;
 
 use awo_domain::control::{RunEnvironment, RunnerEvent};
-use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
+use awo_domain::environment::SecretPhase;
 use awo_domain::run::RunErrorCode;
 use tokio::time::Instant;
 
 use super::services::{FIRST_PATIENCE, LATER_PATIENCE};
-use super::shell::Script;
 use super::{Abort, Tally, Work, fail, millis};
-use crate::environment::{CacheKey, Masks, Places, lock_files, scrub};
+use crate::environment::{CacheKey, NotSetUp, Places, Setup, lock_files, scrub_in_background};
 use crate::git::GitError;
+use crate::limits::limits;
 use crate::stop::Stopped;
 use crate::verify::Subject;
 
@@ -45,9 +45,10 @@ impl Work<'_> {
         self.services_answer(environment, FIRST_PATIENCE).await?;
         tally.executed |= !environment.setup.is_empty();
         let key = self.cache_key(environment).await?;
-        let restored = self.set_up_in(environment, key.as_ref(), &folders).await?;
-        self.forget(since, vec![workspace.clone(), home.clone(), tmp.clone()])
-            .await?;
+        let before = SecretPhase::Agent;
+        let restored = self.set_up_in(environment, key.as_ref(), &folders, before);
+        let restored = restored.await?;
+        self.scrub_workspace(since).await?;
         if let (Some(cache), Some(key)) = (self.cache, &key) {
             let places = Places {
                 workspace: &workspace,
@@ -80,7 +81,9 @@ impl Work<'_> {
         };
         self.services_answer(environment, LATER_PATIENCE).await?;
         let key = self.cache_key(environment).await?;
-        self.set_up_in(environment, key.as_ref(), &folders).await?;
+        let before = SecretPhase::Verify;
+        self.set_up_in(environment, key.as_ref(), &folders, before)
+            .await?;
         Ok(())
     }
 
@@ -90,6 +93,7 @@ impl Work<'_> {
         environment: &RunEnvironment,
         key: Option<&CacheKey>,
         folders: &Folders<'_>,
+        before: SecretPhase,
     ) -> Result<Vec<String>, Abort> {
         let mut restored = Vec::new();
         if let (Some(cache), Some(key)) = (self.cache, key) {
@@ -100,29 +104,25 @@ impl Work<'_> {
             let paths = &environment.caches;
             restored = cache.restore(key, paths, places, self.layout).await;
         }
-        let written = self.registries.write_files(self.layout, folders.home);
-        written.map_err(|why| {
-            let message = format!("package managers could not be pointed at registries: {why}");
-            fail(RunErrorCode::WorkspaceFailed, &message)
-        })?;
-        let variables = self.environment.variables(SecretPhase::Setup);
-        for step in &environment.setup {
-            let script = Script {
-                run: &step.run,
-                variables: &variables,
-                dir: folders.workspace,
-                home: folders.home,
-                tmp: folders.tmp,
-                measured: &[folders.workspace, folders.home, folders.tmp],
-                limit: Duration::from_millis(step.timeout_ms.unwrap_or(DEFAULT_STEP_MS)),
-            };
-            if let Err(why) = self.shell(&script).await? {
-                let name = &environment.name;
-                let message = format!("the step {:?} of the environment {name} {why}", step.name);
-                return Err(fail(RunErrorCode::WorkspaceFailed, &message));
-            }
+        let places = [folders.workspace, folders.home, folders.tmp];
+        let setup = Setup {
+            environment: self.environment,
+            registries: self.registries,
+            processes: self.processes,
+            run_id: &self.spec.run_id,
+            user: self.layout.user(),
+            checkout: folders.workspace,
+            home: folders.home,
+            tmp: folders.tmp,
+            limits: limits(&self.spec.profile.execution_limits, &places),
+            before,
+        };
+        match setup.run(|| self.left()).await {
+            Ok(()) => Ok(restored),
+            Err(NotSetUp::Failed(why)) => Err(fail(RunErrorCode::WorkspaceFailed, &why)),
+            Err(NotSetUp::OutOfTime) => Err(self.out_of_time()),
+            Err(NotSetUp::Stopped(stopped)) => Err(stopped.into()),
         }
-        Ok(restored)
     }
 
     /// None where the environment caches nothing, or nothing tells what it would cache.
@@ -135,43 +135,12 @@ impl Work<'_> {
         Ok(CacheKey::of(&environment.name, &lock_files(&listed)))
     }
 
-    /// Takes out of what a setup has left behind the secrets that its agent does not have, and of the
-    /// workspace all of them.
-    async fn forget(&self, since: SystemTime, folders: Vec<PathBuf>) -> Result<(), Abort> {
-        let before_agent = self.environment.masks_before_agent();
-        self.scrub(before_agent, folders, since).await?;
-        self.scrub_workspace(since).await
-    }
-
     /// Takes every secret out of the workspace.
     pub(super) async fn scrub_workspace(&self, since: SystemTime) -> Result<(), Abort> {
         let masks = self.environment.masks.clone();
-        let workspace = self.layout.workspace();
-        self.scrub(masks, vec![workspace], since).await
-    }
-
-    async fn scrub(
-        &self,
-        masks: Masks,
-        folders: Vec<PathBuf>,
-        since: SystemTime,
-    ) -> Result<(), Abort> {
-        let scrubbed = tokio::task::spawn_blocking(move || scrub(&masks, &folders, since)).await;
-        let why = match scrubbed {
-            Ok(Ok(0)) => return Ok(()),
-            Ok(Ok(files)) => {
-                tracing::info!(
-                    event = "secrets_scrubbed",
-                    files,
-                    "secrets were taken out of files"
-                );
-                return Ok(());
-            }
-            Ok(Err(why)) => why.to_string(),
-            Err(_) => "a thread was lost".to_owned(),
-        };
-        let message = format!("the workspace could not be searched for secrets: {why}");
-        Err(fail(RunErrorCode::WorkspaceFailed, &message))
+        let folders = vec![self.layout.workspace()];
+        let scrubbed = scrub_in_background(masks, folders, since, ()).await;
+        scrubbed.map_err(|why| fail(RunErrorCode::WorkspaceFailed, &why))
     }
 }
 

@@ -3,14 +3,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use awo_domain::agent::output::said;
 use awo_domain::agent::{AgentRequest, AgentType, Feedback, RequestLimits};
 use awo_domain::control::{MAX_DIFF_BYTES, RunnerEvent, SnapshotDiff};
 use awo_domain::profile::{Iterated, MAX_WINDOW, StrategyType};
 use awo_domain::run::{RunError, RunErrorCode};
 
 use super::{Abort, Tally, Verdict, Work, fail, millis};
-use crate::agent::{Agents, Attempt, Failure, Left, Program};
+use crate::agent::{Agents, Attempt, Failure, Left, Program, said};
 use crate::git::GitError;
 use crate::iteration_log::iteration_log;
 use crate::output::{Tail, last_bytes};

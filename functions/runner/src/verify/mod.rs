@@ -178,6 +178,12 @@ impl<'a> Verification<'a> {
         }
     }
 
+    /// Counts the time since then as part of the verification's.
+    pub(crate) fn begun_at(self, began: Instant) -> Verification<'a> {
+        let deadline = began + self.limit;
+        Verification { deadline, ..self }
+    }
+
     /// Tries a test command that fails again, up to so many times.
     pub(crate) fn retrying(self, retries: u32) -> Verification<'a> {
         Verification { retries, ..self }

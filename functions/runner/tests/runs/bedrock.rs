@@ -318,7 +318,6 @@ fn without_credentials_the_run_waits_and_bedrock_is_not_called() {
 #[test]
 fn what_bedrock_cannot_do_is_refused_without_a_call() {
     let bedrock = bedrock(1, answers);
-    let known = body("claude-sonnet-4-5", false);
     for (path, asked, word) in [
         (
             "messages",
@@ -326,7 +325,11 @@ fn what_bedrock_cannot_do_is_refused_without_a_call() {
             "BedrockInferenceProfiles",
         ),
         ("messages", body(ARN, false), "BedrockInferenceProfiles"),
-        ("messages/count_tokens", known, "/v1/messages alone"),
+        (
+            "messages/count_tokens",
+            body("claude-haiku-4-5", false),
+            "does not name the model",
+        ),
     ] {
         let agent = format!("call {path} '{asked}'; grep -q 404 status");
         let scene = scene(&agent, &bedrock);
@@ -340,6 +343,44 @@ fn what_bedrock_cannot_do_is_refused_without_a_call() {
         assert_eq!(used(&ended), []);
     }
     assert_eq!(bedrock.calls().len(), 0);
+}
+
+#[test]
+fn tokens_are_counted_by_the_model_that_a_profile_names_and_cost_nothing() {
+    let reply = |_: usize, call: &Call| match call.counts {
+        true => Reply::Count(4_711),
+        false => Reply::Message(events()),
+    };
+    let bedrock = bedrock(1, reply);
+    let asked = json!({"model": "claude-sonnet-4-5-20250929",
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "t", "input_schema": {"type": "object"}}],
+        "thinking": {"type": "enabled", "budget_tokens": 1_024}});
+    let agent = format!(
+        "call messages/count_tokens '{asked}' && grep -q 200 status && mv answer counted; \
+         curl -sS -o listed -w '%{{http_code}}' \"$ANTHROPIC_BASE_URL/v1/models\" -H \"x-api-key: \
+         $ANTHROPIC_API_KEY\" > listing; ask '{}'",
+        body("claude-sonnet-4-5", true)
+    );
+    let scene = scene(&agent, &bedrock);
+    let ended = scene.run();
+    ended.succeeded();
+    assert_eq!(bedrock.refused(), Vec::<String>::new());
+    assert_eq!(left_behind(&ended, "counted"), r#"{"input_tokens":4711}"#);
+    let calls = bedrock.calls();
+    let counted = &calls[0];
+    assert!(counted.counts && PROFILE.ends_with(&format!(".{}", counted.model)));
+    for member in ["messages", "tools", "thinking"] {
+        assert_eq!(counted.body[member], asked[member]);
+    }
+    assert_eq!(counted.body.get("model"), None);
+    assert_eq!(left_behind(&ended, "listing"), "404");
+    let listed = left_behind(&ended, "listed");
+    assert!(
+        listed.contains("/v1/messages/count_tokens alone"),
+        "{listed}"
+    );
+    assert_eq!(used(&ended), [(PROFILE.to_owned(), [1_000, 600, 100, 50])]);
 }
 
 #[test]

@@ -27,7 +27,7 @@ const QUICK: Duration = Duration::from_secs(1);
 /// What became of deliveries that were due.
 #[derive(Debug, Default)]
 struct Outcomes {
-    told: Vec<(Message, Verdict)>,
+    settled: Vec<(Message, Verdict)>,
     /// Noted, not made, and taken back.
     left: Vec<Attemptable>,
     /// True if the receiver answered that it is gone.
@@ -51,7 +51,7 @@ struct Series {
     are_last: bool,
 }
 
-/// Makes the attempts of deliveries that are due, in a delivery permit, and tells what becomes of their
+/// Makes the attempts of deliveries that are due, in a delivery permit, and answers what becomes of their
 /// messages. The delivery permit is taken with the first attempt, and given back beside the last ends, which
 /// nobody has to wait for.
 pub(super) async fn make_all(
@@ -76,12 +76,12 @@ pub(super) async fn make_all(
         }
     };
     let mut due = VecDeque::from(due);
-    let (mut told, mut noted_at) = (Vec::new(), Instant::now());
+    let (mut settled, mut noted_at) = (Vec::new(), Instant::now());
     let delivery_permits = in_order(free_delivery_permits, home);
     let Some((delivery_permit, first)) =
-        take_delivery_permit(state, &mut due, &delivery_permits, &mut told).await
+        take_delivery_permit(state, &mut due, &delivery_permits, &mut settled).await
     else {
-        return told;
+        return settled;
     };
     // One alone, to see what the receiver is like.
     let (mut delivery_permit, mut noted) = (Some(delivery_permit), vec![first]);
@@ -92,7 +92,7 @@ pub(super) async fn make_all(
             are_last: due.is_empty(),
         };
         let (made, took) = make(state, ready, series, &mut delivery_permit, began).await;
-        told.extend(made.told);
+        settled.extend(made.settled);
         due.extend(made.left);
         if due.is_empty()
             || made.is_gone
@@ -104,11 +104,11 @@ pub(super) async fn make_all(
         let together = if took < QUICK { due.len() } else { 1 };
         let some = due.drain(..together).collect();
         noted_at = Instant::now();
-        noted = note(state, some, &mut told).await;
+        noted = note(state, some, &mut settled).await;
     }
     leave(state, delivery_permit).await;
-    told.extend(all(due, Verdict::Soon));
-    told
+    settled.extend(all(due, Verdict::Soon));
+    settled
 }
 
 fn all(
@@ -132,13 +132,13 @@ fn in_order(delivery_permits: &[u32], first: u32) -> Vec<u32> {
     [after, before].concat()
 }
 
-/// Takes a delivery permit with the first attempt that can be noted. None if there is none: then it is told
-/// what becomes of all messages.
+/// Takes a delivery permit with the first attempt that can be noted. None if there is none; then all
+/// messages are settled.
 async fn take_delivery_permit(
     state: &State,
     due: &mut VecDeque<Attemptable>,
     delivery_permits: &[u32],
-    told: &mut Vec<(Message, Verdict)>,
+    settled: &mut Vec<(Message, Verdict)>,
 ) -> Option<(DeliveryPermit, Noted)> {
     while let Some(of) = due.pop_front() {
         let wanted = receiver::wanted(state);
@@ -151,14 +151,14 @@ async fn take_delivery_permit(
             Ok(Begun::WithPermit(delivery_permit, begun)) => {
                 return Some((delivery_permit, Noted { of, begun: *begun }));
             }
-            Ok(Begun::Changed) => told.push((of.message, Verdict::Soon)),
+            Ok(Begun::Changed) => settled.push((of.message, Verdict::Soon)),
             Ok(Begun::Busy) => {
-                told.push((of.message, Verdict::Soon));
-                told.extend(all(due.drain(..), Verdict::Soon));
+                settled.push((of.message, Verdict::Soon));
+                settled.extend(all(due.drain(..), Verdict::Soon));
             }
             Err(error) => {
-                told.push((of.message, not_written(&error)));
-                told.extend(all(due.drain(..), Verdict::Back));
+                settled.push((of.message, not_written(&error)));
+                settled.extend(all(due.drain(..), Verdict::Back));
             }
         }
     }
@@ -201,11 +201,11 @@ async fn make(
     (made, took)
 }
 
-/// Notes the attempts; of those that are told of another looks after the delivery.
+/// Notes the attempts; a message that is settled belongs to a delivery that another worker attempts.
 async fn note(
     state: &State,
     due: Vec<Attemptable>,
-    told: &mut Vec<(Message, Verdict)>,
+    settled: &mut Vec<(Message, Verdict)>,
 ) -> Vec<Noted> {
     let now = state.clock.now();
     let begun = due.iter().map(|of| begun(state, &of.delivery, now));
@@ -214,8 +214,8 @@ async fn note(
     for (of, begun) in due.into_iter().zip(begun.await) {
         match begun {
             Ok(Some(begun)) => noted.push(Noted { of, begun }),
-            Ok(None) => told.push((of.message, Verdict::Soon)),
-            Err(error) => told.push((of.message, not_written(&error))),
+            Ok(None) => settled.push((of.message, Verdict::Soon)),
+            Err(error) => settled.push((of.message, not_written(&error))),
         }
     }
     noted
@@ -294,16 +294,16 @@ async fn note_ends(
     for (_, ended, of) in gone {
         let url = &of.webhook.content.url;
         let written = state.store.end_gone(ended, url, state.clock.now()).await;
-        made.told.push((of.message, after(Next::Gone, written)));
+        made.settled.push((of.message, after(Next::Gone, written)));
     }
     let new = ends.iter().map(|(_, new, _)| new.clone()).collect();
     let written = state.store.change_deliveries(new).await;
     for ((next, _, of), written) in ends.into_iter().zip(written) {
         match (next, written) {
-            (Some(next), written) => made.told.push((of.message, after(next, written))),
+            (Some(next), written) => made.settled.push((of.message, after(next, written))),
             (None, Ok(Some(delivery))) => made.left.push(Attemptable { delivery, ..of }),
-            (None, Ok(None)) => made.told.push((of.message, Verdict::Soon)),
-            (None, Err(error)) => made.told.push((of.message, not_written(&error))),
+            (None, Ok(None)) => made.settled.push((of.message, Verdict::Soon)),
+            (None, Err(error)) => made.settled.push((of.message, not_written(&error))),
         }
     }
 }

@@ -11,7 +11,7 @@ use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit};
 use awo_store::webhooks::notifications::Notification;
-use awo_store::webhooks::outbox::{OutboxEvent, ToTell};
+use awo_store::webhooks::outbox::{OutboxEvent, Recipient};
 use futures::future::join_all;
 
 use super::receiver::{self, random};
@@ -23,7 +23,7 @@ const EVENTS: u32 = 100;
 const AT_ONCE: usize = 8;
 
 /// Looks into an organization's outbox, and tells which of the messages that said so stay.
-pub(super) async fn look_into(
+pub(super) async fn read_outbox(
     state: &State,
     org: OrgId,
     messages: Vec<Message>,
@@ -79,17 +79,20 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
 }
 
 /// The webhooks that are to be told of an event.
-fn told<'a>(event: &OutboxEvent, webhooks: &'a [Webhook]) -> Vec<&'a Webhook> {
-    let told = |webhook: &&Webhook| webhook.content.events.contains(&event.event_type);
-    webhooks.iter().filter(told).collect()
+fn subscribed<'a>(event: &OutboxEvent, webhooks: &'a [Webhook]) -> Vec<&'a Webhook> {
+    let is_subscribed = |webhook: &&Webhook| webhook.content.events.contains(&event.event_type);
+    webhooks.iter().filter(is_subscribed).collect()
 }
 
 async fn fan_out(state: &State, event: &OutboxEvent, webhooks: &[Webhook]) -> Result<(), Error> {
-    let to_tell = |webhook: &Webhook| ToTell {
+    let recipient = |webhook: &Webhook| Recipient {
         webhook: webhook.id.clone(),
         attempt: None,
     };
-    let to: Vec<ToTell> = told(event, webhooks).into_iter().map(to_tell).collect();
+    let to: Vec<Recipient> = subscribed(event, webhooks)
+        .into_iter()
+        .map(recipient)
+        .collect();
     state.store.fan_out(event, &to, state.clock.now()).await?;
     Ok(())
 }
@@ -108,17 +111,17 @@ async fn fan_out_at_once<'a>(
     event: &OutboxEvent,
     webhooks: &'a [Webhook],
 ) -> Result<(Vec<First<'a>>, Option<CallPermit>), Error> {
-    let to = told(event, webhooks);
+    let to = subscribed(event, webhooks);
     let (permit, delivery_permits) = delivery_permits_to(state, &event.org_id, &to).await;
     let now = state.clock.now();
-    let to_tell = |(webhook, delivery_permit): (&&Webhook, &Option<DeliveryPermit>)| ToTell {
+    let recipient = |(webhook, delivery_permit): (&&Webhook, &Option<DeliveryPermit>)| Recipient {
         webhook: webhook.id.clone(),
         attempt: delivery_permit
             .is_some()
             .then(|| AttemptId::new(now, state.mint.random(now))),
     };
-    let to_tell: Vec<ToTell> = to.iter().zip(&delivery_permits).map(to_tell).collect();
-    let noted = state.store.fan_out(event, &to_tell, now).await;
+    let recipient: Vec<Recipient> = to.iter().zip(&delivery_permits).map(recipient).collect();
+    let noted = state.store.fan_out(event, &recipient, now).await;
     let held = to.into_iter().zip(delivery_permits);
     let held = held.filter_map(|(webhook, delivery_permit)| Some((webhook, delivery_permit?)));
     let begun: &[Delivery] = noted.as_deref().unwrap_or_default();

@@ -25,9 +25,9 @@ const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
 pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
 
 /// Lets messages come back when they are wanted, and tells which stay.
-pub(super) async fn settle(state: &State, told: Vec<(Message, Verdict)>) -> Vec<String> {
+pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> Vec<String> {
     let (mut stay, mut hidden) = (Vec::new(), Vec::new());
-    for (message, verdict) in told {
+    for (message, verdict) in settled {
         // Now, not when the handler began: the queue counts from now.
         let now = state.clock.now();
         let wait_ms = match verdict {

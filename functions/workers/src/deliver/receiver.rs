@@ -32,13 +32,13 @@ enum Settled {
 
 /// Serves the deliveries to one receiver, and tells which messages stay.
 pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
-    let (mut due, mut told, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut due, mut settled, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut free_delivery_permits = Vec::new();
     for Job { message, at, found } in jobs {
         free_delivery_permits.clone_from(&found.free_delivery_permits);
         if !seen.insert(at.id) {
             // A message that came twice: the other one makes the attempt.
-            told.push((message, Verdict::Soon));
+            settled.push((message, Verdict::Soon));
             continue;
         }
         match settle(state, found).await {
@@ -50,7 +50,7 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
                     webhook,
                 });
             }
-            Ok(Settled::Is(verdict)) => told.push((message, verdict)),
+            Ok(Settled::Is(verdict)) => settled.push((message, verdict)),
             Err(error) => {
                 let message_id = &message.id;
                 tracing::error!(
@@ -59,12 +59,12 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
                     ?error,
                     "a delivery could not be handled"
                 );
-                told.push((message, Verdict::Back));
+                settled.push((message, Verdict::Back));
             }
         }
     }
-    told.extend(attempt::make_all(state, due, &free_delivery_permits, batch).await);
-    postpone::settle(state, told).await
+    settled.extend(attempt::make_all(state, due, &free_delivery_permits, batch).await);
+    postpone::settle(state, settled).await
 }
 
 /// Does for a delivery what needs no attempt.

@@ -57,7 +57,7 @@ async fn check_one(store: &Store, from: &Checkpoint, now: Timestamp) -> Result<(
     if let Checked::Drifts { expected, found } = checked {
         tracing::error!(event = "ledger_drifts", org = %from.org_id, ?expected, ?found, "the ledger drifts");
     }
-    store.keep_checkpoint(from, &next).await?;
+    store.advance_checkpoint(from, &next).await?;
     for closed in Box::pin(store.close_months(&from.org_id, None, now)).await? {
         tracing::info!(event = "month_closed", org = %from.org_id, month = %closed.month, hash = closed.hash);
     }

@@ -52,7 +52,7 @@ async fn send(state: &State, overdue: Vec<Overdue>, now: Timestamp) -> Result<()
     for overdue in overdue {
         if let Overdue::Delivery { at, due_at } = overdue {
             let again_at = now.plus_ms(AGAIN_MS);
-            let later = state.store.look_at_delivery_again(&at, due_at, again_at);
+            let later = state.store.postpone_delivery(&at, due_at, again_at);
             later.await?;
         }
     }

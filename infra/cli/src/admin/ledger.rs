@@ -28,12 +28,12 @@ pub async fn check(stores: &Stores, org: Option<&OrgId>, output: &Output) -> Res
         let (checked, next) = checked.map_err(refused)?;
         let is_sound = matches!(checked, Checked::Sound(_));
         if is_sound {
-            let kept = stores.store.replace_checkpoint(&next).await;
-            kept.map_err(refused)?;
+            let replaced = stores.store.replace_checkpoint(&next).await;
+            replaced.map_err(refused)?;
         }
         all_sound &= is_sound;
         match output.is_json() {
-            true => ledgers.push(told(org, &checked)),
+            true => ledgers.push(verdict(org, &checked)),
             false => output.line(&line(org, &checked))?,
         }
     }
@@ -55,7 +55,7 @@ fn sums(of: &Sums) -> Value {
     })
 }
 
-fn told(org: &OrgId, checked: &Checked) -> Value {
+fn verdict(org: &OrgId, checked: &Checked) -> Value {
     match checked {
         Checked::Sound(found) => json!({ "orgId": org, "status": "sound", "found": sums(found) }),
         Checked::Drifts { expected, found } => json!({

@@ -118,8 +118,8 @@ fn show_broken(link: &BrokenLink, output: &Output) -> Result<(), Failure> {
         Some(number) => format!("snapshot {number}"),
         None => "the run's audit".to_owned(),
     };
-    let told = format!("broken at {} of {place}", link.field);
-    field(output, "chain", output.paint.bad(&told))?;
+    let message = format!("broken at {} of {place}", link.field);
+    field(output, "chain", output.paint.bad(&message))?;
     field(output, "expected", shown(&link.expected))?;
     field(output, "found", shown(&link.found))?;
     output.remark(match link.field {

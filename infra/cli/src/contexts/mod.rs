@@ -35,7 +35,7 @@ pub fn run(
                 contexts.current = Some(name.clone());
                 Ok(())
             })?;
-            said(output, name, &format!("{name} is now the current context"))
+            report(output, name, &format!("{name} is now the current context"))
         }
         ContextAction::Show => show(connection, environment, output),
         ContextAction::Delete { name } => {
@@ -47,12 +47,12 @@ pub fn run(
                 Ok(())
             })?;
             let why = format!("deleted {name}; its key remains valid until it is revoked");
-            said(output, name, &why)
+            report(output, name, &why)
         }
     }
 }
 
-fn said(output: &Output, name: &str, text: &str) -> Result<(), Failure> {
+fn report(output: &Output, name: &str, text: &str) -> Result<(), Failure> {
     if output.is_json() {
         return output.line(&json!({ "context": name }).to_string());
     }

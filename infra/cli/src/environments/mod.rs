@@ -2,7 +2,7 @@
 
 pub mod arguments;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -125,10 +125,18 @@ fn written(text: &str, what: &str, wanted: &Write, output: &Output) -> Result<()
     let name = clean_line(&wanted.name);
     output.line(&format!("{what} {name}"))?;
     let environment: Value = answers::read(text)?;
-    for secret in environment["secrets"].as_array().into_iter().flatten() {
-        let secret = clean_line(secret["name"].as_str().unwrap_or_default());
+    let named = |list: &str, member: &'static str| {
+        let items = environment[list].as_array().cloned().unwrap_or_default();
+        items
+            .into_iter()
+            .map(move |item| clean_line(item[member].as_str().unwrap_or_default()))
+    };
+    let secrets: BTreeSet<String> = named("secrets", "name")
+        .chain(named("registries", "secret"))
+        .collect();
+    for secret in secrets {
         output.hint(&format!(
-            "To set its value: awo admin set-secret --org ORG --name env:{name}:{secret}"
+            "To set the value of {secret}: awo admin set-secret --org ORG --name env:{name}:{secret}"
         ))?;
     }
     output.hint(&format!("To use it: awo submit --environment {name} …"))

@@ -11,6 +11,7 @@ pub mod statements;
 
 use std::collections::BTreeMap;
 
+use awo_domain::Timestamp;
 use serde::Deserialize;
 
 use crate::answers;
@@ -23,12 +24,15 @@ use crate::read::field;
 use arguments::{FinanceAction, Report};
 
 const PATH: &str = "/v1/usage/report";
+/// What a forecast looks back on, at least.
+const HOUR_MS: i64 = 3_600_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
     from: String,
     to: String,
+    as_of: Option<Timestamp>,
     rows: Vec<Row>,
     totals: Row,
     next_cursor: Option<String>,
@@ -42,6 +46,8 @@ struct Row {
     #[serde(default)]
     group: BTreeMap<String, String>,
     runs: i64,
+    #[serde(default)]
+    succeeded: i64,
     failed: i64,
     credits: f64,
     refunds: f64,
@@ -131,5 +137,34 @@ fn show(answer: &Answer, output: &Output) -> Result<(), Failure> {
         format!("{}, {} of them failed", of.runs, of.failed),
     )?;
     field(output, "charged", format!("{} credits", of.credits))?;
-    field(output, "refunded", format!("{} credits", of.refunds))
+    field(output, "refunded", format!("{} credits", of.refunds))?;
+    let net = of.credits - of.refunds;
+    field(output, "spent", format!("{} credits", exact(net)))?;
+    if of.succeeded > 0 {
+        let each = exact(net / of.succeeded as f64);
+        let each = format!("{each} credits for each of {} that succeeded", of.succeeded);
+        field(output, "per result", each)?;
+    }
+    match answer.share_gone() {
+        Some(gone) => {
+            let forecast = format!("{} credits by its end at this rate", exact(net / gone));
+            field(output, "forecast", forecast)
+        }
+        None => Ok(()),
+    }
+}
+
+impl Answer {
+    /// How much of the period is over, if it is not over yet: an hour at least.
+    fn share_gone(&self) -> Option<f64> {
+        let bound = |text: &str| Timestamp::parse_bound(text).ok();
+        let (from, to, now) = (bound(&self.from)?, bound(&self.to)?, self.as_of?);
+        let gone_ms = now.ms_since(from).max(HOUR_MS);
+        (from <= now && now < to).then(|| gone_ms as f64 / to.ms_since(from) as f64)
+    }
+}
+
+/// As exact as the ledger is: six places.
+fn exact(credits: f64) -> f64 {
+    (credits * 1e6).round() / 1e6
 }

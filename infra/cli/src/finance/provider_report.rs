@@ -206,7 +206,7 @@ fn openai(result: &Value) -> Result<(String, Used), String> {
 pub fn plain(model: &str) -> String {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts: Vec<&str> = model.split('-').collect();
-    let kept = match parts.as_slice() {
+    let parts_left = match parts.as_slice() {
         [.., year, month, day]
             if year.len() == 4
                 && month.len() == 2
@@ -219,9 +219,9 @@ pub fn plain(model: &str) -> String {
         [.., "latest"] => parts.len() - 1,
         _ => parts.len(),
     };
-    match kept {
+    match parts_left {
         0 => model.to_owned(),
-        kept => parts[..kept].join("-"),
+        parts_left => parts[..parts_left].join("-"),
     }
 }
 

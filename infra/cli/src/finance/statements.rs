@@ -150,6 +150,12 @@ fn one(of: &Statement, output: &Output) -> Result<(), Failure> {
         "status",
         format!("{}{}", status(of), closed.unwrap_or_default()),
     )?;
+    if let Some(as_of) = of.as_of {
+        field(output, "counted up to", output.time(&as_of.to_string()))?;
+    }
+    if let Some(label) = &of.label {
+        field(output, "cost label", clean_line(label))?;
+    }
     field(output, "opening balance", credits(of.opening_balance))?;
     field(output, "purchases", credits(of.purchases))?;
     field(output, "deductions", credits(of.deductions))?;
@@ -171,10 +177,9 @@ fn one(of: &Statement, output: &Output) -> Result<(), Failure> {
         clean_line(of.hash.as_deref().unwrap_or_default()),
     )?;
     output.line("")?;
-    let label = of.label.as_deref().unwrap_or("label");
     let mut grid = Grid::new(&[
         Column::cut("tenant", 0),
-        Column::cut(if label.is_empty() { "label" } else { "value" }, 0),
+        Column::cut(if of.label.is_some() { "value" } else { "label" }, 0),
         Column::cut("model", 0),
         Column::number("credits", 0),
     ]);

@@ -139,14 +139,14 @@ async fn validate(client: &Client, wanted: &Write, output: &Output) -> Result<()
         output.line(&text)?;
     } else {
         for (name, paint) in [("errors", true), ("warnings", false)] {
-            for told in verdict[name].as_array().into_iter().flatten() {
-                let told = told
+            for finding in verdict[name].as_array().into_iter().flatten() {
+                let finding = finding
                     .as_str()
-                    .map_or_else(|| told.to_string(), str::to_owned);
-                let told = clean_line(&told);
+                    .map_or_else(|| finding.to_string(), str::to_owned);
+                let finding = clean_line(&finding);
                 output.line(&match paint {
-                    true => output.paint.bad(&told),
-                    false => output.paint.warn(&told),
+                    true => output.paint.bad(&finding),
+                    false => output.paint.warn(&finding),
                 })?;
             }
         }

@@ -57,10 +57,10 @@ impl Attempt {
         let error = self.error.as_deref();
         let error = error.map(|error| shortened(error, ERROR_IN_TABLE));
         let answered = self.status_code.map(|code| code.to_string());
-        let told = error.or(answered);
-        let told = told.unwrap_or_else(|| "no result is known".to_owned());
+        let result = error.or(answered);
+        let result = result.unwrap_or_else(|| "no result is known".to_owned());
         let took = self.duration_ms.map(seconds);
-        took.map_or(told.clone(), |took| format!("{told} after {took}"))
+        took.map_or(result.clone(), |took| format!("{result} after {took}"))
     }
 
     fn entry(&self) -> Entry {
@@ -80,8 +80,8 @@ impl Delivery {
         let next = next.map(|at| format!("next attempt at {}", short_time(at)));
         let again = self.redelivery_of.as_deref();
         let again = again.map(|of| format!("again: {}", clean_line(of)));
-        let told: Vec<String> = again.into_iter().chain(next).collect();
-        told.join(", ")
+        let times: Vec<String> = again.into_iter().chain(next).collect();
+        times.join(", ")
     }
 }
 

@@ -140,6 +140,43 @@ async fn a_run_that_fails_is_exit_code_1_and_json_stays_pure() {
     }
 }
 
+#[tokio::test]
+async fn without_a_terminal_a_queued_run_says_once_that_it_waits_for_a_budget() {
+    let story = story("run.completed");
+    let double = Double::start(move |seen, _| {
+        if seen.target.starts_with("/api/v1/queue/position/") {
+            let data = json!({"workOrderId": "wo_01k0000000000000000000000a", "state": "queued",
+                "position": 1, "enqueuedAt": "2026-11-20T08:00:00.000Z", "waitsFor": "budget"});
+            return Reply::of(200, json!({"success": true, "data": data}).to_string());
+        }
+        match seen.stream_after() {
+            Some(0) => {
+                let queued = [sse(&story[0]), Part::Pause(Duration::from_secs(8))];
+                Reply::stream(queued.into_iter().chain(story[1..].iter().map(sse)))
+            }
+            _ => Reply::of(200, run("succeeded")),
+        }
+    })
+    .await;
+    let called = at(&double.url, &["follow", RUN]).await;
+    assert_eq!((called.code, called.err.as_str()), (0, ""), "{called:?}");
+    let waits = "waiting      for its budget: it begins when the period turns";
+    assert_eq!(called.out.matches(waits).count(), 1, "{}", called.out);
+    assert!(
+        called.out.find("queued") < called.out.find(waits),
+        "{}",
+        called.out
+    );
+    let asked = double.seen();
+    let asked = asked
+        .iter()
+        .filter(|of| of.target.contains("/queue/position/"));
+    assert!(
+        asked.count() >= 2,
+        "it goes on looking while the run is queued"
+    );
+}
+
 /// A stream that begins with a word on how long to wait, and ends as it is said.
 fn broken_off(story: &[Value], end: impl IntoIterator<Item = Part>) -> Reply {
     let begin = [Part::Text("retry: 100\n\n: here\n\n".to_owned())];

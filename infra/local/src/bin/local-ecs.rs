@@ -84,7 +84,7 @@ async fn run() -> Result<(), Failure> {
         "url": server.url(), "filesUrl": files.url(), "accessKeyId": key.id(),
     }))?;
     // The first line is the address, whatever is remembered of earlier tasks.
-    ecs.tell_stopped();
+    ecs.report_stopped();
     // What comes after the first line has no meaning; only its end has.
     tokio::io::copy(&mut input, &mut tokio::io::sink()).await?;
     shutdown.begin();

@@ -94,6 +94,8 @@ const IMAGE: &str = "local";
 const PAGE: usize = 100;
 /// ECS's own, where a container does not say.
 const STOP_TIMEOUT_S: u64 = 30;
+/// The least that ECS takes; tests stop their tasks sooner.
+const LEAST_STOP_TIMEOUT_S: u64 = 2;
 
 pub(crate) fn register(ecs: &Ecs, raw: Value) -> Result<Value, Refusal> {
     let input: Registration =
@@ -257,7 +259,7 @@ impl TaskDefinition {
             "entryPoint": self.supervisor,
             "command": self.command,
             "environment": variables,
-            "stopTimeout": self.stop_timeout.as_secs(),
+            "stopTimeout": self.stop_timeout.as_secs().max(LEAST_STOP_TIMEOUT_S),
             "mountPoints": self.mount_points,
             "logConfiguration": {
                 "logDriver": "awslogs",

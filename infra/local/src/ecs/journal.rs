@@ -60,7 +60,7 @@ impl Ecs {
 
     /// Tells the rules of every task that is known to have stopped: whether they heard of it
     /// before a restart is not known, and events come at least once.
-    pub fn tell_stopped(&self) {
+    pub fn report_stopped(&self) {
         for task in self.lock().tasks.values() {
             if task.status == TaskStatus::Stopped {
                 self.inner.events.emit(task, &self.conduct());

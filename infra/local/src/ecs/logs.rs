@@ -44,7 +44,7 @@ pub(crate) fn keep(
     tokio::spawn(async move {
         let Some(output) = output else { return };
         if let Err(error) = copy(output, &path).await {
-            tracing::warn!(path = %path.display(), %error, "a task's output could not be kept");
+            tracing::warn!(path = %path.display(), %error, "a task's output could not be stored");
         }
     })
 }
@@ -66,9 +66,9 @@ async fn copy(mut output: impl AsyncRead + Unpin, path: &Path) -> io::Result<()>
         if left == 0 {
             continue;
         }
-        let kept = read.min(left);
-        left -= kept;
-        file.write_all(&buffer[..kept]).await?;
+        let written = read.min(left);
+        left -= written;
+        file.write_all(&buffer[..written]).await?;
         if left == 0 {
             file.write_all(b"\n[the output exceeds the limit; the rest is not kept]\n")
                 .await?;

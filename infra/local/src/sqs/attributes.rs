@@ -15,7 +15,7 @@ pub const WAIT_SECONDS: u64 = 20;
 pub const RETENTION_SECONDS: std::ops::RangeInclusive<u64> = 60..=1_209_600;
 pub const RECEIVES: std::ops::RangeInclusive<u64> = 1..=1000;
 
-/// Attributes that say nothing to a queue in memory; kept and given back.
+/// Attributes that say nothing to a queue in memory; stored and given back.
 const KEPT: [&str; 5] = [
     "KmsDataKeyReusePeriodSeconds",
     "KmsMasterKeyId",
@@ -43,8 +43,8 @@ pub struct QueueAttributes {
     pub retention: Duration,
     pub maximum_message_bytes: usize,
     pub redrive_policy: Option<RedrivePolicy>,
-    /// Attributes that are only kept and given back, as `Policy`.
-    pub kept: BTreeMap<String, String>,
+    /// Attributes that are only stored and given back, as `Policy`.
+    pub stored: BTreeMap<String, String>,
 }
 
 impl Default for QueueAttributes {
@@ -56,7 +56,7 @@ impl Default for QueueAttributes {
             retention: Duration::from_secs(345_600),
             maximum_message_bytes: MESSAGE_BYTES,
             redrive_policy: None,
-            kept: BTreeMap::new(),
+            stored: BTreeMap::new(),
         }
     }
 }
@@ -91,7 +91,7 @@ impl QueueAttributes {
                 ));
             }
             name if KEPT.contains(&name) => {
-                self.kept.insert(name.to_owned(), value.to_owned());
+                self.stored.insert(name.to_owned(), value.to_owned());
             }
             name => {
                 return Err(SqsError::InvalidAttributeName(format!(
@@ -103,7 +103,7 @@ impl QueueAttributes {
     }
 
     pub(crate) fn render(&self) -> BTreeMap<String, String> {
-        let mut all = self.kept.clone();
+        let mut all = self.stored.clone();
         let mut put = |name: &str, value: String| all.insert(name.to_owned(), value);
         put(
             "VisibilityTimeout",

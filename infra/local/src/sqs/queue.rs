@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::sqs::attributes::{DELAY_SECONDS, QueueAttributes, VISIBILITY_SECONDS};
 use crate::sqs::error::SqsError;
 use crate::sqs::message::{Message, NewMessage, Receipt, Received};
-use crate::sqs::store::{Counts, Place, Store};
+use crate::sqs::store::{Counts, Store, Visibility};
 
 /// Received and neither deleted nor visible again, of one standard queue.
 pub const IN_FLIGHT: usize = 120_000;
@@ -104,12 +104,12 @@ impl Queue {
                 self.name
             )));
         }
-        let place = if delay.is_zero() {
-            Place::Ready
+        let visibility = if delay.is_zero() {
+            Visibility::Ready
         } else {
-            Place::Delayed(now + delay)
+            Visibility::Delayed(now + delay)
         };
-        self.store.insert(message, bytes, now, place);
+        self.store.insert(message, bytes, now, visibility);
         self.arrivals.notify_waiters();
         Ok(())
     }
@@ -180,7 +180,7 @@ impl Queue {
         let message = Arc::clone(&stored.message);
         self.store.put(
             sequence,
-            Place::InFlight {
+            Visibility::InFlight {
                 until,
                 received: now,
             },
@@ -239,7 +239,7 @@ impl Queue {
         if stored.receive != receipt.receive {
             return Err(gone());
         }
-        let Place::InFlight { received, .. } = stored.place() else {
+        let Visibility::InFlight { received, .. } = stored.visibility() else {
             return Err(SqsError::MessageNotInflight);
         };
         let until = now + Duration::from_secs(seconds);
@@ -251,12 +251,12 @@ impl Queue {
                  seconds]"
             )));
         }
-        let place = if seconds == 0 {
-            Place::Ready
+        let visibility = if seconds == 0 {
+            Visibility::Ready
         } else {
-            Place::InFlight { until, received }
+            Visibility::InFlight { until, received }
         };
-        self.store.put(receipt.sequence, place);
+        self.store.put(receipt.sequence, visibility);
         // A receiver that waits has to look again: its next deadline may have moved.
         self.arrivals.notify_waiters();
         Ok(())

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::sqs::message::Message;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Visibility {
     Ready,
     Delayed(Instant),
     InFlight { until: Instant, received: Instant },
@@ -22,7 +22,7 @@ pub(crate) struct Stored {
     pub bytes: usize,
     /// The number of the latest receive; only its receipt is valid.
     pub receive: u64,
-    place: Place,
+    visibility: Visibility,
 }
 
 /// How many messages are where.
@@ -46,7 +46,13 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    pub fn insert(&mut self, message: Arc<Message>, bytes: usize, now: Instant, place: Place) {
+    pub fn insert(
+        &mut self,
+        message: Arc<Message>,
+        bytes: usize,
+        now: Instant,
+        visibility: Visibility,
+    ) {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
         self.bytes += bytes;
@@ -55,17 +61,17 @@ impl Store {
             sent: now,
             bytes,
             receive: 0,
-            place,
+            visibility,
         };
         self.messages.insert(sequence, stored);
-        self.put(sequence, place);
+        self.put(sequence, visibility);
     }
 
     pub fn get(&self, sequence: u64) -> Option<&Stored> {
         self.messages.get(&sequence)
     }
 
-    /// The place cannot be changed this way; see [`Self::put`].
+    /// The visibility cannot be changed this way; see [`Self::put`].
     pub fn get_mut(&mut self, sequence: u64) -> Option<&mut Stored> {
         self.messages.get_mut(&sequence)
     }
@@ -112,13 +118,13 @@ impl Store {
             .map(|(_, sequence)| sequence)
     }
 
-    /// Brings every message to the place that it has at `now`, and drops what is too old.
+    /// Brings every message to the visibility that it has at `now`, and drops what is too old.
     pub fn settle(&mut self, now: Instant, retention: Duration) {
         while let Some((_, sequence)) = first_due(&self.delayed, now) {
-            self.put(sequence, Place::Ready);
+            self.put(sequence, Visibility::Ready);
         }
         while let Some((_, sequence)) = first_due(&self.in_flight, now) {
-            self.put(sequence, Place::Ready);
+            self.put(sequence, Visibility::Ready);
         }
         while let Some((sequence, stored)) = self.messages.first_key_value() {
             if now.duration_since(stored.sent) < retention {
@@ -128,21 +134,21 @@ impl Store {
         }
     }
 
-    pub fn put(&mut self, sequence: u64, place: Place) {
+    pub fn put(&mut self, sequence: u64, visibility: Visibility) {
         self.take_from_place(sequence);
         let Some(stored) = self.messages.get_mut(&sequence) else {
             return;
         };
-        stored.place = place;
+        stored.visibility = visibility;
         let group = stored.message.group_id.clone();
-        match place {
-            Place::Ready => {
+        match visibility {
+            Visibility::Ready => {
                 self.ready.entry(group).or_default().insert(sequence);
             }
-            Place::Delayed(at) => {
+            Visibility::Delayed(at) => {
                 self.delayed.insert((at, sequence));
             }
-            Place::InFlight { until, .. } => {
+            Visibility::InFlight { until, .. } => {
                 self.in_flight.insert((until, sequence));
                 if let Some(group) = group {
                     *self.in_flight_by_group.entry(group).or_default() += 1;
@@ -156,8 +162,8 @@ impl Store {
             return;
         };
         let group = &stored.message.group_id;
-        match stored.place {
-            Place::Ready => {
+        match stored.visibility {
+            Visibility::Ready => {
                 let Some(sequences) = self.ready.get_mut(group) else {
                     return;
                 };
@@ -166,10 +172,10 @@ impl Store {
                     self.ready.remove(group);
                 }
             }
-            Place::Delayed(at) => {
+            Visibility::Delayed(at) => {
                 self.delayed.remove(&(at, sequence));
             }
-            Place::InFlight { until, .. } => {
+            Visibility::InFlight { until, .. } => {
                 let was_there = self.in_flight.remove(&(until, sequence));
                 let Some(group) = group.as_ref().filter(|_| was_there) else {
                     return;
@@ -202,8 +208,8 @@ impl Store {
 }
 
 impl Stored {
-    pub fn place(&self) -> Place {
-        self.place
+    pub fn visibility(&self) -> Visibility {
+        self.visibility
     }
 }
 

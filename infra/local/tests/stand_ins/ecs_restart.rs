@@ -92,7 +92,7 @@ async fn the_end_of_a_lost_task_is_told_when_the_functions_are_there() {
     before.printed(&lived).await;
     let after = scene.cluster("exit 0").await;
     assert!(after.events.lock().unwrap().is_empty());
-    after.ecs.tell_stopped();
+    after.ecs.report_stopped();
     eventually("the rule for stopped tasks", async || {
         after.ends.lock().unwrap().get(&lived).copied()
     })
@@ -102,7 +102,7 @@ async fn the_end_of_a_lost_task_is_told_when_the_functions_are_there() {
     assert_eq!(event["detail"]["stopCode"], "TerminationNotice");
     // A second restart tells it once more: nobody knows whether the first was heard.
     let once_more = scene.cluster("exit 0").await;
-    once_more.ecs.tell_stopped();
+    once_more.ecs.report_stopped();
     eventually("the same end", async || {
         once_more.ends.lock().unwrap().get(&lived).copied()
     })

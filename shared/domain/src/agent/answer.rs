@@ -5,12 +5,18 @@
 
 use serde_json::Value;
 
-use super::output::tokens;
-use crate::usage::ModelUsage;
+use crate::usage::{MAX_TOKENS, ModelUsage};
 
 /// Longest answer, and longest event of one, that is read for its usage, in bytes: the last event
 /// of OpenAI's Responses holds the whole answer again.
 pub const MAX_COUNTED_BYTES: usize = 16 * 1_048_576;
+
+/// A count of tokens in JSON; what is no count is none.
+#[must_use]
+pub fn tokens(json: &Value, pointer: &str) -> u64 {
+    let count = json.pointer(pointer).and_then(Value::as_u64);
+    count.unwrap_or(0).min(MAX_TOKENS)
+}
 
 /// How a provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

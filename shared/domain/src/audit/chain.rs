@@ -77,11 +77,11 @@ fn walk(served: &Served<'_>, hashes: &mut Vec<String>) -> Result<Link, Error> {
             return Ok(linked);
         }
     }
-    Ok(told(served, items, hashes))
+    Ok(link_of(served, items, hashes))
 }
 
 /// What the audit of the run tells of its snapshots.
-fn told(served: &Served<'_>, items: &[Value], hashes: &[String]) -> Link {
+fn link_of(served: &Served<'_>, items: &[Value], hashes: &[String]) -> Link {
     let audit = served.audit;
     let of = |item: Option<&Value>, name: &str| item.map_or(Value::Null, |item| item[name].clone());
     at(None, "chainHead", json!(hashes.last()), audit)?;
@@ -91,7 +91,7 @@ fn told(served: &Served<'_>, items: &[Value], hashes: &[String]) -> Link {
     at(None, "configHash", of(items.last(), "configHash"), audit)?;
     at(None, "initialConfig", of(items.first(), "config"), audit)?;
     at(None, "finalConfig", of(items.last(), "config"), audit)?;
-    at(None, "changes", told_changes(items)?, audit)?;
+    at(None, "changes", expected_changes(items)?, audit)?;
     match served.noted_head {
         Some(noted) if !hashes.iter().any(|hash| hash == noted) => Err(BrokenLink {
             snapshot: None,
@@ -103,8 +103,8 @@ fn told(served: &Served<'_>, items: &[Value], hashes: &[String]) -> Link {
     }
 }
 
-/// What must be told of changes.
-fn told_changes(items: &[Value]) -> Result<Value, BrokenLink> {
+/// The changes that follow from the snapshots.
+fn expected_changes(items: &[Value]) -> Result<Value, BrokenLink> {
     let read = (1..).zip(items).map(|(number, item)| {
         serde_json::from_value::<Snapshot>(item.clone()).map_err(|why| BrokenLink {
             snapshot: Some(number),

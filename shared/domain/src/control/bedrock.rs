@@ -100,6 +100,16 @@ pub struct BedrockModel {
     pub priced_as: String,
 }
 
+impl BedrockModel {
+    /// The model that counts tokens for it: CountTokens takes the ids of models, which those of AWS's
+    /// own inference profiles end with. None for an application's own profile, which names no model.
+    #[must_use]
+    pub fn counted_by(&self) -> Option<&str> {
+        let name = Some(self.priced_as.as_str()).filter(|name| is_bedrock_id(name))?;
+        name.find(FAMILY).map(|at| &name[at..])
+    }
+}
+
 impl InferenceProfiles {
     /// Reads a setting: `model=profile` with commas between them.
     ///
@@ -203,6 +213,12 @@ mod tests {
             assert_eq!(called(model), both(profile, profile), "{model}");
         }
         assert_eq!(called("claude-haiku-4-5"), both(ARN, "claude-haiku-4-5"));
+        let counts = |model: &str| Some(all.of(model)?.counted_by()?.to_owned());
+        let model = "anthropic.claude-sonnet-4-5-20250929-v1:0";
+        for known in ["claude-sonnet-4-5", "claude-opus-4-5", profile, model] {
+            assert_eq!(counts(known).as_deref(), Some(model), "{known}");
+        }
+        assert_eq!(counts("claude-haiku-4-5"), None);
         assert_eq!(called("claude-opus-4-5"), both(&of_system, profile));
         for own in [
             "anthropic.claude-opus-5",

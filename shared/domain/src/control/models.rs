@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::agent::{Agent, AgentType};
 use crate::ledger::Rates;
 use crate::money::MicroCredits;
 
@@ -45,17 +44,6 @@ impl Provider {
     #[must_use]
     pub fn parse(name: &str) -> Option<Provider> {
         Provider::ALL.into_iter().find(|one| one.as_str() == name)
-    }
-
-    /// The providers whose protocols an agent may speak.
-    #[must_use]
-    pub fn of(agent: &Agent) -> &'static [Provider] {
-        match agent.kind {
-            AgentType::Patch => &[],
-            AgentType::ClaudeCode => &[Provider::Anthropic],
-            AgentType::Codex => &[Provider::Openai],
-            AgentType::Command | AgentType::Opencode => &Provider::KEYED,
-        }
     }
 }
 

@@ -55,6 +55,9 @@ pub struct CostRecord {
     /// True for a refund, which is no run.
     #[serde(default)]
     pub is_refund: bool,
+    /// Of a deduction, the version of the price list, as the ledger entry has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_list: Option<String>,
     /// What it comes to, by models and compute.
     pub parts: Vec<Part>,
 }
@@ -156,6 +159,7 @@ impl CostRecord {
             tenant_context: of.and_then(|of| of.tenant_context.clone()),
             attribution: of.and_then(|of| of.attribution.clone()),
             is_refund: true,
+            price_list: None,
             parts,
         }
     }
@@ -238,6 +242,7 @@ mod tests {
                 tenant_context: None,
                 attribution: None,
                 is_refund: false,
+                price_list: None,
                 parts: charged.parts(RunStatus::Failed),
             };
             let total = record.total();

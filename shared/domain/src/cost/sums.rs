@@ -1,5 +1,5 @@
 //! Sums of days and months: each record is added to the total, and to the sum of each of its
-//! values.
+//! values. For statements, its credits are added to the month's sum of its tenant and each cost label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,59 +31,118 @@ pub struct Sums {
     /// By model.
     #[serde(default)]
     pub models: BTreeMap<String, Measures>,
+    /// Of everything: the versions of price lists by which runs were charged.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub price_lists: BTreeSet<String>,
 }
 
 impl Sums {
-    /// Adds a record.
-    pub fn add(&mut self, record: &CostRecord) {
-        self.total.add(&record.total());
-        for (model, measures) in record.by_model() {
-            let is_known = self.models.contains_key(model) || self.models.len() < MAX_MODELS;
+    fn add(&mut self, total: &Measures, models: &BTreeMap<&str, Measures>) {
+        self.total.add(total);
+        for (model, measures) in models {
+            let is_known = self.models.contains_key(*model) || self.models.len() < MAX_MODELS;
             let name = if is_known { model } else { OTHER_MODELS };
             self.models
                 .entry(name.to_owned())
                 .or_default()
-                .add(&measures);
+                .add(measures);
         }
     }
+}
+
+/// What sums are of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SumsOf {
+    /// Everything.
+    All,
+    /// A value of a dimension.
+    Dimension(Dimension),
+    /// A value of a cost label of a tenant: credits of a month, for its statement.
+    Statement,
 }
 
 /// Which sums.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
-    /// Of what; none, of everything.
-    pub dimension: Option<Dimension>,
+    /// Of what.
+    pub of: SumsOf,
     /// The day or the month.
     pub period: String,
-    /// The value of the dimension.
+    /// The value; of a statement's sums a [`LabelOfTenant`].
     pub value: Option<String>,
+}
+
+/// What a statement tells rows apart by, beside the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelOfTenant {
+    /// The cost label.
+    pub label: String,
+    /// Its value.
+    pub value: String,
+    /// The tenant, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
 }
 
 impl Cell {
     /// Those that a record is added to.
     #[must_use]
     pub fn all_of(record: &CostRecord, values: &mut LabelValues) -> Vec<Cell> {
-        let valued = Dimension::all_of(record).into_iter().filter_map(|of| {
-            let value = of.value_of(record)?;
-            let value = match &of {
-                Dimension::Label(label) => values.counted(label, value),
-                _ => value,
-            };
-            Some((Some(of), Some(value)))
-        });
         let day = record.at.day();
         let month = day.get(..7).unwrap_or_default().to_owned();
         let mut cells = Vec::new();
-        for (dimension, value) in std::iter::once((None, None)).chain(valued) {
+        let mut add = |of: SumsOf, period: &str, value: Option<String>| {
+            let period = period.to_owned();
+            cells.push(Cell { of, period, value });
+        };
+        for period in [&day, &month] {
+            add(SumsOf::All, period, None);
+        }
+        for dimension in Dimension::all_of(record) {
+            let value = dimension.value_of(record);
+            let value = match (&dimension, value) {
+                (_, None) => continue,
+                (Dimension::Label(label), Some(value)) => {
+                    let value = values.counted(label, value);
+                    let of_tenant = LabelOfTenant {
+                        label: label.clone(),
+                        value: value.clone(),
+                        tenant: Dimension::Tenant.value_of(record),
+                    };
+                    if record.total().credits_micro != 0 {
+                        add(SumsOf::Statement, &month, of_tenant.name());
+                    }
+                    value
+                }
+                (_, Some(value)) => value,
+            };
             for period in [&day, &month] {
-                cells.push(Cell {
-                    dimension: dimension.clone(),
-                    period: period.clone(),
-                    value: value.clone(),
-                });
+                let of = SumsOf::Dimension(dimension.clone());
+                add(of, period, Some(value.clone()));
             }
         }
         cells
+    }
+
+    /// Adds a record to the sums of this cell.
+    pub fn add(&self, sums: &mut Sums, record: &CostRecord) {
+        let models = record.by_model();
+        match self.of {
+            SumsOf::All => {
+                sums.add(&record.total(), &models);
+                sums.price_lists.extend(record.price_list.clone());
+            }
+            SumsOf::Dimension(_) => sums.add(&record.total(), &models),
+            SumsOf::Statement => {
+                let credits = |of: &Measures| Measures {
+                    credits_micro: of.credits_micro,
+                    ..Measures::default()
+                };
+                let charged = models.iter().filter(|(_, of)| of.credits_micro != 0);
+                let charged = charged.map(|(model, of)| (*model, credits(of)));
+                sums.add(&credits(&record.total()), &charged.collect());
+            }
+        }
     }
 
     /// Nothing yet.
@@ -101,19 +160,33 @@ impl Cell {
     #[must_use]
     pub fn name(&self) -> String {
         let value = self.value.as_deref().unwrap_or_default();
-        let prefix = Cell::prefix(self.dimension.as_ref(), self.period.len() > 7);
+        let prefix = Cell::prefix(&self.of, self.period.len() > 7);
         format!("{prefix}{}#{}", self.period, short(value))
     }
 
     /// What the names of a dimension's days, or of its months, begin with.
     #[must_use]
-    pub fn prefix(dimension: Option<&Dimension>, days: bool) -> String {
-        let of = match dimension {
-            None => "all".to_owned(),
-            Some(Dimension::Label(label)) => format!("label:{}", short(label)),
-            Some(fixed) => fixed.name(),
+    pub fn prefix(of: &SumsOf, days: bool) -> String {
+        let of = match of {
+            SumsOf::All => "all".to_owned(),
+            SumsOf::Statement => "statement".to_owned(),
+            SumsOf::Dimension(Dimension::Label(label)) => format!("label:{}", short(label)),
+            SumsOf::Dimension(fixed) => fixed.name(),
         };
         format!("{of}#{}", if days { "day#" } else { "month#" })
+    }
+}
+
+impl LabelOfTenant {
+    /// The value that stands for it.
+    fn name(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+
+    /// What a statement's sums are of.
+    #[must_use]
+    pub fn of(sums: &Sums) -> Option<LabelOfTenant> {
+        serde_json::from_str(sums.value.as_deref()?).ok()
     }
 }
 
@@ -128,7 +201,7 @@ pub struct LabelValues(pub BTreeMap<String, BTreeSet<String>>);
 
 impl LabelValues {
     /// The value itself, if it is one of the first; it is, from now on.
-    fn counted(&mut self, label: &str, value: String) -> String {
+    pub fn counted(&mut self, label: &str, value: String) -> String {
         let known = self.0.entry(label.to_owned()).or_default();
         let short = short(&value);
         match known.contains(&short) || known.len() < MAX_VALUES {
@@ -161,6 +234,7 @@ mod tests {
                 ..Attribution::default()
             }),
             is_refund: false,
+            price_list: None,
             parts: Vec::new(),
         }
     }
@@ -171,8 +245,8 @@ mod tests {
         let mut values = LabelValues::default();
         let mut counted = |value: usize| {
             let cells = Cell::all_of(&labelled(value), &mut values);
-            let label = Some(Dimension::Label("team".to_owned()));
-            let of_label = cells.into_iter().find(|cell| cell.dimension == label);
+            let label = SumsOf::Dimension(Dimension::Label("team".to_owned()));
+            let of_label = cells.into_iter().find(|cell| cell.of == label);
             of_label.and_then(|cell| cell.value)
         };
         for value in 0..MAX_VALUES {

@@ -26,18 +26,18 @@ pub fn resolve(
     let mut groups = vec![content.groups.clone()];
     let mut next = content.extends.clone();
     while let Some(parent) = next {
-        let told = |names: &[ProfileName]| {
+        let joined = |names: &[ProfileName]| {
             let names: Vec<&str> = names.iter().map(ProfileName::as_str).collect();
             names.join(" → ")
         };
         if names.contains(&parent) {
-            let message = format!("creates a cycle: {} → {parent}", told(&names));
+            let message = format!("creates a cycle: {} → {parent}", joined(&names));
             return Err(wrong(message));
         }
         if names.len() == MAX_CHAIN {
             let message = format!(
                 "creates a chain of more than {MAX_CHAIN} profiles: {} → {parent}",
-                told(&names)
+                joined(&names)
             );
             return Err(wrong(message));
         }
@@ -75,8 +75,8 @@ fn filled(name: &ProfileName, groups: Vec<Groups>) -> Profile {
         ..Profile::default_profile()
     };
     let mut whole = json(&default);
-    for said in groups.into_iter().rev() {
-        merge(&mut whole, json(&said));
+    for partial in groups.into_iter().rev() {
+        merge(&mut whole, json(&partial));
     }
     serde_json::from_value(whole).unwrap_or(default)
 }

@@ -1,4 +1,14 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
 use super::*;
+use crate::cost::Attribution;
+use crate::cost::measures::Measures;
+use crate::cost::record::{CostRecord, Part};
+use crate::cost::report::Dimension;
+use crate::cost::sums::{Cell, LabelValues, SumsOf};
+use crate::work_order::TenantContext;
 
 fn at(text: &str) -> Timestamp {
     Timestamp::parse_bound(text).unwrap()
@@ -85,4 +95,157 @@ fn a_statement_adds_up_names_corrections_and_every_change_of_it_is_found() {
         second.fault(None).unwrap().is_some(),
         "without the month before it"
     );
+}
+
+#[test]
+fn a_statement_that_is_written_reads_back_as_it_was_below_zero_and_beyond_what_a_caller_may_ask_for()
+ {
+    let mut draft = Draft::new(Month::parse("2026-11").unwrap(), None);
+    let billion = MicroCredits::from_credits(crate::money::MAX_CREDITS).micro();
+    draft.book(booked(TransactionType::Purchase, billion, None));
+    draft.book(booked(TransactionType::Purchase, billion, None));
+    draft.book(booked(
+        TransactionType::Deduction,
+        1_234_567,
+        Some("2026-10-31"),
+    ));
+    let below = MicroCredits::from_micro(-2_500_001);
+    let open = draft.open(below, MicroCredits::ZERO);
+    let closed = open.closed(None, at("2026-12-03")).unwrap();
+    assert_eq!(closed.opening_balance, below);
+    let text = serde_json::to_string(&closed).unwrap();
+    let read: Statement = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, closed, "{text}");
+    assert_eq!(read.fault(None).unwrap(), None);
+}
+
+fn record(tenant: Option<&str>, team: Option<&str>, models: &[(String, i64)]) -> CostRecord {
+    let at = at("2026-11-02T08:00:00Z");
+    let part = |(model, micro): &(String, i64)| Part {
+        model: model.clone(),
+        measures: Measures {
+            credits_micro: *micro,
+            ..Measures::default()
+        },
+    };
+    CostRecord {
+        id: TransactionId::new(at, 7),
+        at,
+        run_id: RunId::new(at, 1),
+        work_order_id: None,
+        outcome: None,
+        tenant_context: tenant.map(|tenant| TenantContext {
+            tenant_id: tenant.to_owned(),
+            tenant_user_id: None,
+        }),
+        attribution: team.map(|team| Attribution {
+            labels: [("team".to_owned(), team.to_owned())].into(),
+            ..Attribution::default()
+        }),
+        is_refund: false,
+        price_list: Some("p1".to_owned()),
+        parts: models.iter().map(part).collect(),
+    }
+}
+
+/// The statement of the month of these records, of which so many are in sums.
+fn by_sums(records: &[CostRecord], summed: usize) -> Statement {
+    let (mut sums, mut values) = (BTreeMap::new(), LabelValues::default());
+    for record in &records[..summed] {
+        for cell in Cell::all_of(record, &mut values) {
+            let sums = sums.entry(cell.clone()).or_insert_with(|| cell.empty());
+            cell.add(sums, record);
+        }
+    }
+    let mut draft = Draft::new(Month::parse("2026-11").unwrap(), Some("team".to_owned()));
+    for (cell, sums) in sums.iter().filter(|(cell, _)| cell.period.len() == 7) {
+        match &cell.of {
+            SumsOf::All => draft.everything(sums),
+            SumsOf::Dimension(Dimension::Tenant) => draft.tenant(sums),
+            SumsOf::Dimension(_) => {}
+            SumsOf::Statement => draft.labelled(sums),
+        }
+    }
+    for record in &records[summed..] {
+        draft.charge(record, &mut values);
+    }
+    draft.open(MicroCredits::ZERO, MicroCredits::ZERO)
+}
+
+fn by_entries(records: &[CostRecord]) -> Statement {
+    let mut values = LabelValues::default();
+    let mut draft = Draft::new(Month::parse("2026-11").unwrap(), Some("team".to_owned()));
+    for record in records {
+        draft.book(Booked {
+            price_list: record.price_list.clone(),
+            ..booked(
+                TransactionType::Deduction,
+                record.total().credits_micro,
+                None,
+            )
+        });
+        draft.attribute(record, &mut values);
+    }
+    draft.open(MicroCredits::ZERO, MicroCredits::ZERO)
+}
+
+proptest! {
+    #[test]
+    fn a_statement_by_sums_is_the_one_by_entries_however_many_records_are_in_sums(
+        runs in proptest::collection::vec(
+            (
+                proptest::option::of(0..4u8),
+                proptest::option::of(0..4u8),
+                proptest::collection::vec((0..5u8, 0..1_000_000i64), 0..4),
+            ),
+            0..30,
+        ),
+        share in 0.0..1.0f64,
+    ) {
+        let name = |of: Option<u8>| of.map(|of| format!("n{of}"));
+        let records: Vec<CostRecord> = runs
+            .iter()
+            .map(|(tenant, team, models)| {
+                let models: Vec<_> =
+                    models.iter().map(|(model, micro)| (format!("m{model}"), *micro)).collect();
+                record(name(*tenant).as_deref(), name(*team).as_deref(), &models)
+            })
+            .collect();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a part of thirty"
+        )]
+        let summed = (records.len() as f64 * share) as usize;
+        prop_assert_eq!(by_sums(&records, summed), by_entries(&records));
+    }
+}
+
+#[test]
+fn more_models_than_sums_name_change_no_sum_of_a_tenant_and_no_row_is_below_zero() {
+    let models = |from: usize| -> Vec<(String, i64)> {
+        (from..from + 60)
+            .map(|model| (format!("m{model}"), 7))
+            .collect()
+    };
+    let all = [
+        record(None, None, &models(0)),
+        record(Some("a"), None, &models(30)),
+        record(Some("a"), Some("red"), &models(90)),
+        record(Some("b"), None, &models(140)),
+    ];
+    let (sums, entries) = (by_sums(&all, 4), by_entries(&all));
+    let of_tenants = |of: &Statement| {
+        let mut sums: BTreeMap<(String, String), i64> = BTreeMap::new();
+        for row in &of.rows {
+            assert!(row.credits.micro() > 0, "{row:?}");
+            *sums
+                .entry((row.tenant.clone(), row.label.clone()))
+                .or_default() += row.credits.micro();
+        }
+        sums
+    };
+    assert_eq!(of_tenants(&sums), of_tenants(&entries));
+    assert_eq!(sums.deductions, entries.deductions);
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::event::TimelineEvent;
 use crate::{EventId, Timestamp};
 
-/// Of a plugin's result, what receivers are told; the timeline has the single checks besides.
+/// Of a plugin's result, what receivers get; the timeline has the single checks besides.
 const RESULT_FIELDS: [&str; 4] = ["pluginId", "level", "status", "summary"];
 
 /// A delivery's body.
@@ -29,7 +29,7 @@ pub fn body(id: &EventId, event: &TimelineEvent) -> Result<String, serde_json::E
         id,
         kind: &event.kind,
         timestamp: event.timestamp,
-        data: told(event.data.clone()),
+        data: payload(event.data.clone()),
     })
 }
 
@@ -52,7 +52,7 @@ pub fn body_of(
     })
 }
 
-fn told(mut data: Value) -> Value {
+fn payload(mut data: Value) -> Value {
     let results = data.get_mut("results").and_then(Value::as_array_mut);
     for result in results.into_iter().flatten() {
         if let Some(fields) = result.as_object_mut() {

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use awo_domain::Fault;
+use awo_domain::{Error, Fault};
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ const MAX_MESSAGE: usize = 512;
 /// Longest name of a field, in bytes.
 const MAX_NAME: usize = 1_024;
 
-pub(super) type Faults = Rc<RefCell<Vec<Fault>>>;
+pub(super) type Faults = Rc<RefCell<FaultList>>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
@@ -72,21 +72,43 @@ impl Node {
     }
 }
 
-/// Notes a fault. Beyond [`MAX_FAULTS`] the last one says only that there are more.
+/// The faults of a body. Beyond [`MAX_FAULTS`] the last one says only that there are more.
+#[derive(Debug, Clone, Default)]
+pub struct FaultList(Vec<Fault>);
+
+impl FaultList {
+    /// Adds a fault of the value at this JSON pointer.
+    pub fn add(&mut self, path: &str, message: impl Into<String>) {
+        let fault = match self.0.len() {
+            MAX_FAULTS.. => return,
+            known if known + 1 == MAX_FAULTS => Fault {
+                path: String::new(),
+                message: format!("has {MAX_FAULTS} or more faults; the first ones are listed"),
+            },
+            _ => Fault {
+                path: cut(path, MAX_PATH),
+                message: cut(&message.into(), MAX_MESSAGE),
+            },
+        };
+        self.0.push(fault);
+    }
+
+    /// Ends the reading of a body: what was read, if nothing is wrong anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault, up to a hundred.
+    pub fn finish<T>(mut self, read: Option<T>) -> Result<T, Error> {
+        self.0.sort_by(|a, b| a.path.cmp(&b.path));
+        match read {
+            Some(read) if self.0.is_empty() => Ok(read),
+            _ if self.0.is_empty() => Err(Error::internal("a body was refused without a fault")),
+            _ => Err(Error::Invalid(self.0)),
+        }
+    }
+}
+
 pub(super) fn fault(faults: &Faults, path: &str, message: impl Into<String>) {
-    let mut faults = faults.borrow_mut();
-    let fault = match faults.len() {
-        MAX_FAULTS.. => return,
-        known if known + 1 == MAX_FAULTS => Fault {
-            path: String::new(),
-            message: format!("has {MAX_FAULTS} or more faults; the first ones are listed"),
-        },
-        _ => Fault {
-            path: cut(path, MAX_PATH),
-            message: cut(&message.into(), MAX_MESSAGE),
-        },
-    };
-    faults.push(fault);
+    faults.borrow_mut().add(path, message);
 }
 
 /// At most so many characters of a text; a text that was cut ends in an ellipsis.

@@ -37,12 +37,14 @@ impl<'a> DiffShape<'a> {
     /// The diff of a run; of one that has no commit it is empty.
     #[must_use]
     pub fn of(run_id: &'a RunId, diff: Option<&'a Diff>) -> DiffShape<'a> {
-        let kept = diff.map_or(Some(Vec::new()), Diff::unpacked);
+        let unpacked = diff.map_or(Some(Vec::new()), Diff::unpacked);
         let bytes = diff.map_or(0, |diff| diff.bytes);
-        let text = String::from_utf8_lossy(kept.as_deref().unwrap_or_default());
+        let text = String::from_utf8_lossy(unpacked.as_deref().unwrap_or_default());
         let shown = fitting(&text);
         let is_whole = shown.len() == text.len()
-            && kept.as_ref().is_some_and(|kept| kept.len() as u64 == bytes);
+            && unpacked
+                .as_ref()
+                .is_some_and(|unpacked| unpacked.len() as u64 == bytes);
         DiffShape {
             run_id,
             iteration: diff.map(|diff| diff.iteration),
@@ -51,7 +53,9 @@ impl<'a> DiffShape<'a> {
             diff: shown.to_owned(),
             bytes,
             truncated: !is_whole,
-            error: kept.is_none().then_some("the stored diff cannot be read"),
+            error: unpacked
+                .is_none()
+                .then_some("the stored diff cannot be read"),
         }
     }
 }

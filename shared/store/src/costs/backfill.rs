@@ -128,6 +128,7 @@ impl Store {
             tenant_context: tenant,
             attribution: own.or_else(|| order.map(|order| order.attribution())),
             is_refund: false,
+            price_list: entry.price_list.clone(),
             parts: parts(entry, run.as_ref(), rates),
         })
     }

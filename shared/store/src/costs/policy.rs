@@ -61,6 +61,11 @@ impl Default for CostPolicy {
 }
 
 impl CostPolicy {
+    /// The name of the first cost label.
+    pub(crate) fn first_label(&self) -> Option<String> {
+        self.labels.all().first().map(|label| label.name.clone())
+    }
+
     /// The next one, with these budgets.
     pub(crate) fn with_budgets(&self, budgets: Vec<Budget>) -> CostPolicy {
         CostPolicy {
@@ -132,6 +137,11 @@ impl Store {
     #[must_use]
     pub fn known_cost_policy(&self, org: &OrgId) -> CostPolicy {
         self.cost_policies.get(org).unwrap_or_default()
+    }
+
+    /// The same, if it was read.
+    pub(crate) fn remembered_cost_policy(&self, org: &OrgId) -> Option<CostPolicy> {
+        self.cost_policies.get(org)
     }
 
     /// What an organization has declared.

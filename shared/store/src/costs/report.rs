@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use awo_domain::cost::measures::Measures;
 use awo_domain::cost::record::CostRecord;
-use awo_domain::cost::report::{Bucket, Dimension, ReportQuery, Row, Rows, Source, month};
-use awo_domain::cost::sums::Cell;
+use awo_domain::cost::report::{Bucket, ReportQuery, Row, Rows, Source, month};
+use awo_domain::cost::sums::{Cell, SumsOf};
 use awo_domain::span::Span;
 use awo_domain::{Error, OrgId, Timestamp, TransactionId};
 use futures::future::try_join_all;
@@ -22,9 +22,6 @@ use crate::engine::table::conflict_pause;
 const MAX_RECORDS: usize = 20_000;
 /// Most of them in a reading.
 const MAX_READ: u32 = 5_000;
-/// What was read at once is of one moment if nothing was added to sums for so long: longer than a
-/// reading takes, and than clocks are apart.
-const QUIET_MS: i64 = 60_000;
 /// How often a report is read that met additions to sums.
 const TRIES: u32 = 6;
 
@@ -81,8 +78,7 @@ impl Store {
             Box::pin(self.added_costs(org, asked)),
         );
         let (head, new, mut read) = at_once?;
-        let is_quiet = head.at.is_none_or(|at| now.ms_since(at) >= QUIET_MS);
-        if is_quiet && read.is_of(head.number) {
+        if head.is_quiet(now) && read.is_of(head.number) {
             read.add(new);
             return Ok(read.report(asked));
         }
@@ -113,9 +109,10 @@ impl Store {
         let edges = parts.edges.into_iter().flatten();
         let edges = edges.map(|edge| self.cost_records(org, costs(org), edge));
         let mut slices = Vec::new();
-        for of in std::iter::once(None).chain(dimension.as_ref().map(Some)) {
+        let dimension = dimension.map(SumsOf::Dimension);
+        for of in std::iter::once(SumsOf::All).chain(dimension) {
             let days = parts.days.iter();
-            slices.extend(days.flat_map(|days| self.sums_during(org, of, *days, asked.bucket)));
+            slices.extend(days.flat_map(|days| self.sums_during(org, &of, *days, asked.bucket)));
         }
         let sums = slices.iter().map(|slice| async move {
             let mut all: Vec<SumsItem> = Vec::new();
@@ -177,13 +174,7 @@ impl Store {
 
     /// Sums of everything, or of a dimension, in a period of whole days: months where it has whole
     /// ones and days are not asked for, and days.
-    fn sums_during(
-        &self,
-        org: &OrgId,
-        of: Option<&Dimension>,
-        days: Span,
-        bucket: Bucket,
-    ) -> Vec<Slice> {
+    fn sums_during(&self, org: &OrgId, of: &SumsOf, days: Span, bucket: Bucket) -> Vec<Slice> {
         let (Some(from), Some(until)) = (days.from, days.until) else {
             return Vec::new();
         };

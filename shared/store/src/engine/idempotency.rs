@@ -13,7 +13,7 @@ use crate::engine::table::read;
 use crate::engine::transaction::Transaction;
 
 /// How long an answer is kept.
-pub const KEPT_MS: i64 = 24 * 3_600_000;
+pub const STORED_MS: i64 = 24 * 3_600_000;
 
 /// A request that carries an idempotency key.
 #[derive(Debug, Clone)]
@@ -81,13 +81,13 @@ impl Transaction {
     /// The same in another place.
     pub(crate) fn remember_in(
         self,
-        kept: ResponseStore,
+        responses: ResponseStore,
         org: &OrgId,
         request: &IdempotentRequest,
         (status, body): (u16, String),
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        let expires = now.plus_ms(KEPT_MS);
+        let expires = now.plus_ms(STORED_MS);
         let answer = FirstAnswer {
             body_hash: request.body_hash.clone(),
             status,
@@ -96,18 +96,18 @@ impl Transaction {
             expires_at_ms: expires.epoch_ms(),
         };
         let free = Change::new().at_most_or_missing("expiresAtMs", now.epoch_ms());
-        let key = kept.key(org, &request.key_hash);
+        let key = responses.key(org, &request.key_hash);
         self.put_when(&key, &answer, free)
     }
 }
 
 impl Store {
-    /// Keeps the answer to a request that nothing else is written with; the one that counts, which
+    /// Stores the response to a request that nothing else is written with; the one that counts, which
     /// may be an earlier one.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
-    pub async fn keep_answer(
+    pub async fn store_response(
         &self,
         org: &OrgId,
         request: &IdempotentRequest,
@@ -118,8 +118,8 @@ impl Store {
             .remember(org, request, answer, now)?
             .commit(self)
             .await?;
-        let kept = self.first_answer(org, request, now).await?;
-        kept.ok_or_else(|| Error::internal("an answer was not kept"))
+        let first = self.first_answer(org, request, now).await?;
+        first.ok_or_else(|| Error::internal("a response was not stored"))
     }
 
     /// The first answer to a request, if it was answered before and that still counts.
@@ -139,12 +139,12 @@ impl Store {
     /// The same from another place.
     pub(crate) async fn first_answer_in(
         &self,
-        kept: ResponseStore,
+        responses: ResponseStore,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> Result<Option<FirstAnswer>, Error> {
-        let key = kept.key(org, &request.key_hash);
+        let key = responses.key(org, &request.key_hash);
         let known: Option<FirstAnswer> = self.get(&key).await?;
         match known.filter(|answer| answer.expires_at_ms > now.epoch_ms()) {
             Some(answer) if answer.body_hash == request.body_hash => Ok(Some(answer)),

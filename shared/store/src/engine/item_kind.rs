@@ -82,6 +82,10 @@ pub(crate) enum ItemKind {
     Balance,
     /// Ledger entry, never changed: `<org>#entry`, transaction id.
     LedgerEntry,
+    /// The same, of purchases and corrections, as statements list them: `<org>#listed`; month, list, id.
+    ListedEntry,
+    /// Purchases of a month: `<org>#purchased`, month.
+    Purchased,
     /// Hold, never changed: `<org>#hold`, run id.
     Hold,
     /// How the hold was resolved, never changed: `<org>#settled`, run id.
@@ -175,6 +179,8 @@ impl ItemKind {
             | ItemKind::Checkpoint => Table::Work,
             ItemKind::Balance
             | ItemKind::LedgerEntry
+            | ItemKind::ListedEntry
+            | ItemKind::Purchased
             | ItemKind::Hold
             | ItemKind::Settlement
             | ItemKind::BudgetCounter

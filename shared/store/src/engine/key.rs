@@ -4,7 +4,10 @@ mod costs;
 mod definitions;
 mod settings;
 
-pub(crate) use costs::{DUE_COSTS, cost_sums, costs, new_costs, statements};
+pub(crate) use costs::{
+    DUE_COSTS, budget_counters, cost_heads, cost_sums, costs, listed_entries, new_costs, purchased,
+    statements,
+};
 pub(crate) use definitions::task_definitions;
 pub(crate) use settings::{
     environments, key_indexes, plugins, profiles, settings_of, templates, webhooks,

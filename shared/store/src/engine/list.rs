@@ -232,11 +232,11 @@ impl Store {
         let limit = slice.limit as usize;
         let mut to_skip = slice.skip as usize;
         let mut after = slice.after.clone();
-        let mut kept: Vec<Item> = Vec::new();
+        let mut taken: Vec<Item> = Vec::new();
         let (mut bytes, mut left_out) = (0, false);
         for _ in 0..MAX_QUERIES {
             // One more than wanted tells whether there is a next page.
-            let mut want = to_skip + limit + 1 - kept.len();
+            let mut want = to_skip + limit + 1 - taken.len();
             // What has expired is the oldest, and may be much.
             if left_out {
                 want = MAX_QUERY_ITEMS;
@@ -252,21 +252,21 @@ impl Store {
                     continue;
                 }
                 bytes += size(&item);
-                if kept.len() == limit || (bytes > MAX_PAGE_BYTES && !kept.is_empty()) {
-                    return page(kept, true);
+                if taken.len() == limit || (bytes > MAX_PAGE_BYTES && !taken.is_empty()) {
+                    return page(taken, true);
                 }
-                kept.push(item);
+                taken.push(item);
             }
             match last {
                 Some(last) => after = Some(last),
-                None => return page(kept, false),
+                None => return page(taken, false),
             }
         }
-        if kept.is_empty() {
+        if taken.is_empty() {
             // Without an item there is nothing to go on from, and an empty page would be a lie.
             return Err(Error::internal("a page took too many queries"));
         }
-        page(kept, true)
+        page(taken, true)
     }
 
     /// Reads a slice to its end, item by item.

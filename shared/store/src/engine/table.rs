@@ -19,7 +19,7 @@ use crate::engine::item_kind::Table;
 use crate::engine::key::Key;
 use crate::engine::turns::Turns;
 use crate::engine::write_batch::WriteBatches;
-use crate::runs::details::DetailsKept;
+use crate::runs::details::DetailsRetention;
 use crate::webhooks::notifications::Notifications;
 use crate::webhooks::subscribers::Subscribers;
 
@@ -62,7 +62,7 @@ pub struct Store {
     pub(crate) turns: Turns,
     pub(crate) cost_policies: CostPolicies,
     pub(crate) write_batches: Option<Arc<WriteBatches>>,
-    pub(crate) details: DetailsKept,
+    pub(crate) details: DetailsRetention,
 }
 
 /// What came of a conditional update.
@@ -85,13 +85,13 @@ impl Store {
             turns: Turns::default(),
             cost_policies: CostPolicies::default(),
             write_batches: None,
-            details: DetailsKept::default(),
+            details: DetailsRetention::default(),
         }
     }
 
     /// The same, which keeps details of runs for so long.
     #[must_use]
-    pub fn keeping(self, details: DetailsKept) -> Store {
+    pub fn with_retention(self, details: DetailsRetention) -> Store {
         Store { details, ..self }
     }
 

@@ -126,15 +126,15 @@ pub(crate) struct BatchOutcome {
 
 struct QueuedChanges {
     tried: BatchAttempt,
-    /// Told what came of them.
-    answer: oneshot::Sender<Result<BatchOutcome, Error>>,
+    /// Gets what became of them.
+    reply_to: oneshot::Sender<Result<BatchOutcome, Error>>,
 }
 
 impl QueuedChanges {
-    fn tell(self, committed: Committed) {
+    fn answer(self, committed: Committed) {
         let made = self.tried.made(committed);
         // A caller that is gone needs no answer.
-        let _gone = self.answer.send(Ok(made));
+        let _gone = self.reply_to.send(Ok(made));
     }
 }
 
@@ -189,10 +189,10 @@ impl Store {
         let Some(write_batches) = &self.write_batches else {
             return self.change_alone(tried).await;
         };
-        let (answer, told) = oneshot::channel();
+        let (reply_to, reply) = oneshot::channel();
         let asked = QueuedChanges {
             tried: tried.clone(),
-            answer,
+            reply_to,
         };
         let is_first = {
             let mut waiting = write_batches.lock();
@@ -207,8 +207,8 @@ impl Store {
             };
             self.change_all(all).await;
         }
-        match told.await {
-            Ok(told) => told,
+        match reply.await {
+            Ok(outcome) => outcome,
             Err(_) => self.change_alone(tried).await,
         }
     }
@@ -228,7 +228,7 @@ impl Store {
         if some.len() > 1 {
             match self.commit_changes(some.iter().map(|of| &of.tried)).await {
                 Ok(Committed::Yes) => {
-                    some.into_iter().for_each(|of| of.tell(Committed::Yes));
+                    some.into_iter().for_each(|of| of.answer(Committed::Yes));
                     return Vec::new();
                 }
                 Ok(Committed::No(refusals)) => return still_tried(some, refusals),
@@ -242,10 +242,10 @@ impl Store {
         }
         let each = some
             .into_iter()
-            .map(|QueuedChanges { tried, answer }| async move {
+            .map(|QueuedChanges { tried, reply_to }| async move {
                 let made = self.change_alone(tried).await;
-                // A caller that is gone needs no answer.
-                let _gone = answer.send(made);
+                // A caller that is gone needs no reply.
+                let _gone = reply_to.send(made);
             });
         join_all(each).await;
         Vec::new()
@@ -344,7 +344,7 @@ fn still_tried(all: Vec<QueuedChanges>, refusals: Vec<Refusal>) -> Vec<QueuedCha
         } else if own.is_empty() {
             left.push(of);
         } else {
-            of.tell(Committed::No(own));
+            of.answer(Committed::No(own));
         }
     }
     left

@@ -34,7 +34,7 @@ use part::{Hold, Part, Settled};
 const PERIOD_MS: i64 = 24 * 3_600_000;
 /// How soon a ledger that drifts is checked again, so that nobody takes it for mended.
 const AGAIN_MS: i64 = 3_600_000;
-/// How soon one is checked again that kept changing while it was looked at.
+/// How soon one is checked again that kept changing while it was compared at.
 const BUSY_MS: i64 = 5 * 60_000;
 /// An id is made when a request begins, and written before the function must end: nothing is
 /// written later with an id that is so old.
@@ -44,7 +44,7 @@ const STEP_ITEMS: u32 = 4_000;
 /// Most holds that may be open at once: what a checkpoint can keep.
 const MAX_OPEN: usize = 4_000;
 /// How often a look is repeated that met a change, or that seems to show a drift.
-const LOOKS: u32 = 4;
+const READS: u32 = 4;
 
 /// A checkpoint as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub struct Checkpoint {
     balance_micro: i64,
     /// How many entries there are.
     entries: u64,
-    /// The holds that were open when it was looked last.
+    /// The holds that were open when it was compared last.
     open_micro: BTreeMap<String, i64>,
     due_shard: String,
     /// When it is to be checked, Unix milliseconds.
@@ -243,7 +243,7 @@ impl Store {
         }
         let checked = match next.until >= settled_until {
             // Boxed: the calls below are deep, and the compiler lays out futures whole.
-            true => Box::pin(self.look_at_newest(&mut next)).await?,
+            true => Box::pin(self.compare_newest(&mut next)).await?,
             // The next sweep goes on.
             false => Checked::Unknown,
         };
@@ -257,11 +257,15 @@ impl Store {
         Ok((checked, next))
     }
 
-    /// Keeps the checkpoint of a check, unless another check was faster.
+    /// Writes the checkpoint of a check, unless another check was faster.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn keep_checkpoint(&self, from: &Checkpoint, next: &Checkpoint) -> Result<(), Error> {
+    pub async fn advance_checkpoint(
+        &self,
+        from: &Checkpoint,
+        next: &Checkpoint,
+    ) -> Result<(), Error> {
         let same = Change::new()
             .when("until", from.until)
             .when("dueAt", from.due_at);
@@ -288,7 +292,7 @@ impl Store {
         Ok(())
     }
 
-    /// A ledger that cannot be checked is looked at again later.
+    /// A ledger that cannot be checked is compared at again later.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -301,12 +305,12 @@ impl Store {
         Ok(())
     }
 
-    /// Compares the balance with all that is written, until both were looked at while nothing was
-    /// written. What seems to be a drift is looked at again: a transaction's items do not become
+    /// Compares the balance with all that is written, until both were compared at while nothing was
+    /// written. What seems to be a drift is compared at again: a transaction's items do not become
     /// visible in one moment.
-    async fn look_at_newest(&self, from: &mut Checkpoint) -> Result<Checked, Error> {
+    async fn compare_newest(&self, from: &mut Checkpoint) -> Result<Checked, Error> {
         let mut seen = None;
-        for attempt in 0..LOOKS {
+        for attempt in 0..READS {
             let before = self.balance(&from.org_id).await?;
             let (newest, open) = tokio::try_join!(
                 Box::pin(self.written(from, None)),
@@ -316,20 +320,20 @@ impl Store {
             if newest.is_cut_off() {
                 return Ok(Checked::Unknown);
             }
-            let looked = Checkpoint {
+            let compared = Checkpoint {
                 open_micro: open,
                 ..from.clone()
             };
-            let (expected, found) = (looked.sums(&newest), Sums::from(&after));
+            let (expected, found) = (compared.sums(&newest), Sums::from(&after));
             if before == after && expected == found {
-                *from = looked;
+                *from = compared;
                 return Ok(Checked::Sound(found));
             }
             if before == after && seen.as_ref() == Some(&(expected, after.clone())) {
                 return Ok(Checked::Drifts { expected, found });
             }
             seen = (before == after).then_some((expected, after));
-            conflict_pause(LOOKS + attempt).await;
+            conflict_pause(READS + attempt).await;
         }
         Ok(Checked::Unknown)
     }

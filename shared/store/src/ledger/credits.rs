@@ -8,6 +8,7 @@ pub use parts::EntryParts;
 use awo_domain::ledger::TransactionType;
 use awo_domain::money::MicroCredits;
 use awo_domain::span::Span;
+use awo_domain::statement::Month;
 use awo_domain::{Error, OrgId, RunId, Timestamp, TransactionId, WorkOrderId};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct BalanceItem {
     /// Number of changes: whoever reads the same number twice knows that nothing came in between.
     #[serde(default)]
     pub changes: u64,
+    /// The first month of which sums say all that a statement needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summed_from: Option<Month>,
     /// Since when the organization knows that what is available is below its threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low_since: Option<Timestamp>,
@@ -342,7 +346,7 @@ impl Store {
             .set("updatedAt", entry.created_at)
             .when_present("v");
         transaction
-            .put(&Key::ledger_entry(org, &entry.id), entry)?
+            .book(org, entry)?
             .balance(org, change, moves)
             .commit(self)
             .await

@@ -51,7 +51,7 @@ impl Transaction {
         let balance = Change::new().reserve(amount.micro(), now);
         let moves = vec![Move::reserves(run.reservation(), amount.micro())];
         self.balance(org, balance.when_policy(policy), moves)
-            .keep_hold(org, &run.run_id, amount, now)
+            .record_hold(org, &run.run_id, amount, now)
     }
 
     /// Reserves credits for a run out of what another one holds: of the balance nothing changes but the
@@ -81,7 +81,7 @@ impl Transaction {
     }
 
     /// Writes down what is reserved for a run. The balance must change in the same transaction.
-    pub(crate) fn keep_hold(
+    pub(crate) fn record_hold(
         self,
         org: &OrgId,
         run: &RunId,
@@ -100,7 +100,7 @@ impl Transaction {
         now: Timestamp,
     ) -> Result<Transaction, Error> {
         match run.waits_for_budget {
-            true => self.keep_hold(org, &run.run_id, MicroCredits::ZERO, now),
+            true => self.record_hold(org, &run.run_id, MicroCredits::ZERO, now),
             false => Ok(self),
         }
     }

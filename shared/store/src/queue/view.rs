@@ -17,8 +17,8 @@ use crate::work_orders::WorkOrder;
 
 /// Most leases that are read: more than any organization has slots.
 const MAX_LEASES: u32 = 1_000;
-/// How often it is looked again when a work order moved between the reads.
-const LOOKS: u32 = 4;
+/// How often the queue is read again when a work order changed between the reads.
+const READS: u32 = 4;
 
 /// Where a work order stands in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +51,8 @@ struct PastRun {
     duration_ms: i64,
 }
 
-/// What one look saw.
-struct Look {
+/// What one reading found.
+struct Reading {
     tally: Tally,
     entries: Vec<EntryItem>,
     slots: Vec<TakenSlot>,
@@ -87,19 +87,19 @@ impl Store {
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<Position, Error> {
-        for _ in 0..LOOKS {
-            let look = self.look(org, id).await?;
-            if let Some(position) = look.position(id, limits, now) {
+        for _ in 0..READS {
+            let reading = self.read_position(org, id).await?;
+            if let Some(position) = reading.position(id, limits, now) {
                 return Ok(position);
             }
-            if !look.missed_a_move() {
+            if !reading.missed_a_transition() {
                 break;
             }
         }
         Err(Error::NotFound(Resource::QueueEntry))
     }
 
-    async fn look(&self, org: &OrgId, id: &WorkOrderId) -> Result<Look, Error> {
+    async fn read_position(&self, org: &OrgId, id: &WorkOrderId) -> Result<Reading, Error> {
         let entries = Slice::of_partition(queue(org)).limit(MAX_QUEUE_SIZE);
         let slots = Slice::of_partition(leases(org)).limit(MAX_LEASES);
         let past = Slice::of_partition(usage_records(org))
@@ -112,7 +112,7 @@ impl Store {
             self.work_order(org, id),
             self.slice(past),
         )?;
-        Ok(Look {
+        Ok(Reading {
             tally,
             entries: entries.items,
             slots: slots.items,
@@ -122,7 +122,7 @@ impl Store {
     }
 }
 
-impl Look {
+impl Reading {
     fn position(&self, id: &WorkOrderId, limits: QueueLimits, now: Timestamp) -> Option<Position> {
         let order = self.order.as_ref()?;
         let status = order.status;
@@ -147,12 +147,12 @@ impl Look {
                 estimated_start: None,
                 waits_for_budget: false,
             }),
-            (None, Some(entry)) => Some(self.place_of(entry, limits, now)),
+            (None, Some(entry)) => Some(self.position_of(entry, limits, now)),
             (None, None) => None,
         }
     }
 
-    fn place_of(&self, entry: &EntryItem, limits: QueueLimits, now: Timestamp) -> Position {
+    fn position_of(&self, entry: &EntryItem, limits: QueueLimits, now: Timestamp) -> Position {
         let waiting: Vec<Waiting> = self.entries.iter().map(EntryItem::waiting).collect();
         let order = fair_order(&waiting, self.tally.last_served.as_deref());
         let before = order
@@ -175,7 +175,7 @@ impl Look {
 
     /// True if the work order must be in the queue: it left one place before that was read, and
     /// came to the other after that was read.
-    fn missed_a_move(&self) -> bool {
+    fn missed_a_transition(&self) -> bool {
         self.order.as_ref().is_some_and(|order| {
             let apart = order.status == WorkOrderStatus::WaitingForChildren;
             !order.status.is_terminal() && (!apart || order.sealed_at.is_some())

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 /// For how long details are kept. The default is 90 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DetailsKept {
+pub struct DetailsRetention {
     days: u32,
 }
 
-impl Default for DetailsKept {
-    fn default() -> DetailsKept {
-        DetailsKept { days: 90 }
+impl Default for DetailsRetention {
+    fn default() -> DetailsRetention {
+        DetailsRetention { days: 90 }
     }
 }
 
@@ -29,11 +29,11 @@ pub(crate) struct Expiring<'a, T> {
     ttl: Option<i64>,
 }
 
-impl DetailsKept {
+impl DetailsRetention {
     /// For so many days; 0 is for ever.
     #[must_use]
-    pub fn days(days: u32) -> DetailsKept {
-        DetailsKept { days }
+    pub fn days(days: u32) -> DetailsRetention {
+        DetailsRetention { days }
     }
 
     /// A detail that is written now.

@@ -62,14 +62,14 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
-    pub async fn keep_diff(
+    pub async fn store_diff(
         &self,
         by: &Reporter,
         diff: &Diff,
         now: Timestamp,
     ) -> Result<ReportAnswer, Error> {
         let lease_key = Key::lease(&by.org, &by.run_id);
-        let mut tries = Tries::new("keep diff: the lease kept changing");
+        let mut tries = Tries::new("store diff: the lease kept changing");
         loop {
             tries.next().await?;
             let lease = self.held_lease(by).await?;

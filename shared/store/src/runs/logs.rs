@@ -157,15 +157,15 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
-    pub async fn keep_log(&self, by: &Reporter, log: &Log) -> Result<ReportAnswer, Error> {
+    pub async fn store_log(&self, by: &Reporter, log: &Log) -> Result<ReportAnswer, Error> {
         let lease_key = Key::lease(&by.org, &by.run_id);
-        let mut tries = Tries::new("keep log: the lease kept changing");
+        let mut tries = Tries::new("store log: the lease kept changing");
         loop {
             tries.next().await?;
             let lease = self.held_lease(by).await?;
             let size = log.gzip.as_ref().map_or(0, |gzip| gzip.len());
             let fits = lease.log_bytes.saturating_add(size) <= MAX_RUN_LOG_BYTES;
-            let (kept, size) = if fits {
+            let (stored, size) = if fits {
                 (log.clone(), size)
             } else {
                 (log.cut(), 0)
@@ -178,7 +178,7 @@ impl Store {
             let key = Key::log(&by.org, &by.run_id, log.iteration);
             let committed = Transaction::new()
                 .update(&lease_key, change)
-                .put(&key, &self.details.expiring(&kept, kept.created_at))?
+                .put(&key, &self.details.expiring(&stored, stored.created_at))?
                 .commit(self)
                 .await?;
             match committed {

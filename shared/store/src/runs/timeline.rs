@@ -48,8 +48,8 @@ impl Subject<'_> {
 }
 
 impl Transaction {
-    /// Adds an event to a run's timeline, and to the outbox if webhooks are told of it.
-    pub(crate) fn tell(
+    /// Adds an event to a run's timeline, and to the outbox if webhooks get it.
+    pub(crate) fn append_event(
         self,
         store: &Store,
         subject: &Subject<'_>,
@@ -63,7 +63,7 @@ impl Transaction {
         let item = store.details.expiring(&event, now);
         let put = self.put(&key, &item)?;
         match webhook_type {
-            Some(event_type) => put.tell_webhooks(subject, event_type, &event),
+            Some(event_type) => put.add_to_outbox(subject, event_type, &event),
             None => Ok(put),
         }
     }

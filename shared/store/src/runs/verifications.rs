@@ -18,6 +18,7 @@ use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
 use crate::engine::table::{Updated, read};
 use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::runs::verified_run::VerifiedRun;
 
 /// Most manual verifications of an organization at once.
 pub const MAX_VERIFICATIONS: u32 = 2;
@@ -75,6 +76,9 @@ pub struct Verification {
     pub capacity_shard: Option<u32>,
     /// What was asked for.
     pub request: Request,
+    /// The run whose environment its commands have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<VerifiedRun>,
     /// The secret part of the nonce, until it is claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
@@ -115,6 +119,7 @@ impl Verification {
             permit: 0,
             capacity_shard: None,
             request,
+            run: None,
             nonce: Some(nonce),
             token_hash: None,
             task_arn: None,
@@ -125,6 +130,12 @@ impl Verification {
             due_at: now.plus_ms(LOOK_MS).epoch_ms(),
             v: SCHEMA_VERSION,
         }
+    }
+
+    /// The same in the environment of a run.
+    #[must_use]
+    pub fn in_environment_of(self, run: Option<VerifiedRun>) -> Verification {
+        Verification { run, ..self }
     }
 
     fn key(&self) -> Key {

@@ -258,7 +258,7 @@ impl WorkOrder {
     /// when the newest run was made.
     ///
     /// # Errors
-    /// Internal, if what was kept does not read.
+    /// Internal, if what was snapshot does not read.
     pub fn own_containers(&self) -> Result<Option<Containers>, Error> {
         let chosen = match self.containers {
             Some(_) => self.chosen_environment()?,
@@ -279,15 +279,15 @@ impl WorkOrder {
     /// The work order for a new run whose environment says this now.
     ///
     /// # Errors
-    /// Internal, if it cannot be kept.
+    /// Internal, if it cannot be snapshot.
     pub fn in_environment(&self, chosen: Option<&ChosenEnvironment>) -> Result<WorkOrder, Error> {
         let Some(chosen) = chosen else {
             return Ok(self.clone());
         };
         let own = Containers::of(&chosen.content).map(|own| self.sized(own));
-        let kept = serde_json::to_string(&chosen.content).map_err(Error::internal)?;
+        let snapshot = serde_json::to_string(&chosen.content).map_err(Error::internal)?;
         Ok(WorkOrder {
-            kept_environment: Some(kept),
+            environment_snapshot: Some(snapshot),
             containers: own.map(|own| own.id()),
             ..self.clone()
         })
@@ -296,13 +296,13 @@ impl WorkOrder {
     /// Its environment as it was when the work order was made.
     ///
     /// # Errors
-    /// Internal, if what was kept does not read.
+    /// Internal, if what was snapshot does not read.
     pub fn chosen_environment(&self) -> Result<Option<ChosenEnvironment>, Error> {
         let Some(name) = self.environment.clone() else {
             return Ok(None);
         };
-        let kept = self.kept_environment.as_deref().unwrap_or_default();
-        let content = serde_json::from_str(kept).map_err(|e| {
+        let snapshot = self.environment_snapshot.as_deref().unwrap_or_default();
+        let content = serde_json::from_str(snapshot).map_err(|e| {
             Error::internal(format!(
                 "the environment {name} of a work order is gone: {e}"
             ))

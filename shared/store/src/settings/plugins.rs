@@ -67,8 +67,8 @@ impl Store {
         let (switched, mut custom): (Vec<Plugin>, Vec<Plugin>) =
             known.partition(Plugin::is_built_in);
         for plugin in &mut all {
-            let kept = switched.iter().find(|kept| kept.id == plugin.id);
-            plugin.enabled = kept.is_none_or(|kept| kept.enabled);
+            let stored = switched.iter().find(|stored| stored.id == plugin.id);
+            plugin.enabled = stored.is_none_or(|stored| stored.enabled);
         }
         custom.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         all.extend(custom);

@@ -214,8 +214,8 @@ impl Store {
         if let Some(profile) = self.present_profile(org, order).await? {
             return Ok(profile);
         }
-        let kept = order.kept_profile.as_deref().unwrap_or_default();
-        serde_json::from_str(kept).map_err(|e| {
+        let snapshot = order.profile_snapshot.as_deref().unwrap_or_default();
+        serde_json::from_str(snapshot).map_err(|e| {
             let name = &order.harness;
             Error::internal(format!("the profile {name} of a work order is gone: {e}"))
         })
@@ -285,7 +285,7 @@ impl Store {
     }
 }
 
-/// A profile, or what one says, as it is kept.
+/// A profile, or what one says, as it is snapshot.
 ///
 /// # Errors
 /// Internal, if it does not write.

@@ -73,7 +73,7 @@ pub enum Overdue {
 
 /// A webhook that is to be told of an event.
 #[derive(Debug, Clone)]
-pub struct ToTell {
+pub struct Recipient {
     /// Which.
     pub webhook: WebhookId,
     /// The first attempt, if it is made at once: it is noted with the delivery.
@@ -113,7 +113,7 @@ impl OutboxEvent {
 
 impl Transaction {
     /// Puts an event into the outbox, if there are webhooks.
-    pub(crate) fn tell_webhooks(
+    pub(crate) fn add_to_outbox(
         self,
         subject: &Subject<'_>,
         event_type: EventType,
@@ -158,14 +158,14 @@ impl Store {
     pub async fn fan_out(
         &self,
         event: &OutboxEvent,
-        to: &[ToTell],
+        to: &[Recipient],
         now: Timestamp,
     ) -> Result<Vec<Delivery>, Error> {
         let key = Key::outbox(&event.org_id, &event.name());
         let there = Change::new().when_present("pk");
         let mut transaction = Transaction::new().delete(&key, there);
         let mut begun = Vec::new();
-        for ToTell { webhook, attempt } in to.iter().take(MAX_WEBHOOKS as usize) {
+        for Recipient { webhook, attempt } in to.iter().take(MAX_WEBHOOKS as usize) {
             let notice = Notice {
                 event_id: event.event_id.clone(),
                 event_type: event.event_type,

@@ -1,7 +1,8 @@
-//! Amazon Bedrock's InvokeModel and InvokeModelWithResponseStream for Anthropic's models: it checks
+//! Amazon Bedrock's InvokeModel, InvokeModelWithResponseStream and CountTokens for Anthropic's models: it checks
 //! signatures and session tokens as AWS does, refuses bodies that Bedrock refuses, and streams real
 //! frames of AWS's event stream.
 
+mod counting;
 mod frames;
 mod signature;
 
@@ -62,6 +63,8 @@ pub struct Call {
     pub model: String,
     /// Whether a stream was asked for.
     pub streams: bool,
+    /// Whether the tokens were to be counted.
+    pub counts: bool,
     /// The body.
     pub body: Value,
     /// The session.
@@ -75,6 +78,8 @@ pub struct Call {
 pub enum Reply {
     /// These events of Messages; as one message where no stream was asked for.
     Message(Vec<Value>),
+    /// A count of tokens.
+    Count(u64),
     /// A failure with this name; the text becomes `retry-after`, if it is not empty.
     Fails(u16, &'static str, &'static str),
     /// Events, and then an exception of this name.
@@ -170,15 +175,22 @@ impl Api {
         else {
             return Err(unknown());
         };
-        let streams = match operation {
-            "invoke" => false,
-            "invoke-with-response-stream" => true,
+        let (streams, counts) = match operation {
+            "invoke" => (false, false),
+            "invoke-with-response-stream" => (true, false),
+            "count-tokens" => (false, true),
             _ => return Err(unknown()),
         };
+        let model = signature::decoded(model);
+        let body = match counts {
+            true => checked(&counting::invocation(&model, body)?)?,
+            false => checked(body)?,
+        };
         let call = Call {
-            model: signature::decoded(model),
+            model,
             streams,
-            body: checked(body)?,
+            counts,
+            body,
             token,
             headers: headers.clone(),
         };
@@ -221,6 +233,10 @@ fn rendered(reply: Reply, streams: bool) -> Response<Body> {
     let (events, end) = match reply {
         Reply::Fails(status, name, retry_after) => {
             return failure(status, name, retry_after, "try again");
+        }
+        Reply::Count(tokens) => {
+            let counted = json!({ "inputTokens": tokens }).to_string();
+            return response(200, "application/json", Body::from(counted));
         }
         Reply::Message(events) if !streams => {
             let whole = frames::whole(&events).to_string();

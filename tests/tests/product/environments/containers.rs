@@ -17,7 +17,7 @@ use super::{make, wrong};
 const FILE_SYSTEM: &str = "fs-0123456789abcdef0";
 const IMAGES: &str = "registry.example/awo/,ghcr.io/acme/";
 
-async fn cloud() -> TestService {
+pub async fn cloud() -> TestService {
     let settings = [
         ("AWO_KEPT_FILE_SYSTEM", FILE_SYSTEM),
         ("AWO_ENVIRONMENT_IMAGES", IMAGES),
@@ -25,7 +25,7 @@ async fn cloud() -> TestService {
     TestService::start(1_000_000, &settings).await
 }
 
-fn image(name: &str) -> String {
+pub fn image(name: &str) -> String {
     format!("registry.example/awo/{name}@sha256:{}", "0".repeat(64))
 }
 
@@ -64,7 +64,7 @@ async fn ran(service: &TestService, repository: &Repository, environment: &str) 
 }
 
 /// The family of the tasks of an environment with this body.
-fn family(service: &TestService, environment: &Value) -> String {
+pub fn family(service: &TestService, environment: &Value) -> String {
     let mut body = environment.clone();
     body.as_object_mut().unwrap().remove("name");
     let content: EnvironmentContent = serde_json::from_value(body).unwrap();
@@ -77,7 +77,7 @@ fn compute(service: &TestService) -> Compute {
 }
 
 /// The definition that the task of a run was started from.
-async fn definition_of(service: &TestService, run: &Value) -> TaskDefinition {
+pub async fn definition_of(service: &TestService, run: &Value) -> TaskDefinition {
     let started_by = format!("{}/{}", service.org, run["runId"].as_str().unwrap());
     let task = service.service.ecs.described(&started_by).unwrap();
     let arn = task["taskDefinitionArn"].as_str().unwrap();

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 
 use super::{delete, make, put, service};
 
-const MAKEFILE: &str = "test:\n\t@true\n";
-const SETUP_SECRET: &str = "setup-secret-3141592653";
-const VERIFY_SECRET: &str = "verify-secret-2718281828";
-const AGENT_SECRET: &str = "agent-secret-1618033988";
+pub const MAKEFILE: &str = "test:\n\t@true\n";
+pub const SETUP_SECRET: &str = "setup-secret-3141592653";
+pub const VERIFY_SECRET: &str = "verify-secret-2718281828";
+pub const AGENT_SECRET: &str = "agent-secret-1618033988";
 
-async fn set_secret(service: &TestService, environment: &str, name: &str, value: &str) {
+pub async fn set_secret(service: &TestService, environment: &str, name: &str, value: &str) {
     let secrets = service.service.cloud.secrets().unwrap();
     let name = format!("env:{environment}:{name}");
     secrets.set(&service.org, &name, value).await.unwrap();
 }
 
-fn order(repository: &str, script: &str) -> Value {
+pub fn order(repository: &str, script: &str) -> Value {
     json!({
         "taskPrompt": "work",
         "workspaceSource": { "type": "git", "repository": repository, "branch": "main" },
@@ -29,7 +29,7 @@ fn order(repository: &str, script: &str) -> Value {
     })
 }
 
-async fn ran(service: &TestService, body: &Value) -> Value {
+pub async fn ran(service: &TestService, body: &Value) -> Value {
     let made = service.client.post("/v1/work-orders", body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     service.client.finished_run(&made.body).await
@@ -55,7 +55,7 @@ async fn shown(client: &Client, run: &Value) -> String {
 }
 
 /// The files below a folder that hold a text.
-fn holding(dir: &Path, text: &str) -> Vec<String> {
+pub fn holding(dir: &Path, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();

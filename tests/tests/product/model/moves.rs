@@ -2,9 +2,11 @@
 
 use awo_cloud::compute::TaskState;
 use awo_domain::WorkOrderId;
+use awo_domain::budget::OnLimit;
 use awo_tests::functions::Functions;
 use serde_json::{Value, json};
 
+use super::budgets::{BudgetModel, HOLD};
 use super::reference::SCRIPT;
 use super::system::{System, TOKEN};
 use super::{Events, Move, Step};
@@ -18,7 +20,7 @@ impl System {
             Move::Start { order } => {
                 let id = self.orders[order].clone();
                 let reply = functions.start(&self.org, id.as_str(), Some(&key)).await;
-                [201, 409, 503].contains(&reply.status)
+                [201, 402, 409, 503].contains(&reply.status)
             }
             Move::Cancel { order } => {
                 let reply = functions
@@ -62,6 +64,20 @@ impl System {
                 self.world.lose_wake_ups().await;
                 true
             }
+            Move::CreateBudget {
+                scope,
+                on_limit,
+                holds,
+            } => {
+                let body = budget((scope, on_limit), holds);
+                self.create_budget(&body, &key, functions).await
+            }
+            Move::RaiseBudget { budget } => self.raise_budget(budget, functions).await,
+            Move::DeleteBudget { budget } => {
+                let id = &self.budgets[budget].0;
+                let reply = functions.delete_budget(&self.org, id).await;
+                [204, 404].contains(&reply.status)
+            }
         }
     }
 
@@ -69,7 +85,7 @@ impl System {
         let mut body = json!({
             "taskPrompt": "mend it",
             "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
-            "limits": { "maxCredits": 10 },
+            "limits": { "maxCredits": (HOLD) },
         });
         if let Some(tenant) = super::reference::tenant_name(tenant) {
             body["tenantContext"] = json!({ "tenantId": tenant });
@@ -81,7 +97,27 @@ impl System {
                 self.orders.push(id);
             }
         }
-        [201, 503].contains(&reply.status)
+        [201, 402, 503].contains(&reply.status)
+    }
+
+    async fn create_budget(&mut self, body: &Value, key: &str, functions: &Functions) -> bool {
+        let reply = functions.create_budget(&self.org, body, key).await;
+        if reply.status == 201 {
+            let id = reply.body["id"].as_str().expect("an id").to_owned();
+            if self.budgets.last().is_none_or(|(last, _)| *last != id) {
+                self.budgets.push((id, body.clone()));
+            }
+        }
+        reply.status == 201
+    }
+
+    /// To the limit that the model says, however often.
+    async fn raise_budget(&self, nth: usize, functions: &Functions) -> bool {
+        let (id, body) = &self.budgets[nth];
+        let mut body = body.clone();
+        body["limitCredits"] = json!(self.limits[nth]);
+        let reply = functions.update_budget(&self.org, id, &body).await;
+        [200, 404].contains(&reply.status)
     }
 
     async fn says(&self, order: usize, functions: &Functions, what: &str, body: &Value) -> bool {
@@ -126,6 +162,23 @@ impl System {
         let known = numbers.into_iter().filter(|number| *number <= SCRIPT);
         self.said = json!({ "events": known.map(event).collect::<Vec<_>>() });
     }
+}
+
+fn budget((scope, on_limit): (u8, OnLimit), holds: u8) -> Value {
+    let limited = BudgetModel {
+        scope,
+        on_limit,
+        holds,
+        is_there: true,
+    };
+    let mut body = json!({
+        "name": "model", "period": "month", "onLimit": (on_limit.as_str()),
+        "limitCredits": (limited.limit()), "scope": {},
+    });
+    if let Some(tenant) = super::reference::tenant_name(scope) {
+        body["scope"] = json!({ "tenantId": tenant });
+    }
+    body
 }
 
 fn event(number: u64) -> Value {

@@ -5,6 +5,8 @@ use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{Timestamp, WorkOrderId};
 
+use super::budgets::{BudgetModel, Cover};
+
 pub const MAX_CONCURRENT: usize = 2;
 pub const MAX_QUEUE: usize = 4;
 /// A minute and a bit: past every deadline but the first word's.
@@ -33,6 +35,8 @@ pub struct RunModel {
     pub status: RunStatus,
     pub lease: bool,
     pub settled: bool,
+    /// False while it waits for a budget.
+    pub held: bool,
     pub claimed: bool,
     pub reported: u64,
     pub task: Task,
@@ -45,11 +49,12 @@ pub struct RunModel {
 }
 
 impl RunModel {
-    fn waiting() -> RunModel {
+    fn waiting(cover: Cover) -> RunModel {
         RunModel {
             status: RunStatus::Queued,
             lease: false,
             settled: false,
+            held: cover == Cover::Held,
             claimed: false,
             reported: 0,
             task: Task::None,
@@ -84,7 +89,7 @@ pub struct OrderModel {
     pub status: WorkOrderStatus,
     pub tenant: u8,
     pub runs: Vec<RunModel>,
-    enqueued: i64,
+    pub enqueued: i64,
 }
 
 impl OrderModel {
@@ -92,7 +97,7 @@ impl OrderModel {
         self.runs.last().expect("a run")
     }
 
-    fn run_mut(&mut self) -> &mut RunModel {
+    pub fn run_mut(&mut self) -> &mut RunModel {
         self.runs.last_mut().expect("a run")
     }
 
@@ -109,9 +114,10 @@ impl OrderModel {
 #[derive(Debug, Clone, Default)]
 pub struct Model {
     pub orders: Vec<OrderModel>,
+    pub budgets: Vec<BudgetModel>,
     /// Indexes of the orders that wait.
-    queue: Vec<usize>,
-    last_served: Option<u8>,
+    pub queue: Vec<usize>,
+    pub last_served: Option<u8>,
     clock: i64,
     came: i64,
 }
@@ -120,13 +126,14 @@ pub fn tenant_name(tenant: u8) -> Option<String> {
     (tenant > 0).then(|| format!("t{tenant}"))
 }
 
-/// Status, slot, settled.
-pub type RunState = (RunStatus, bool, bool);
+/// Status, slot, settled, waits for a budget.
+pub type RunState = (RunStatus, bool, bool, bool);
 
 impl Model {
     /// What can be seen of all work orders.
     pub fn states(&self) -> Vec<(WorkOrderStatus, Vec<RunState>)> {
-        let state = |run: &RunModel| (run.status, run.lease, run.settled);
+        let waits = |run: &RunModel| run.status == RunStatus::Queued && !run.held;
+        let state = |run: &RunModel| (run.status, run.lease, run.settled, waits(run));
         self.orders
             .iter()
             .map(|order| (order.status, order.runs.iter().map(state).collect()))
@@ -144,6 +151,7 @@ impl Model {
         let entries: Vec<(usize, Waiting)> = self
             .queue
             .iter()
+            .filter(|i| with == Some(**i) || !self.waits_for_budget(**i))
             .chain(&late)
             .map(|i| {
                 let order = &self.orders[*i];
@@ -184,6 +192,7 @@ impl Model {
     }
 
     pub fn fill(&mut self, before: Option<usize>) {
+        self.fund();
         while self.slots() < MAX_CONCURRENT {
             match self.first(before) {
                 Some(i) if before != Some(i) => self.take_slot(i),
@@ -199,13 +208,14 @@ impl Model {
     }
 
     pub fn create(&mut self, tenant: u8) {
-        if self.queue.len() >= MAX_QUEUE {
+        let cover = self.cover(tenant);
+        if self.queue.len() >= MAX_QUEUE || cover == Cover::Refused {
             return;
         }
         self.orders.push(OrderModel {
             status: WorkOrderStatus::Queued,
             tenant,
-            runs: vec![RunModel::waiting()],
+            runs: vec![RunModel::waiting(cover)],
             enqueued: 0,
         });
         self.enqueue(self.orders.len() - 1);
@@ -220,8 +230,15 @@ impl Model {
         if self.slots() < MAX_CONCURRENT && self.first(Some(i)) != Some(i) {
             self.fill(Some(i));
         }
-        let at_once = self.slots() < MAX_CONCURRENT && self.first(Some(i)) == Some(i);
-        if !at_once && !waits && self.queue.len() >= MAX_QUEUE {
+        // What waits has its hold replaced, if it has one.
+        let cover = match waits && self.orders[i].run().held {
+            true => Cover::Held,
+            false => self.cover(self.orders[i].tenant),
+        };
+        let is_next = self.slots() < MAX_CONCURRENT && self.first(Some(i)) == Some(i);
+        let at_once = is_next && cover == Cover::Held;
+        let is_full = !at_once && !waits && self.queue.len() >= MAX_QUEUE;
+        if is_full || cover == Cover::Refused {
             return;
         }
         if waits {
@@ -229,7 +246,7 @@ impl Model {
         } else if !at_once {
             self.enqueue(i);
         }
-        self.orders[i].runs.push(RunModel::waiting());
+        self.orders[i].runs.push(RunModel::waiting(cover));
         self.orders[i].status = WorkOrderStatus::Queued;
         if at_once {
             self.take_slot(i);

@@ -4,6 +4,9 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
+use awo_domain::run::RunStatus;
+use awo_domain::statement::Month;
+use awo_domain::time::DAY_MS;
 use awo_domain::work_order::WorkOrderStatus;
 use awo_domain::{RunId, WorkOrderId};
 use awo_execution::launcher::Launcher;
@@ -14,6 +17,7 @@ use awo_tests::world::{Org, Stage, World};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use super::budgets::BudgetModel;
 use super::reference::{
     MAX_CONCURRENT, MAX_QUEUE, Model, RunState, SECOND_SWEEP_MS, SWEEP_MS, Task,
 };
@@ -29,7 +33,9 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a ru
 
 thread_local! {
     /// One of a thread's own: what goes wrong in a world goes wrong for all who are in it.
-    static STAGE: RefCell<Stage> = RefCell::default();
+    /// Compute costs next to nothing, so that a sequence spends less than half of a hold.
+    static STAGE: RefCell<Stage> =
+        RefCell::new(Stage::with(&[("AWO_CREDITS_PER_MINUTE", "0.01".to_owned())]));
 }
 
 /// One organization of its own in a world that some sequences of a thread share.
@@ -37,6 +43,10 @@ pub struct System {
     pub(super) world: Arc<World>,
     pub(super) org: Org,
     pub(super) orders: Vec<WorkOrderId>,
+    /// Ids of budgets with the bodies that they were created with.
+    pub(super) budgets: Vec<(String, Value)>,
+    /// Their limits, as the model says after the step.
+    pub(super) limits: Vec<i64>,
     /// Nonces by run, as they were seen before they were claimed.
     pub(super) nonces: HashMap<RunId, String>,
     /// Runs whose tasks are known to have ended.
@@ -49,6 +59,12 @@ pub struct System {
 impl System {
     pub fn new() -> System {
         let world = STAGE.with_borrow_mut(|stage| RUNTIME.block_on(stage.world()));
+        let clock = &world.cloud.clock;
+        let left_ms = Month::of(clock.now()).end().ms_since(clock.now());
+        if left_ms < DAY_MS {
+            // No budget's month turns in a sequence.
+            clock.advance(left_ms);
+        }
         let org = RUNTIME.block_on(async {
             let org = world.org(100_000).await;
             let (slots, queue) = (MAX_CONCURRENT as u32, MAX_QUEUE as u32);
@@ -63,6 +79,8 @@ impl System {
             world,
             org,
             orders: Vec::new(),
+            budgets: Vec::new(),
+            limits: Vec::new(),
             nonces: HashMap::new(),
             dead: HashSet::new(),
             said: Value::Null,
@@ -73,6 +91,7 @@ impl System {
     /// Does a step, with its fault, and whatever callers do after one.
     pub fn apply(&mut self, step: &Step, model: &Model) {
         self.steps += 1;
+        self.limits = model.budgets.iter().map(BudgetModel::limit).collect();
         RUNTIME.block_on(async {
             self.pass_time(step).await;
             self.say(step).await;
@@ -256,8 +275,10 @@ impl System {
                 .iter()
                 .map(|order| {
                     let of_order = runs.iter().filter(|run| run.work_order_id == order.id);
-                    let states =
-                        of_order.map(|run| (run.status, leased(run), run.settled_at.is_some()));
+                    let states = of_order.map(|run| {
+                        let waits = run.status == RunStatus::Queued && run.waits_for_budget;
+                        (run.status, leased(run), run.settled_at.is_some(), waits)
+                    });
                     (order.status, states.collect())
                 })
                 .collect();

@@ -1,11 +1,13 @@
 //! Messages answered by Amazon Bedrock: a call in Anthropic's form becomes an InvokeModel that is
-//! signed with the run's credentials, and its answer comes back in Anthropic's form.
+//! signed with the run's credentials, and its answer comes back in Anthropic's form. The counting of a
+//! call's tokens becomes a CountTokens.
 //!
 //! Invariants:
 //! - credentials reach neither the agent nor a log, and no answer of AWS's about identities does;
 //! - a stream that does not come to its end is an outage, however it breaks off.
 
 mod body;
+mod counting;
 mod credentials;
 mod failure;
 mod stream;
@@ -55,13 +57,52 @@ pub(super) struct Bedrock {
     http: Client,
 }
 
+/// What a model is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Invoke,
+    Stream,
+    CountTokens,
+}
+
 /// A call of a model.
 pub(super) struct Invocation {
     /// A model's or an inference profile's id, or an ARN.
-    pub(super) model_id: String,
-    pub(super) streams: bool,
+    model_id: String,
+    operation: Operation,
     /// In Bedrock's form.
-    pub(super) body: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Invocation {
+    /// Lets a model answer.
+    pub(super) fn of(called: BedrockModel, streams: bool, body: Vec<u8>) -> Invocation {
+        Invocation {
+            model_id: called.id,
+            operation: match streams {
+                true => Operation::Stream,
+                false => Operation::Invoke,
+            },
+            body,
+        }
+    }
+
+    /// Counts the tokens of such a body.
+    ///
+    /// # Errors
+    /// A refusal, where no model counts them.
+    pub(super) fn count(called: &BedrockModel, body: &[u8]) -> Result<Invocation, Refusal> {
+        let Some(model_id) = called.counted_by() else {
+            let message = "bedrock counts no tokens for an application's own inference profile, \
+                           since its ARN does not name the model";
+            return Err(Refusal::new(StatusCode::NOT_FOUND, message));
+        };
+        Ok(Invocation {
+            model_id: model_id.to_owned(),
+            operation: Operation::CountTokens,
+            body: counting::request(body),
+        })
+    }
 }
 
 impl Bedrock {
@@ -100,11 +141,11 @@ impl Bedrock {
         let credentials = self.credentials.valid().await?;
         let answer = self.send_with(&credentials, call, headers).await?;
         if !is_expired(answer.status(), answer.headers()) {
-            return Ok(translated_answer(answer).await);
+            return Ok(translated_answer(answer, call.operation).await);
         }
         let renewed = self.credentials.instead_of(&credentials).await?;
         let answer = self.send_with(&renewed, call, headers).await?;
-        Ok(translated_answer(answer).await)
+        Ok(translated_answer(answer, call.operation).await)
     }
 
     async fn send_with(
@@ -116,12 +157,12 @@ impl Bedrock {
         let url = self.url(call);
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, JSON);
-        match call.streams {
-            true => {
+        match call.operation {
+            Operation::Stream => {
                 sent.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
                 sent.insert(MODEL_ACCEPT, JSON);
             }
-            false => drop(sent.insert(ACCEPT, JSON)),
+            Operation::Invoke | Operation::CountTokens => drop(sent.insert(ACCEPT, JSON)),
         }
         self.sign(credentials, &url, &mut sent, &call.body)
             .map_err(|why| {
@@ -142,9 +183,10 @@ impl Bedrock {
     fn url(&self, call: &Invocation) -> String {
         let base = self.access.base_url.as_str();
         let model = utf8_percent_encode(&call.model_id, SEGMENT);
-        let operation = match call.streams {
-            true => "invoke-with-response-stream",
-            false => "invoke",
+        let operation = match call.operation {
+            Operation::Invoke => "invoke",
+            Operation::Stream => "invoke-with-response-stream",
+            Operation::CountTokens => "count-tokens",
         };
         format!("{base}/model/{model}/{operation}")
     }
@@ -188,7 +230,7 @@ impl Bedrock {
 }
 
 /// Bedrock's answer in Anthropic's form.
-async fn translated_answer(answer: Response) -> Answer {
+async fn translated_answer(answer: Response, operation: Operation) -> Answer {
     let mut headers = HeaderMap::new();
     if let Some(id) = answer.headers().get(REQUEST_ID.0) {
         headers.insert(REQUEST_ID.1, id.clone());
@@ -205,5 +247,8 @@ async fn translated_answer(answer: Response) -> Answer {
         return Answer::events(headers, Events::new(answer));
     }
     headers.insert(CONTENT_TYPE, JSON);
-    Answer::passed_on(headers, answer)
+    match operation {
+        Operation::CountTokens => counting::answer(headers, answer).await,
+        Operation::Invoke | Operation::Stream => Answer::passed_on(headers, answer),
+    }
 }

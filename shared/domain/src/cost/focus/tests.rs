@@ -25,6 +25,7 @@ fn record(parts: Vec<Part>, is_refund: bool) -> CostRecord {
             ..Attribution::default()
         }),
         is_refund,
+        price_list: None,
         parts,
     }
 }

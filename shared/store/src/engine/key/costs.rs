@@ -6,6 +6,7 @@ use awo_domain::{OrgId, Timestamp, TransactionId};
 
 use super::{Key, Partition};
 use crate::engine::item_kind::ItemKind;
+use crate::ledger::statements::listed::List;
 
 impl Key {
     /// A cost that is not in the sums yet.
@@ -25,7 +26,7 @@ impl Key {
 
     /// How often costs were added to sums.
     pub fn cost_head(org: &OrgId) -> Key {
-        Key::new(ItemKind::CostHead, format!("{org}#costhead"), "head")
+        cost_heads(org).key("head")
     }
 
     /// The values of a cost label that are told apart.
@@ -42,10 +43,19 @@ impl Key {
         statements(org).key(month.to_string())
     }
 
+    /// A ledger entry as statements list it.
+    pub fn listed_entry(org: &OrgId, list: List, month: &Month, id: &TransactionId) -> Key {
+        listed_entries(org).key(format!("{}{id}", list.prefix(month)))
+    }
+
+    /// The purchases of a month.
+    pub fn purchased(org: &OrgId, month: &Month) -> Key {
+        purchased(org).key(month.to_string())
+    }
+
     /// What a budget counts in the period that begins then.
     pub fn budget_counter(org: &OrgId, budget: &Budget, start: Timestamp) -> Key {
-        let name = format!("{}#{:04}#{start}", budget.id, budget.epoch);
-        Key::new(ItemKind::BudgetCounter, format!("{org}#budget"), name)
+        budget_counters(org).key(format!("{}#{:04}#{start}", budget.id, budget.epoch))
     }
 
     /// What a credit was worth over time.
@@ -63,9 +73,29 @@ impl Key {
     }
 }
 
+/// Partition of what budgets count; a budget's stand together, the newest period last.
+pub(crate) fn budget_counters(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::BudgetCounter, format!("{org}#budget"))
+}
+
 /// Partition of the closed months' statements.
 pub(crate) fn statements(org: &OrgId) -> Partition {
     Partition::new(ItemKind::Statement, format!("{org}#statement"))
+}
+
+/// Partition of the entries that statements list one by one.
+pub(crate) fn listed_entries(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::ListedEntry, format!("{org}#listed"))
+}
+
+/// Partition of the purchases by month.
+pub(crate) fn purchased(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::Purchased, format!("{org}#purchased"))
+}
+
+/// Partition of the head and of the values of cost labels.
+pub(crate) fn cost_heads(org: &OrgId) -> Partition {
+    Partition::new(ItemKind::CostHead, format!("{org}#costhead"))
 }
 
 pub(crate) fn new_costs(org: &OrgId) -> Partition {

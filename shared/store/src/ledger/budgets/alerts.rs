@@ -134,7 +134,7 @@ impl Store {
         let mut transaction = Transaction::new().update(&key, change);
         if is_low {
             let alert = Alert::of_credits(&balance, MicroCredits::from_micro(threshold));
-            let event = event_id_of(&[org.as_str(), "credits.low"], now);
+            let event = event_id_of(&[org.as_str(), alert.kind.as_str()], now);
             transaction = transaction.event(OutboxEvent::of_alert(org, event, &alert, now)?);
         }
         // Refused, somebody else was faster, or it has changed.

@@ -124,7 +124,7 @@ impl Store {
             .update(&entry_key, of_entry)
             .update(&Key::run(org, &entry.run_id), of_run)
             .balance(org, balance, vec![entry.wanted_move(wanted, now)])
-            .keep_hold(org, &entry.run_id, amount, now)?
+            .record_hold(org, &entry.run_id, amount, now)?
             .commit(self)
             .await?;
         Ok(committed.is_yes())

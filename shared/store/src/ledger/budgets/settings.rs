@@ -1,17 +1,36 @@
 //! Budgets as organizations set them: created, changed, deleted, read.
 
+use std::collections::BTreeMap;
+
 use awo_domain::budget::{Budget, Content, MAX_BUDGETS, Standing};
 use awo_domain::{BudgetId, Error, OrgId, Resource, Timestamp};
+use serde::Deserialize;
 
 use super::{BudgetStanding, CounterItem};
 use crate::Store;
 use crate::costs::policy::CostPolicy;
 use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
 use crate::engine::item_kind::ItemKind;
-use crate::engine::key::Key;
+use crate::engine::key::{Key, budget_counters};
+use crate::engine::list::Slice;
 use crate::engine::table::read;
 use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
+
+/// Of a budget's counters, those that are looked at: of the present period, and of a later one by
+/// another clock or another declaration.
+const NEWEST: u32 = 4;
+
+/// Counters that are few: a query reads them in one go, and for some capacity units.
+const FEW: u32 = 1_000;
+
+/// A counter with its key.
+#[derive(Debug, Deserialize)]
+struct StoredCounter {
+    sk: String,
+    #[serde(flatten)]
+    counter: CounterItem,
+}
 
 /// A budget that is to be created.
 #[derive(Debug, Clone)]
@@ -39,11 +58,34 @@ type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<(u16, String), Error>
 impl Store {
     /// The budgets of an organization, newest first, with what counts in their present periods.
     ///
+    /// Counters are read beside the declaration: those of the budgets that this process knows, else all
+    /// that there are, if they are few. What that leaves out is read behind it.
+    ///
     /// # Errors
     /// Internal, when DynamoDB fails.
     pub async fn budgets(&self, org: &OrgId, now: Timestamp) -> Result<Vec<BudgetStanding>, Error> {
-        let policy = self.cost_policy(org).await?;
-        let counters = self.counters(org, &policy.budgets, now).await?;
+        let (policy, read) = match self.remembered_cost_policy(org) {
+            Some(known) => {
+                let beside = async {
+                    let counters = self.counters(org, &known.budgets, now).await?;
+                    let keys = known.budgets.iter().map(|of| counter_key(org, of, now).sk);
+                    Ok::<_, Error>((keys.zip(counters).collect(), false))
+                };
+                tokio::try_join!(self.cost_policy(org), beside)?
+            }
+            None => tokio::try_join!(self.cost_policy(org), self.few_counters(org))?,
+        };
+        let (mut read, are_all): (BTreeMap<String, CounterItem>, bool) = read;
+        let is_read =
+            |budget: &Budget| are_all || read.contains_key(&counter_key(org, budget, now).sk);
+        let counters = match policy.budgets.iter().all(is_read) {
+            true => {
+                let keys = policy.budgets.iter().map(|of| counter_key(org, of, now).sk);
+                keys.map(|key| read.remove(&key).unwrap_or_default())
+                    .collect()
+            }
+            false => self.counters(org, &policy.budgets, now).await?,
+        };
         let all = policy.budgets.into_iter().zip(counters);
         let mut all: Vec<BudgetStanding> = all
             .map(|(budget, counter)| BudgetStanding {
@@ -55,7 +97,19 @@ impl Store {
         Ok(all)
     }
 
-    /// A budget of this organization.
+    /// Counters of all budgets and periods, by their keys, and whether there are no more.
+    async fn few_counters(
+        &self,
+        org: &OrgId,
+    ) -> Result<(BTreeMap<String, CounterItem>, bool), Error> {
+        let slice = Slice::of_partition(budget_counters(org)).limit(FEW);
+        let page = self.slice::<StoredCounter>(slice).await?;
+        let counters = page.items.into_iter().map(|of| (of.sk, of.counter));
+        Ok((counters.collect(), !page.has_more))
+    }
+
+    /// A budget of this organization. Its newest counters are read beside the declaration, so that
+    /// an unknown budget costs the same reads.
     ///
     /// # Errors
     /// [`Error::NotFound`], or internal.
@@ -65,13 +119,17 @@ impl Store {
         id: &BudgetId,
         now: Timestamp,
     ) -> Result<BudgetStanding, Error> {
-        let policy = self.cost_policy(org).await?;
+        let newest = Slice::of_partition(budget_counters(org))
+            .between(format!("{id}#"), format!("{id}$"))
+            .newest_first()
+            .limit(NEWEST);
+        let (policy, newest) =
+            tokio::try_join!(self.cost_policy(org), self.slice::<StoredCounter>(newest))?;
         let found = policy.budgets.into_iter().find(|budget| budget.id == *id);
-        // Whoever asks for what is not there waits as long.
-        let asked: Vec<Budget> = found.clone().into_iter().collect();
-        let mut counters = self.counters(org, &asked, now).await?;
         let budget = found.ok_or(Error::NotFound(Resource::Budget))?;
-        let standing = counters.pop().unwrap_or_default().standing();
+        let key = counter_key(org, &budget, now);
+        let counter = newest.items.into_iter().find(|of| of.sk == key.sk);
+        let standing = counter.map(|of| of.counter).unwrap_or_default().standing();
         Ok(BudgetStanding { budget, standing })
     }
 
@@ -85,7 +143,7 @@ impl Store {
         if budgets.is_empty() {
             return Ok(Vec::new());
         }
-        let key = |budget: &Budget| Key::budget_counter(org, budget, budget.period_start(now));
+        let key = |budget: &Budget| counter_key(org, budget, now);
         let mut found = self.batch(budgets.iter().map(key)).await?;
         let counter = |budget| {
             found
@@ -246,6 +304,11 @@ impl Store {
     }
 }
 
+/// Where a budget counts in its present period.
+fn counter_key(org: &OrgId, budget: &Budget, now: Timestamp) -> Key {
+    Key::budget_counter(org, budget, budget.period_start(now))
+}
+
 impl Transaction {
     /// The counter of a budget that begins to count.
     fn open_budget(
@@ -261,8 +324,7 @@ impl Transaction {
             alerted: None,
             seeded: committed,
         };
-        let key = Key::budget_counter(org, &of.budget, of.budget.period_start(now));
-        self.put(&key, &item)
+        self.put(&counter_key(org, &of.budget, now), &item)
     }
 }
 

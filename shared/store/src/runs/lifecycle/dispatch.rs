@@ -90,7 +90,7 @@ struct Taking {
     run: (RunStatus, RunStatus),
     order: (WorkOrderStatus, WorkOrderStatus),
     last_sequence: u64,
-    told: Lifecycle,
+    event: Lifecycle,
 }
 
 impl Taking {
@@ -102,13 +102,13 @@ impl Taking {
                 run: (queued.0, after_run(queued.0, RunEvent::SlotTaken)?),
                 order: (queued.1, after_order(queued.1, WorkOrderEvent::SlotTaken)?),
                 last_sequence: entry.last_sequence.unwrap_or(CREATED_SEQUENCE),
-                told: Lifecycle::Building,
+                event: Lifecycle::Building,
             },
             Some(last_sequence) => Taking {
                 run: (RunStatus::Running, RunStatus::Running),
                 order: (waits, after_order(waits, WorkOrderEvent::ChildrenEnded)?),
                 last_sequence,
-                told: Lifecycle::Integrating,
+                event: Lifecycle::Integrating,
             },
         })
     }
@@ -121,7 +121,7 @@ impl Taking {
             .set("lastSequence", self.last_sequence + 1)
             .when("status", from)
             .when("lastSequence", self.last_sequence);
-        match self.told {
+        match self.event {
             Lifecycle::Integrating => change
                 .set("phase", Phase::Integrating)
                 .set("resumedAt", now)
@@ -168,7 +168,7 @@ impl Store {
         &self,
         state: &QueueState,
         entry: &EntryItem,
-        (lease, place): (&Lease, &FreePermit),
+        (lease, permit): (&Lease, &FreePermit),
         limits: QueueLimits,
         now: Timestamp,
     ) -> Result<Dispatched, Error> {
@@ -196,9 +196,9 @@ impl Store {
         let committed = Transaction::new()
             .put(
                 &Key::lease(org, &entry.run_id),
-                &lease.at(place, &state.tally),
+                &lease.at(permit, &state.tally),
             )?
-            .take_permit(place)
+            .take_permit(permit)
             .delete(
                 &Key::entry(org, &entry.work_order_id),
                 Change::new()
@@ -208,11 +208,11 @@ impl Store {
             .update(&Key::run(org, &entry.run_id), run)
             .update(&Key::work_order(org, &entry.work_order_id), order)
             .update(&Key::tally(org), tally)
-            .tell(
+            .append_event(
                 self,
                 &subject,
                 taking.last_sequence + 1,
-                taking.told.to_parts(),
+                taking.event.to_parts(),
                 now,
             )?
             .commit(self)

@@ -162,11 +162,11 @@ impl End<'_> {
         let transaction = self
             .end_order(transaction, status)?
             .update(&Key::run(org, &run.run_id), ended)
-            .tell(
+            .append_event(
                 store,
                 &run.subject(org),
                 run.last_sequence + 1,
-                self.told(status, settled.deduction).to_parts(),
+                self.event(status, settled.deduction).to_parts(),
                 now,
             )?;
         match now_settled {
@@ -260,7 +260,7 @@ impl End<'_> {
         }
     }
 
-    fn told(&self, status: RunStatus, credits: awo_domain::money::MicroCredits) -> Lifecycle {
+    fn event(&self, status: RunStatus, credits: awo_domain::money::MicroCredits) -> Lifecycle {
         Lifecycle::Ended(RunEnding {
             status,
             iterations: self.ending.iterations,

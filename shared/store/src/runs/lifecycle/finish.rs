@@ -19,7 +19,7 @@ use crate::runs::lifecycle::report::{LeaseStanding, Progress, Reporter};
 use crate::runs::lifecycle::suspend::{Leave, Suspend};
 use crate::work_orders::WorkOrder;
 
-/// How a run stands whose runner has said its last word.
+/// State of a run whose runner has sent its last report.
 #[derive(Debug)]
 pub struct Stands<'a> {
     /// The run, with all events.
@@ -52,7 +52,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// For a runner whose slot was given back by what it said last.
+    /// For a runner whose slot was given back by its last report.
     fn again(events: &[NumberedEvent]) -> Finished {
         let last = events.last().map_or(0, |event| event.number);
         Finished::from(ReportAnswer {
@@ -93,8 +93,8 @@ impl Store {
                 LeaseStanding::Holds(run, lease) => (run, lease),
                 LeaseStanding::Stopped(run, lease) => {
                     let last = last_word(finishing, &run, lease.stop_request)?;
-                    let said = self.last_report(by, &lease, (&last, nothing_alive), now);
-                    match said.await? {
+                    let taken = self.last_report(by, &lease, (&last, nothing_alive), now);
+                    match taken.await? {
                         Some(answer) => return Ok(answer.into()),
                         None => continue,
                     }
@@ -112,7 +112,7 @@ impl Store {
                 continue;
             };
             let progress = Progress::of(&stored, lease.reported, events)?;
-            let said = FinalReport {
+            let report = FinalReport {
                 by,
                 order: &order,
                 stored: &stored,
@@ -121,7 +121,7 @@ impl Store {
                 nothing_alive,
                 now,
             };
-            if let Some(ended) = self.finish_once(&said, finishing).await? {
+            if let Some(ended) = self.finish_once(&report, finishing).await? {
                 let answer = ReportAnswer {
                     acknowledged: progress.reported,
                     stop_request: None,
@@ -136,10 +136,10 @@ impl Store {
     /// True if the run has ended, false if it waits; none if it has changed.
     async fn finish_once(
         &self,
-        said: &FinalReport<'_>,
+        report: &FinalReport<'_>,
         finishing: &Finishing<'_>,
     ) -> Result<Option<bool>, Error> {
-        let (org, order, run) = (&said.by.org, said.order, &said.progress.run);
+        let (org, order, run) = (&report.by.org, report.order, &report.progress.run);
         // Those that it integrates are not waited for again.
         let family = match order.status {
             WorkOrderStatus::Running => self.family(org, order, run).await?,
@@ -147,21 +147,21 @@ impl Store {
         };
         let finish = finishing(&Stands {
             run,
-            stop_request: said.lease.stop_request,
+            stop_request: report.lease.stop_request,
             has_children: !family.is_empty(),
         })?;
         let ender = Ender::Runner {
-            token_hash: &said.by.token_hash,
-            lease: said.lease,
-            now_reported: said.progress.reported,
-            nothing_alive: said.nothing_alive,
+            token_hash: &report.by.token_hash,
+            lease: report.lease,
+            now_reported: report.progress.reported,
+            nothing_alive: report.nothing_alive,
         };
-        let (stored, now) = (said.stored, said.now);
-        let told = self.tell_all(
-            Transaction::of_lease(said.lease),
+        let (stored, now) = (report.stored, report.now);
+        let transaction = self.append_events(
+            Transaction::of_lease(report.lease),
             org,
             stored,
-            said.progress,
+            report.progress,
             now,
         )?;
         let (transaction, ended) = match &finish {
@@ -176,7 +176,7 @@ impl Store {
                     ender: &ender,
                     now,
                 };
-                (end.add_to(told, self)?, Some(end))
+                (end.add_to(transaction, self)?, Some(end))
             }
             Finish::Leaves(leave) => {
                 let suspend = Suspend {
@@ -188,7 +188,7 @@ impl Store {
                     by: &ender,
                     now,
                 };
-                (suspend.add_to(told, self)?, None)
+                (suspend.add_to(transaction, self)?, None)
             }
         };
         if !transaction.commit(self).await?.is_yes() {
@@ -211,7 +211,7 @@ impl Store {
         if lease.last_report_at.is_some() {
             return Ok(Some(lease.answer()));
         }
-        let said = Change::new()
+        let change = Change::new()
             .set("lastReportAt", now)
             .set_some("deadAt", nothing_alive.then_some(now))
             .when("tokenHash", &by.token_hash)
@@ -224,7 +224,7 @@ impl Store {
             .when_present("runId")
             .when_missing("settledAt");
         let committed = Transaction::new()
-            .update(&Key::lease(&by.org, &by.run_id), said)
+            .update(&Key::lease(&by.org, &by.run_id), change)
             .update(&Key::run(&by.org, &by.run_id), used)
             .commit(self)
             .await?;

@@ -360,11 +360,11 @@ impl Store {
         }
     }
 
-    /// Lets the sweep look at a lease again later.
+    /// Postpones the sweep of a lease.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn look_again(&self, lease: &Lease, at: Timestamp) -> Result<(), Error> {
+    pub async fn postpone_lease(&self, lease: &Lease, at: Timestamp) -> Result<(), Error> {
         let change = Change::new()
             .set("dueAt", at.epoch_ms())
             .when("dueAt", lease.due_at);
@@ -374,7 +374,7 @@ impl Store {
     }
 }
 
-/// What a runner is told that has lost its lease.
+/// The error of a runner that has lost its lease.
 #[must_use]
 pub fn lease_lost() -> Error {
     Error::Conflict("this run is over, or its lease is lost: stop now".to_owned())

@@ -88,7 +88,7 @@ impl Store {
             .update(&Key::run(org, &run.run_id), waits)
             .update(&Key::work_order(org, &order.id), moved)
             .update(&Key::tally(org), tally)
-            .tell(
+            .append_event(
                 self,
                 &run.subject(org),
                 sequence,

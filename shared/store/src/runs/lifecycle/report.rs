@@ -46,7 +46,7 @@ pub(crate) struct Progress {
     /// The iteration that begins, if one does.
     begins: Option<u32>,
     pub reported: u64,
-    told: Vec<(TimelineEventType, serde_json::Value)>,
+    appended: Vec<(TimelineEventType, serde_json::Value)>,
 }
 
 impl Progress {
@@ -58,7 +58,7 @@ impl Progress {
             started: false,
             begins: None,
             reported,
-            told: Vec::new(),
+            appended: Vec::new(),
         };
         for numbered in events {
             if numbered.number == progress.reported + 1 {
@@ -67,7 +67,7 @@ impl Progress {
                 progress.reported += 1;
             }
         }
-        progress.run.last_sequence += progress.told.len() as u64;
+        progress.run.last_sequence += progress.appended.len() as u64;
         if !progress.used.is_empty() {
             progress.run.usage = sum_by_model(run.usage.iter().chain(&progress.used));
         }
@@ -92,7 +92,8 @@ impl Progress {
             self.run.status = after_run(self.run.status, RunEvent::AgentStarted)?;
             self.started = true;
             let started_at = self.run.started_at.unwrap_or(self.run.created_at);
-            self.told.push(Lifecycle::Started { started_at }.to_parts());
+            self.appended
+                .push(Lifecycle::Started { started_at }.to_parts());
         }
         match event {
             RunnerEvent::WorkspaceReady {
@@ -116,7 +117,7 @@ impl Progress {
         }
         self.run.phase = means.phase.or(self.run.phase);
         self.run.iteration = means.iteration.unwrap_or(self.run.iteration);
-        self.told.push((means.kind, means.data));
+        self.appended.push((means.kind, means.data));
         Ok(())
     }
 }
@@ -183,7 +184,7 @@ impl Store {
             if let Some(news) = taken.as_ref().and_then(|taken| taken.snapshot.as_ref()) {
                 transaction = transaction.audit((&by.org, &by.run_id), news)?;
             }
-            transaction = self.tell_all(transaction, &by.org, &run, &progress, now)?;
+            transaction = self.append_events(transaction, &by.org, &run, &progress, now)?;
             if transaction.commit(self).await?.is_yes() {
                 progress.log_start(now);
                 return Ok(ReportAnswer {
@@ -244,7 +245,7 @@ impl Store {
         })
     }
 
-    pub(crate) fn tell_all(
+    pub(crate) fn append_events(
         &self,
         mut transaction: Transaction,
         org: &OrgId,
@@ -252,8 +253,9 @@ impl Store {
         progress: &Progress,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        for (sequence, told) in (run.last_sequence + 1..).zip(&progress.told) {
-            transaction = transaction.tell(self, &run.subject(org), sequence, told.clone(), now)?;
+        for (sequence, event) in (run.last_sequence + 1..).zip(&progress.appended) {
+            transaction =
+                transaction.append_event(self, &run.subject(org), sequence, event.clone(), now)?;
         }
         Ok(transaction)
     }

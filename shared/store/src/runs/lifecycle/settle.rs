@@ -216,7 +216,7 @@ impl Transaction {
             created_at: charge.transaction_id.made_at(),
             v: SCHEMA_VERSION,
         };
-        transaction.put(&Key::ledger_entry(org, &entry.id), &entry)
+        transaction.book(org, &entry)
     }
 
     /// Writes down how a hold was resolved; the second time it is refused. The balance must change

@@ -48,15 +48,15 @@ pub struct NewRun<'a> {
 
 /// Where a new run begins.
 #[derive(Debug)]
-pub enum Place<'a> {
+pub enum Beginning<'a> {
     /// In the queue.
-    Queue,
-    /// On a slot that is free.
-    Slot {
+    Queued,
+    /// In a slot that is free.
+    InSlot {
         /// Its lease.
         lease: &'a Lease,
         /// The capacity permit of its task.
-        place: &'a FreePermit,
+        permit: &'a FreePermit,
         /// The queue as it was when it was this work order's turn.
         queue: &'a QueueState,
     },
@@ -85,25 +85,25 @@ impl Store {
     pub async fn start_run(
         &self,
         new: &NewRun<'_>,
-        place: &Place<'_>,
+        beginning: &Beginning<'_>,
         limits: QueueLimits,
         idempotent: Option<(&IdempotentRequest, (u16, String))>,
     ) -> Result<Started, Error> {
         let (org, now) = (new.org, new.now);
         let waits = new.order.status == WorkOrderStatus::Queued;
-        let run = new.run(place)?;
+        let run = new.run(beginning)?;
         let mut transaction = Transaction::new()
             .update(
                 &Key::work_order(org, &new.order.id),
-                new.order_change(place)?,
+                new.order_change(beginning)?,
             )
             .put(&Key::run(org, &run.run_id), &RunItem::of(org, &run))?
             .update(
                 &Key::tally(org),
-                new.tally_change(place, run.status, limits)?,
+                new.tally_change(beginning, run.status, limits)?,
             )
             .balance(org, new.balance_change(waits), new.moves(&run, waits))
-            .tell(
+            .append_event(
                 self,
                 &run.subject(org),
                 CREATED_SEQUENCE,
@@ -111,42 +111,42 @@ impl Store {
                 now,
             )?;
         if !new.waits {
-            transaction = transaction.keep_hold(org, &run.run_id, new.hold, now)?;
+            transaction = transaction.record_hold(org, &run.run_id, new.hold, now)?;
         }
         if waits {
             transaction =
                 transaction.cancel_queued_run(self, org, new.old, &new.replaced(), now)?;
         }
-        transaction = new.place(transaction, self, place, &run)?;
+        transaction = new.put_beginning(transaction, self, beginning, &run)?;
         let request = idempotent.as_ref().map(|(request, _)| *request);
         if let Some((request, answer)) = idempotent {
             transaction = transaction.remember(org, request, answer, now)?;
         }
         match transaction.commit(self).await? {
             Committed::Yes => Ok(Started::New),
-            Committed::No(refusals) => new.refused(place, request, refusals),
+            Committed::No(refusals) => new.refused(beginning, request, refusals),
         }
     }
 }
 
 impl NewRun<'_> {
-    fn order_status(&self, place: &Place<'_>) -> Result<WorkOrderStatus, Error> {
+    fn order_status(&self, beginning: &Beginning<'_>) -> Result<WorkOrderStatus, Error> {
         let queued = after_order(self.order.status, WorkOrderEvent::RunStarted)?;
-        match place {
-            Place::Queue => Ok(queued),
-            Place::Slot { .. } => after_order(queued, WorkOrderEvent::SlotTaken),
+        match beginning {
+            Beginning::Queued => Ok(queued),
+            Beginning::InSlot { .. } => after_order(queued, WorkOrderEvent::SlotTaken),
         }
     }
 
     /// The run as it begins.
-    fn run(&self, place: &Place<'_>) -> Result<Run, Error> {
+    fn run(&self, beginning: &Beginning<'_>) -> Result<Run, Error> {
         let queued = Run {
             earlier: Earlier::than_the_run_after(self.old),
             ..queued_run(self.order, &self.run_id, (self.hold, self.waits), self.now)
         };
-        Ok(match place {
-            Place::Queue => queued,
-            Place::Slot { .. } => Run {
+        Ok(match beginning {
+            Beginning::Queued => queued,
+            Beginning::InSlot { .. } => Run {
                 status: after_run(queued.status, RunEvent::SlotTaken)?,
                 phase: Some(Phase::Building),
                 started_at: Some(self.now),
@@ -156,15 +156,18 @@ impl NewRun<'_> {
         })
     }
 
-    fn order_change(&self, place: &Place<'_>) -> Result<Change, Error> {
-        let (from, to) = (self.order.status, self.order_status(place)?);
+    fn order_change(&self, beginning: &Beginning<'_>) -> Result<Change, Error> {
+        let (from, to) = (self.order.status, self.order_status(beginning)?);
         let change = Change::new()
             .move_order(self.org, &self.old.run_id, from, to)
             .set("runId", &self.run_id)
             .remove("sealedAt");
         Ok(match self.order.environment {
             Some(_) => change
-                .set_some("keptEnvironment", self.order.kept_environment.as_ref())
+                .set_some(
+                    "environmentSnapshot",
+                    self.order.environment_snapshot.as_ref(),
+                )
                 .set_or_remove("containers", self.order.containers.as_ref()),
             None => change,
         })
@@ -172,12 +175,12 @@ impl NewRun<'_> {
 
     fn tally_change(
         &self,
-        place: &Place<'_>,
+        beginning: &Beginning<'_>,
         run: RunStatus,
         limits: QueueLimits,
     ) -> Result<Change, Error> {
         let counted = Change::new()
-            .count_work_order(Some(self.order.status), self.order_status(place)?)
+            .count_work_order(Some(self.order.status), self.order_status(beginning)?)
             .count_run(None, run);
         let waits = self.order.status == WorkOrderStatus::Queued;
         let counted = if waits {
@@ -185,10 +188,10 @@ impl NewRun<'_> {
         } else {
             counted
         };
-        Ok(match place {
-            Place::Queue if waits => counted,
-            Place::Queue => counted.entry_came(self.org, limits, self.now),
-            Place::Slot { queue, .. } => {
+        Ok(match beginning {
+            Beginning::Queued if waits => counted,
+            Beginning::Queued => counted.entry_came(self.org, limits, self.now),
+            Beginning::InSlot { queue, .. } => {
                 let last_served = queue.tally.last_served.as_deref();
                 let taken = counted.slot_taken(self.order.tenant(), last_served, limits);
                 let taken = taken.when_webhooks(!queue.tally.no_webhooks);
@@ -220,18 +223,18 @@ impl NewRun<'_> {
     }
 
     /// Entry and lease.
-    fn place(
+    fn put_beginning(
         &self,
         transaction: Transaction,
         store: &Store,
-        place: &Place<'_>,
+        beginning: &Beginning<'_>,
         run: &Run,
     ) -> Result<Transaction, Error> {
         let entry = Key::entry(self.org, &self.order.id);
         let waits = self.order.status == WorkOrderStatus::Queued;
         let old = Change::new().when("runId", &self.old.run_id);
-        match place {
-            Place::Queue if waits => {
+        match beginning {
+            Beginning::Queued if waits => {
                 // Whatever the old run has come back from, the new one has not begun.
                 let new = old.set("runId", &self.run_id).remove("lastSequence");
                 let new = match self.waits {
@@ -240,16 +243,16 @@ impl NewRun<'_> {
                 };
                 Ok(transaction.update(&entry, new.remove("cameBack")))
             }
-            Place::Queue => {
+            Beginning::Queued => {
                 let item = EntryItem {
                     wanted: self.waits.then(|| self.order.wanted(self.hold)),
                     ..queue_entry(self.order, &self.run_id, self.now)
                 };
                 transaction.put(&entry, &item)
             }
-            Place::Slot {
+            Beginning::InSlot {
                 lease,
-                place,
+                permit,
                 queue,
             } => {
                 let transaction = if waits {
@@ -259,9 +262,9 @@ impl NewRun<'_> {
                 };
                 let key = Key::lease(self.org, &self.run_id);
                 transaction
-                    .put(&key, &lease.at(place, &queue.tally))?
-                    .take_permit(place)
-                    .tell(
+                    .put(&key, &lease.at(permit, &queue.tally))?
+                    .take_permit(permit)
+                    .append_event(
                         store,
                         &run.subject(self.org),
                         CREATED_SEQUENCE + 1,
@@ -276,7 +279,7 @@ impl NewRun<'_> {
     /// what the caller can do something about.
     fn refused(
         &self,
-        place: &Place<'_>,
+        beginning: &Beginning<'_>,
         request: Option<&IdempotentRequest>,
         mut refusals: Vec<Refusal>,
     ) -> Result<Started, Error> {
@@ -295,11 +298,11 @@ impl NewRun<'_> {
         let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
             return Err(Error::internal("a start was refused without a reason"));
         };
-        match (kind, request, place) {
+        match (kind, request, beginning) {
             (ItemKind::StoredResponse, Some(request), _) => {
                 first_answer(request, item).map(Started::Replayed)
             }
-            (ItemKind::Tally, _, Place::Queue) if !waits => Err(Error::QueueFull {
+            (ItemKind::Tally, _, Beginning::Queued) if !waits => Err(Error::QueueFull {
                 retry_after_s: QUEUE_RETRY_S,
             }),
             (ItemKind::Balance, _, _) => {

@@ -128,7 +128,7 @@ impl Store {
                     .with_children_of(order),
             )
             .cascade(org, order, stopping, now)?
-            .tell(
+            .append_event(
                 self,
                 &run.subject(org),
                 run.last_sequence + 1,
@@ -221,7 +221,7 @@ impl Transaction {
             reason: stop.reason.clone(),
         });
         self.update(&Key::run(org, &run.run_id), over)
-            .tell(store, &run.subject(org), sequence, ended.to_parts(), now)?
+            .append_event(store, &run.subject(org), sequence, ended.to_parts(), now)?
             .hold_nothing(org, run, now)?
             .mark_settled(org, run, (released(run), None), now)
     }

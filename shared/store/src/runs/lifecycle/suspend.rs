@@ -24,7 +24,7 @@ use crate::runs::{Run, Suspension};
 use crate::work_orders::{WorkOrder, queue_entry};
 
 /// How often the sweep looks whether children have ended: whoever ends one looks at once.
-pub const LOOK_AGAIN_MS: i64 = 30_000;
+pub const AGAIN_MS: i64 = 30_000;
 
 /// What a run has come to that is to wait for its children.
 #[derive(Debug, Clone)]
@@ -81,12 +81,12 @@ impl Suspend<'_> {
             work_order_id: self.order.id.clone(),
             waits_since: now,
             due_shard: due_shard(self.order.id.as_str()),
-            due_at: now.plus_ms(LOOK_AGAIN_MS).epoch_ms(),
+            due_at: now.plus_ms(AGAIN_MS).epoch_ms(),
             v: SCHEMA_VERSION,
         };
         let order = Change::new().move_order(org, &run.run_id, from, to);
         let tally = Change::new().count_work_order(Some(from), to);
-        let told = Lifecycle::Waiting {
+        let event = Lifecycle::Waiting {
             iterations: self.leave.iterations,
         };
         let lease = self.by.close_lease(now);
@@ -99,11 +99,11 @@ impl Suspend<'_> {
             .update(&order_key, order)
             .put(&waiting_key, &waiting)?
             .update(&Key::tally(org), tally)
-            .tell(
+            .append_event(
                 store,
                 &run.subject(org),
                 run.last_sequence + 1,
-                told.to_parts(),
+                event.to_parts(),
                 now,
             )
     }
@@ -184,17 +184,17 @@ impl Store {
         Ok(committed.is_yes())
     }
 
-    /// Lets the sweep look at the children of a work order again later, if it still waits.
+    /// Postpones the sweep of the children of a work order, if it still waits.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn look_at_children_again(
+    pub async fn postpone_children(
         &self,
         waiting: &WaitingOrder,
         now: Timestamp,
     ) -> Result<(), Error> {
         let later = Change::new()
-            .set("dueAt", now.plus_ms(LOOK_AGAIN_MS).epoch_ms())
+            .set("dueAt", now.plus_ms(AGAIN_MS).epoch_ms())
             .when("dueAt", waiting.due_at);
         let key = Key::waiting(&waiting.org_id, &waiting.work_order_id);
         self.update(&key, later).await?;

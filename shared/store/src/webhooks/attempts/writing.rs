@@ -74,11 +74,11 @@ impl Store {
         }
     }
 
-    /// Lets the sweep look at an overdue delivery again later, if nothing has become of it since.
+    /// Postpones the sweep of an overdue delivery, if nothing has become of it since.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn look_at_delivery_again(
+    pub async fn postpone_delivery(
         &self,
         at: &DeliveryRef,
         was_due_at: i64,

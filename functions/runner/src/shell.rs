@@ -4,11 +4,13 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Abort, Work};
-use crate::contained_process::{AtTimeout, End, Finished, Job};
+use awo_domain::RunId;
+use awo_supervisor::Limits;
+
+use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
 use crate::environment::Variables;
-use crate::limits::limits;
 use crate::output::last_bytes;
+use crate::stop::Stopped;
 
 /// How much of a failed command's output an error repeats.
 const OUTPUT_BYTES: usize = 1_200;
@@ -16,52 +18,64 @@ const OUTPUT_BYTES: usize = 1_200;
 const COMMAND: usize = 300;
 
 /// A command and where it runs.
-pub(super) struct Script<'a> {
-    pub(super) run: &'a str,
-    pub(super) variables: &'a Variables,
-    pub(super) dir: &'a Path,
-    pub(super) home: &'a Path,
-    pub(super) tmp: &'a Path,
-    /// Folders that count against the profile's limit of disk.
-    pub(super) measured: &'a [&'a Path],
-    pub(super) limit: Duration,
+pub(crate) struct Script<'a> {
+    pub(crate) run: &'a str,
+    pub(crate) run_id: &'a RunId,
+    pub(crate) variables: &'a Variables,
+    pub(crate) dir: &'a Path,
+    pub(crate) home: &'a Path,
+    pub(crate) tmp: &'a Path,
+    pub(crate) limits: Limits,
+    pub(crate) limit: Duration,
 }
 
-impl Work<'_> {
-    /// Runs a command to its end; nothing of it is alive then. A sentence if it failed.
-    pub(super) async fn shell(
-        &self,
-        script: &Script<'_>,
-    ) -> Result<Result<Duration, String>, Abort> {
-        let argv = ["sh", "-c", script.run].map(OsString::from);
-        let limit = script.limit.min(self.left());
-        let own = [("AWO_RUN_ID", self.spec.run_id.as_str().into())];
-        let variables = script.variables.iter();
+/// A command that did not end as it should.
+#[derive(Debug)]
+pub(crate) struct ScriptFailure {
+    pub(crate) timed_out: bool,
+    /// How it failed, its text, and the end of its output.
+    pub(crate) why: String,
+}
+
+impl Script<'_> {
+    /// Runs a command to its end; nothing of it is alive then. How long it took.
+    ///
+    /// # Errors
+    /// When everything is to stop.
+    pub(crate) async fn run(
+        self,
+        processes: &ContainedProcesses,
+    ) -> Result<Result<Duration, ScriptFailure>, Stopped> {
+        let argv = ["sh", "-c", self.run].map(OsString::from);
+        let own = [("AWO_RUN_ID", self.run_id.as_str().into())];
+        let variables = self.variables.iter();
         let env: Vec<(&str, OsString)> = variables
             .map(|(name, value)| (name.as_str(), value.clone()))
             .chain(own)
             .collect();
         let job = Job {
             argv: &argv,
-            dir: script.dir,
-            home: script.home,
-            tmp: script.tmp,
+            dir: self.dir,
+            home: self.home,
+            tmp: self.tmp,
             reads: &[],
             env: &env,
-            limit,
+            limit: self.limit,
             at_timeout: AtTimeout::Kill,
-            limits: limits(&self.spec.profile.execution_limits, script.measured),
+            limits: self.limits,
             called_off: None,
             keep_bytes: OUTPUT_BYTES,
             heard: None,
         };
-        let finished = (self.processes.run(job).await)
-            .map_err(|interrupted| Abort::Stopped(interrupted.stopped))?;
-        match &finished.end {
-            End::Exited(0) => Ok(Ok(finished.took)),
-            End::TimedOut if self.left().is_zero() => Err(self.out_of_time()),
-            _ => Ok(Err(failure(script.run, &finished, limit))),
-        }
+        let finished = processes.run(job).await;
+        let finished = finished.map_err(|interrupted| interrupted.stopped)?;
+        Ok(match &finished.end {
+            End::Exited(0) => Ok(finished.took),
+            end => Err(ScriptFailure {
+                timed_out: *end == End::TimedOut,
+                why: failure(self.run, &finished, self.limit),
+            }),
+        })
     }
 }
 

@@ -1,16 +1,14 @@
-//! Calls of GitHub's REST API for an organization. Its token is in one header of calls to one
+//! Calls of a forge's REST API for an organization. Its token is in one header of calls to one
 //! address, and never in a result; no redirect is followed.
-
-mod judgement;
 
 use std::time::Duration;
 
-use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, StatusCode};
 use reqwest::{Certificate, Client};
 use serde_json::Value;
 
-use super::forge_repository::{ForgeRepository, Hosts};
+use super::{Fault, Hosts};
 use crate::git::without;
 use crate::http_client;
 
@@ -21,81 +19,68 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Largest answer that is read; a page of pull requests is some hundred KiB.
 const MAX_ANSWER_BYTES: usize = 2 * 1_024 * 1_024;
 
-/// Why a call brought nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// Asking again can help, after this pause if GitHub says which.
-    Again(String, Option<Duration>),
-    /// GitHub does not do it.
-    Refused(StatusCode, String),
-    /// Whoever answers there is no GitHub.
-    NoGithub(String),
+/// A call below the address of a [`Rest`].
+pub(super) struct Call<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    pub(super) query: &'a [(&'a str, &'a str)],
+    pub(super) body: Option<&'a Value>,
 }
 
-impl Fault {
-    /// Why, without the status.
-    pub(super) fn into_words(self) -> String {
-        match self {
-            Fault::Again(why, _) | Fault::Refused(_, why) | Fault::NoGithub(why) => why,
-        }
-    }
-}
-
-/// The line to an API.
-pub(super) struct Github {
+/// An API, or a part of it, for one token.
+pub(super) struct Rest {
     http: Client,
-    pub(super) place: ForgeRepository,
+    /// Without a slash at its end.
+    address: String,
     headers: HeaderMap,
     secrets: [String; 1],
 }
 
-impl Github {
+impl Rest {
+    /// `headers` are those of every call beside token and user agent.
+    ///
     /// # Errors
     /// A sentence, if there is no HTTP client to be had, or the token is none.
     pub(super) fn new(
         hosts: &Hosts,
-        place: ForgeRepository,
+        address: String,
         token: &str,
-    ) -> Result<Github, String> {
+        headers: impl IntoIterator<Item = (HeaderName, &'static str)>,
+    ) -> Result<Rest, String> {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
             .map_err(|_| "the organization's token contains invalid characters".to_owned())?;
         bearer.set_sensitive(true);
-        let fixed = |text| HeaderValue::from_static(text);
-        let version = HeaderName::from_static("x-github-api-version");
-        let headers = HeaderMap::from_iter([
-            (AUTHORIZATION, bearer),
-            (ACCEPT, fixed("application/vnd.github+json")),
-            (USER_AGENT, fixed("agent-work-order-service")),
-            (version, fixed("2022-11-28")),
-        ]);
-        Ok(Github {
+        let fixed = |(name, value)| (name, HeaderValue::from_static(value));
+        let mut headers: HeaderMap = headers.into_iter().map(fixed).collect();
+        headers.insert(AUTHORIZATION, bearer);
+        let agent = HeaderValue::from_static("agent-work-order-service");
+        headers.insert(USER_AGENT, agent);
+        Ok(Rest {
             http: http_client(hosts)?,
-            place,
+            address,
             headers,
             secrets: [token.to_owned()],
         })
     }
 
-    /// Calls what is at `path` below the repository.
+    /// Calls, and judges the answer as its forge does.
     pub(super) async fn call(
         &self,
-        method: Method,
-        path: &str,
-        query: &[(&str, &str)],
-        body: Option<&Value>,
+        call: &Call<'_>,
+        judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,
     ) -> Result<Value, Fault> {
-        let ForgeRepository { owner, name, .. } = &self.place;
-        let url = format!("{}/repos/{owner}/{name}/{path}", self.place.api);
+        let url = format!("{}/{}", self.address, call.path);
         let mut url = url::Url::parse(&url).map_err(|why| lost(&why.to_string()))?;
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
+        if !call.query.is_empty() {
+            url.query_pairs_mut().extend_pairs(call.query);
         }
-        let request = self.http.request(method, url).headers(self.headers.clone());
-        let request = match body {
+        let request = self.http.request(call.method.clone(), url);
+        let request = request.headers(self.headers.clone());
+        let request = match call.body {
             Some(body) => request.json(body),
             None => request,
         };
-        let unheard = |why: reqwest::Error| lost(&told(why));
+        let unheard = |why: reqwest::Error| lost(&with_causes(why));
         let mut answer = request.send().await.map_err(unheard)?;
         let (status, headers) = (answer.status(), answer.headers().clone());
         let mut bytes = Vec::new();
@@ -106,8 +91,7 @@ impl Github {
             }
             bytes.extend_from_slice(&chunk);
         }
-        judgement::judge(status, &headers, &bytes, self.place.is_known)
-            .map_err(|fault| self.without_secrets(fault))
+        judge(status, &headers, &bytes).map_err(|fault| self.without_secrets(fault))
     }
 
     /// A server may quote what it was sent.
@@ -115,7 +99,7 @@ impl Github {
         match fault {
             Fault::Again(why, pause) => Fault::Again(without(&self.secrets, why), pause),
             Fault::Refused(status, why) => Fault::Refused(status, without(&self.secrets, why)),
-            Fault::NoGithub(why) => Fault::NoGithub(why),
+            Fault::OtherForge(why) => Fault::OtherForge(without(&self.secrets, why)),
         }
     }
 }
@@ -139,7 +123,7 @@ fn lost(why: &str) -> Fault {
 
 /// An error with its causes: the first sentence alone says little. The URL says nothing that the
 /// reader does not know.
-fn told(why: reqwest::Error) -> String {
+fn with_causes(why: reqwest::Error) -> String {
     let why = why.without_url();
     let mut text = why.to_string();
     let mut cause = std::error::Error::source(&why);
@@ -156,13 +140,13 @@ mod tests {
 
     #[test]
     fn a_token_is_in_no_debug_text_and_in_no_fault() {
-        let place = ForgeRepository::of("https://github.com/a/b", &Hosts::default()).unwrap();
-        let github = Github::new(&Hosts::default(), place.clone(), "ghp_s3cret").unwrap();
-        assert!(!format!("{:?}", github.headers).contains("s3cret"));
+        let rest = |token| Rest::new(&Hosts::default(), "https://a.example".to_owned(), token, []);
+        let api = rest("ghp_s3cret").unwrap();
+        assert!(!format!("{:?}", api.headers).contains("s3cret"));
         let status = StatusCode::UNAUTHORIZED;
         let quoted = Fault::Refused(status, "ghp_s3cret is bad".to_owned());
-        let shown = github.without_secrets(quoted);
+        let shown = api.without_secrets(quoted);
         assert_eq!(shown, Fault::Refused(status, "*** is bad".to_owned()));
-        assert!(Github::new(&Hosts::default(), place, "two\nlines").is_err());
+        assert!(rest("two\nlines").is_err());
     }
 }

@@ -1,5 +1,7 @@
 //! Outputs by their shapes; `recorded` has the output of real programs.
 
+use awo_domain::usage::MAX_TOKENS;
+
 use super::*;
 
 const CLAUDE: &str = r#"{"type":"system","subtype":"init","cwd":"/w","session_id":"8f1c4b5e-0d3c-4f0e-9a61-0d4f5b1f2c11","tools":["Bash","Edit"],"model":"claude-sonnet-4-5","permissionMode":"bypassPermissions"}
@@ -137,7 +139,10 @@ fn hostile_output_is_bounded_and_never_taken_for_more_than_it_is() {
     let deep = "[".repeat(100_000);
     let long = "x".repeat(3 * MAX_LINE_BYTES);
     for noise in ["\0\u{fffd}", "null", "[]", "{}", &flood, &deep, &long] {
-        for kind in [AgentType::ClaudeCode, AgentType::Codex, AgentType::Opencode] {
+        for kind in AgentType::ALL
+            .into_iter()
+            .filter(|of| driver(*of).is_some())
+        {
             let told = of(kind, noise);
             assert!(told.failure.is_some() && told.usage.is_empty(), "{kind:?}");
         }

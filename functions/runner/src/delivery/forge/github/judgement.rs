@@ -6,7 +6,7 @@ use http::StatusCode;
 use http::header::HeaderMap;
 use serde_json::Value;
 
-use super::Fault;
+use crate::delivery::forge::Fault;
 
 /// How much of GitHub's own words an error quotes, in characters.
 const MAX_WORDS: usize = 500;
@@ -27,7 +27,7 @@ pub(super) fn judge(
     }
     if !is_known && !headers.contains_key(REQUEST_ID) {
         let why = format!("the host answers {status} at the path of GitHub's API");
-        return Err(Fault::NoGithub(why));
+        return Err(Fault::OtherForge(why));
     }
     if status.is_success() {
         let read = serde_json::from_slice(body);
@@ -171,7 +171,7 @@ mod tests {
     fn a_host_that_may_be_no_github_is_known_by_its_answers() {
         for status in [200, 302, 401, 404] {
             let answer = judged(false, status, &[], "[]");
-            assert!(matches!(answer, Err(Fault::NoGithub(_))));
+            assert!(matches!(answer, Err(Fault::OtherForge(_))));
         }
         let github = [("x-github-request-id", "C0DE:1")];
         let answer = judged(false, 200, &github, "[]");

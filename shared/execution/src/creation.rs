@@ -1,5 +1,5 @@
-//! Creates a new work order from a request, for clients and for agents alike: its ids, and the
-//! deployment's and the profile's defaults.
+//! Makes a new work order of a request, for clients and for agents alike: its ids, its hold, and
+//! snapshots of its profile and its environment.
 
 use awo_cloud::{Cloud, Mint, SetupError, settings};
 use awo_domain::money::MicroCredits;
@@ -9,39 +9,30 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::settings::profiles::json;
 use awo_store::work_orders::{Account, NewWorkOrder};
 
-use crate::order::Defaults;
-
-/// What new work orders are made with.
+/// Ids and the default hold of new work orders.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct Creation {
     mint: Mint,
     hold: MicroCredits,
-    /// What holds where a body does not say.
-    pub defaults: Defaults,
 }
 
-impl Opening {
-    /// As the environment says.
+impl Creation {
+    /// Reads the deployment's settings.
     ///
     /// # Errors
     /// When a setting does not read.
-    pub fn new(cloud: &Cloud) -> Result<Opening, SetupError> {
-        let environment = &cloud.environment;
-        Ok(Opening {
+    pub fn new(cloud: &Cloud) -> Result<Creation, SetupError> {
+        Ok(Creation {
             mint: cloud.mint.clone(),
-            hold: settings::default_hold(environment)?,
-            defaults: Defaults {
-                agent: settings::default_agent(environment)?,
-                allow_file_repositories: settings::allow_file_repositories(environment),
-            },
+            hold: settings::default_hold(&cloud.environment)?,
         })
     }
 
-    /// A work order of what was asked, so many levels below a root.
+    /// The new work order of a resolved request, so many levels below a root.
     ///
     /// # Errors
     /// Internal, if its profile does not write.
-    pub fn work_order(
+    pub fn new_work_order(
         &self,
         org: &OrgId,
         order: Order,
@@ -49,14 +40,13 @@ impl Opening {
         depth: u32,
         now: Timestamp,
     ) -> Result<NewWorkOrder, Error> {
-        let kept_profile = match resolve_built_in(&profile.name) {
+        let profile_snapshot = match resolve_built_in(&profile.name) {
             Some(_) => None,
             None => Some(json(profile)?),
         };
-        let kept_environment = (order.environment.as_ref())
+        let environment_snapshot = (order.environment.as_ref())
             .map(|chosen| json(&chosen.content))
             .transpose()?;
-        let of_profile = profile.execution_limits.max_credits;
         Ok(NewWorkOrder {
             org: org.clone(),
             id: WorkOrderId::new(now, self.mint.random(now)),
@@ -65,11 +55,9 @@ impl Opening {
             depth,
             asked_by: None,
             max_iterations: profile.max_iterations(order.max_iterations),
-            kept_profile,
-            kept_environment,
-            hold: (order.limits.max_credits)
-                .or(of_profile)
-                .unwrap_or(self.hold),
+            profile_snapshot,
+            environment_snapshot,
+            hold: (profile.max_credits(order.limits.max_credits)).unwrap_or(self.hold),
             order,
             now,
         })

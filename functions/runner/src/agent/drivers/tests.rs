@@ -1,5 +1,4 @@
 use std::fs;
-use std::os::unix::fs::symlink;
 
 use super::*;
 
@@ -130,24 +129,4 @@ fn what_a_driver_lacks_is_named_with_what_to_do() {
         let why = check(&opencode, path, &Provider::ALL).unwrap_err().0;
         assert!(why.contains("agent.model"), "{why}");
     }
-}
-
-#[test]
-fn codex_is_its_native_program_and_not_the_script_around_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let modules = dir.path().join("lib/node_modules/@openai");
-    let script = modules.join("codex/bin/codex.js");
-    let native_program = modules.join("codex-linux-x64/vendor/x86_64/codex/codex");
-    for file in [&script, &native_program] {
-        fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(file, "").unwrap();
-    }
-    let link = dir.path().join("codex");
-    symlink(&script, &link).unwrap();
-    assert_eq!(
-        native(link.clone()).canonicalize().unwrap(),
-        native_program.canonicalize().unwrap()
-    );
-    fs::remove_file(&native_program).unwrap();
-    assert_eq!(native(link.clone()), link);
 }

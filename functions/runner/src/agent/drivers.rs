@@ -1,0 +1,203 @@
+//! Drivers: agent programs that the runner knows. Each has a file with all that is true of it alone:
+//! how it is installed, command line and environment, and how its output is read.
+//!
+//! A driver reads its prompt from standard input, since an argument is too short for some prompts;
+//! it calls models through the runner's proxy, with a key that only the proxy accepts.
+
+mod claude_code;
+mod codex;
+mod opencode;
+mod records;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use awo_domain::agent::{Agent, AgentType};
+use awo_domain::control::Provider;
+use serde_json::Value;
+
+use super::program::NotConfigured;
+use crate::proxy::ProxyAddress;
+pub(crate) use records::{AgentOutput, parse, said};
+
+/// What the shell does for a driver: its prompt becomes standard input.
+const WITH_PROMPT: &str = "exec \"$0\" \"$@\" < \"$AWO_PROMPT\"";
+
+/// How an agent's type is started.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Kind {
+    /// A command of the work order's or the repository's.
+    Command,
+    /// A patch of the repository's.
+    Patch,
+    Driver(&'static dyn Driver),
+}
+
+impl Kind {
+    /// The runner's one table of agent types: nothing else here matches them.
+    pub(super) fn of(kind: AgentType) -> Kind {
+        match kind {
+            AgentType::Command => Kind::Command,
+            AgentType::Patch => Kind::Patch,
+            AgentType::ClaudeCode => Kind::Driver(&claude_code::ClaudeCode),
+            AgentType::Codex => Kind::Driver(&codex::Codex),
+            AgentType::Opencode => Kind::Driver(&opencode::Opencode),
+        }
+    }
+}
+
+/// What is true of one agent program alone. Nothing has a default: a new driver gets no other
+/// one's settings.
+pub(super) trait Driver: Debug + Sync {
+    fn install(&self) -> Install;
+
+    /// How it is started; `program` is the first of its name in the PATH.
+    fn command(&self, start: &Start<'_>, program: PathBuf) -> CommandLine;
+
+    /// What its records report of an attempt; [`parse`] bounds it.
+    fn read(
+        &self,
+        records: &mut dyn Iterator<Item = Value>,
+        attempted: records::Attempted<'_>,
+    ) -> AgentOutput;
+
+    /// What a record says to viewers, in lines.
+    fn text(&self, record: &Value) -> Vec<String>;
+}
+
+/// How to get a program.
+pub(super) struct Install {
+    program: &'static str,
+    /// At npm.
+    package: &'static str,
+}
+
+/// A driver's program, its arguments, and variables beyond those of any process.
+pub(super) struct CommandLine {
+    program: PathBuf,
+    args: Vec<String>,
+    env: Environment,
+}
+
+/// The driver of an agent type; nothing for agents that are no drivers.
+fn driver(kind: AgentType) -> Option<&'static dyn Driver> {
+    match Kind::of(kind) {
+        Kind::Command | Kind::Patch => None,
+        Kind::Driver(driver) => Some(driver),
+    }
+}
+
+/// True if the agent is a program that the runner knows how to drive.
+pub(crate) fn is_driver(kind: AgentType) -> bool {
+    driver(kind).is_some()
+}
+
+/// Whether a driver can work at all: its program, its model and its key are there.
+pub(super) fn check(agent: &Agent, path: &OsStr, keys: &[Provider]) -> Result<(), NotConfigured> {
+    let Some(driver) = driver(agent.kind) else {
+        return Ok(());
+    };
+    let install = driver.install();
+    let name = agent.kind.as_str();
+    if find(install.program, path).is_none() {
+        return Err(NotConfigured(format!(
+            "the runner of this deployment does not have the agent {name}: no program `{}` is in \
+             its PATH. Have the operator put it into the runner's image (npm install -g {}), or \
+             choose another agent type",
+            install.program, install.package
+        )));
+    }
+    let provider = provider(agent)?;
+    if !keys.contains(&provider) {
+        let provider = provider.as_str();
+        return Err(NotConfigured(format!(
+            "the agent {name} needs a key for {provider}, and the organization has none: have the \
+             operator set it with `awo admin set-secret --name {provider}`"
+        )));
+    }
+    Ok(())
+}
+
+/// The provider of a driver's models: where it speaks to several providers, its model names one.
+fn provider(agent: &Agent) -> Result<Provider, NotConfigured> {
+    let spoken = agent.kind.providers();
+    if let [only] = spoken {
+        return Ok(*only);
+    }
+    let model = agent.model.as_deref().unwrap_or_default();
+    let named = model.split_once('/').map(|(provider, _)| provider);
+    let found = spoken.iter().find(|one| Some(one.as_str()) == named);
+    found.copied().ok_or_else(|| {
+        let forms: Vec<String> = spoken
+            .iter()
+            .map(|one| format!("{}/<model>", one.as_str()))
+            .collect();
+        NotConfigured(format!(
+            "agent.model of {} must be {}",
+            agent.kind.as_str(),
+            forms.join(" or ")
+        ))
+    })
+}
+
+/// The first program of that name in the PATH.
+fn find(program: &str, path: &OsStr) -> Option<PathBuf> {
+    let mut places = std::env::split_paths(path).map(|dir| dir.join(program));
+    places.find(|place| place.is_file())
+}
+
+/// What a driver is started with.
+pub(super) struct Start<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) path: &'a OsStr,
+    pub(super) proxy_address: &'a ProxyAddress,
+    /// What it resumes.
+    pub(super) session_id: Option<&'a str>,
+    /// US dollars that are left, where its model's price is known.
+    pub(super) usd_left: Option<f64>,
+}
+
+/// Variables beyond those of any process.
+pub(super) type Environment = Vec<(&'static str, OsString)>;
+
+/// Command line and environment of a driver; nothing for agents that are none.
+pub(super) fn command(start: &Start<'_>) -> Option<(Vec<OsString>, Environment)> {
+    let driver = driver(start.agent.kind)?;
+    let name = driver.install().program;
+    let program = find(name, start.path).unwrap_or_else(|| name.into());
+    let CommandLine { program, args, env } = driver.command(start, program);
+    let shell = ["sh", "-c", WITH_PROMPT].map(OsString::from);
+    let args = args.into_iter().map(OsString::from);
+    let argv = shell.into_iter().chain([program.into()]).chain(args);
+    Some((argv.collect(), env))
+}
+
+/// Flags and values; a value that is not there takes its flag along.
+fn with(args: &[&str], options: &[(&str, Option<&str>)]) -> Vec<String> {
+    let given = options
+        .iter()
+        .filter_map(|(flag, value)| value.map(|value| [*flag, value]));
+    let all = args.iter().copied().chain(given.flatten());
+    all.map(str::to_owned).collect()
+}
+
+/// How any agent finds the models of the organization: the names are those that the providers'
+/// own libraries read. The key is the proxy's.
+pub(super) fn models(proxy_address: &ProxyAddress) -> Environment {
+    let mut env = Environment::new();
+    for provider in &proxy_address.providers {
+        let (url, key, base) = match provider {
+            Provider::Anthropic | Provider::Bedrock => {
+                ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "/anthropic")
+            }
+            Provider::Openai => ("OPENAI_BASE_URL", "OPENAI_API_KEY", "/openai/v1"),
+        };
+        env.push((url, format!("{}{base}", proxy_address.url).into()));
+        env.push((key, proxy_address.key.clone().into()));
+    }
+    env
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,388 @@
+//! A request for a work order: the body of a create, and an agent's request for a child, which has the
+//! same fields except those that children inherit. A body is read once; then the resources that it
+//! names are read, and it is resolved with them. Faults of both are reported together.
+
+use std::collections::BTreeMap;
+
+use awo_cloud::{Environment, SetupError, settings};
+use awo_domain::agent::{Agent, AgentType};
+use awo_domain::environment::{EnvironmentContent, EnvironmentName};
+use awo_domain::profile::{Profile, ProfileName};
+use awo_domain::source::{Branch, GitSource, Repository};
+use awo_domain::template::{
+    Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateContent, TemplateId,
+};
+use awo_domain::work_order::{
+    ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext,
+};
+use awo_domain::{Error, WorkOrderId};
+use awo_store::work_orders::WorkOrder;
+use awo_store::work_orders::parents::why_no_parent;
+
+use crate::body::{FaultList, Object, Value};
+use fields::{agent, limits, metadata, parent_id, tenant};
+
+mod fields;
+
+const UNKNOWN_PROFILE: &str = "is not the name of a profile: GET /api/v1/profiles lists them";
+
+/// What holds where a body is silent.
+#[derive(Debug, Clone)]
+pub struct Defaults {
+    /// The agent.
+    pub agent: AgentType,
+    /// Whether `file:///` repositories may be cloned.
+    pub allow_file_repositories: bool,
+}
+
+impl Defaults {
+    /// Reads the deployment's settings.
+    ///
+    /// # Errors
+    /// When a setting is not valid.
+    pub fn of(environment: &Environment) -> Result<Defaults, SetupError> {
+        Ok(Defaults {
+            agent: settings::default_agent(environment)?,
+            allow_file_repositories: settings::allow_file_repositories(environment),
+        })
+    }
+}
+
+/// The body of a create, as it was read. The resources that it names are not known yet.
+#[derive(Debug)]
+pub struct WorkOrderRequest {
+    task: Task,
+    source: Option<Source>,
+    tenant_context: Option<TenantContext>,
+    parent_id: Option<WorkOrderId>,
+    environment: Option<EnvironmentName>,
+    faults: FaultList,
+}
+
+/// An agent's request for a child, as it was read.
+#[derive(Debug)]
+pub struct ChildRequest {
+    task: Task,
+    faults: FaultList,
+}
+
+/// The fields that a create and an agent's request for a child have in common.
+#[derive(Debug)]
+struct Task {
+    prompt: Option<String>,
+    max_iterations: Option<u32>,
+    profile: Option<ProfileName>,
+    agent: Option<Agent>,
+    limits: Limits,
+    metadata: BTreeMap<String, String>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Git(GitSource),
+    Template {
+        id: TemplateId,
+        /// None if they are faulty.
+        variables: Option<BTreeMap<String, String>>,
+    },
+}
+
+/// The resources that a request names, as far as they exist.
+#[derive(Debug)]
+pub struct NamedResources<'a> {
+    /// The template.
+    pub template: Option<&'a TemplateContent>,
+    /// The effective profile.
+    pub profile: Option<Profile>,
+    /// The parent.
+    pub parent: Option<&'a WorkOrder>,
+    /// The content of [`WorkOrderRequest::environment`].
+    pub environment: Option<EnvironmentContent>,
+}
+
+/// What a child inherits from its parent.
+#[derive(Debug)]
+pub struct Inherited<'a> {
+    /// The parent.
+    pub parent: &'a WorkOrder,
+    /// The parent's effective profile.
+    pub profile: Profile,
+    /// The branch that the parent's run has pushed.
+    pub branch: Branch,
+    /// The commit of it that the child begins from.
+    pub commit: String,
+    /// The parent's environment.
+    pub environment: Option<ChosenEnvironment>,
+}
+
+impl Task {
+    fn read(body: &mut Object) -> Task {
+        let iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
+        Task {
+            prompt: body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT)),
+            max_iterations: iterations.and_then(|n| u32::try_from(n).ok()),
+            profile: body.optional("harness", |v| {
+                v.parsed(|name| ProfileName::parse(name).map_err(|_| UNKNOWN_PROFILE.to_owned()))
+            }),
+            agent: body.optional("agent", agent),
+            limits: body.optional("limits", limits).unwrap_or_default(),
+            metadata: body.optional("metadata", metadata).unwrap_or_default(),
+        }
+    }
+
+    /// The profile that the request names, if it is one that runs can have.
+    fn runnable(&self, named: Option<Profile>, faults: &mut FaultList) -> Option<Profile> {
+        self.profile.as_ref()?;
+        let Some(profile) = named else {
+            faults.add("/harness", UNKNOWN_PROFILE);
+            return None;
+        };
+        if let Some(why) = profile.not_runnable() {
+            faults.add("/harness", why);
+            return None;
+        }
+        Some(profile)
+    }
+}
+
+impl ChildRequest {
+    /// Reads task, iterations, harness, agent, limits and metadata. The rest is the parent's, and
+    /// naming it is a fault.
+    #[must_use]
+    pub fn read(mut body: Object) -> ChildRequest {
+        let task = Task::read(&mut body);
+        for name in [
+            "workspaceSource",
+            "tenantContext",
+            "parentId",
+            "environment",
+        ] {
+            if body.optional(name, |_| Some(())).is_some() {
+                body.fault(name, "is inherited from the parent: omit it");
+            }
+        }
+        ChildRequest {
+            task,
+            faults: body.close(),
+        }
+    }
+
+    /// The name of the profile.
+    #[must_use]
+    pub fn profile(&self) -> Option<&ProfileName> {
+        self.task.profile.as_ref()
+    }
+
+    /// The request with the profile that it names, if that exists, and with what it inherits.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault.
+    pub fn resolve(
+        mut self,
+        inherited: Inherited<'_>,
+        named: Option<Profile>,
+    ) -> Result<(Order, Profile), Error> {
+        let named = self.task.runnable(named, &mut self.faults);
+        let (task, parent) = (self.task, inherited.parent);
+        let profile = named.unwrap_or(inherited.profile);
+        let order = task.prompt.map(|task_prompt| Order {
+            task_prompt,
+            source: GitSource {
+                repository: parent.source.repository.clone(),
+                branch: Some(inherited.branch),
+            },
+            hooks: parent.hooks.clone(),
+            max_iterations: task.max_iterations,
+            tenant_context: parent.tenant_context.clone(),
+            harness: profile.name.clone(),
+            agent: task.agent.unwrap_or_else(|| parent.agent.clone()),
+            limits: task.limits,
+            metadata: task.metadata,
+            parent_id: Some(parent.id.clone()),
+            start_commit: Some(inherited.commit),
+            environment: inherited.environment,
+        });
+        self.faults.finish(order).map(|order| (order, profile))
+    }
+}
+
+impl WorkOrderRequest {
+    /// Reads a body.
+    #[must_use]
+    pub fn read(mut body: Object, defaults: &Defaults) -> WorkOrderRequest {
+        WorkOrderRequest {
+            task: Task::read(&mut body),
+            source: body.required("workspaceSource", |v| {
+                source(v, defaults.allow_file_repositories)
+            }),
+            tenant_context: body.optional("tenantContext", tenant),
+            parent_id: body.optional("parentId", parent_id),
+            environment: body.optional("environment", |v| v.parsed(EnvironmentName::parse)),
+            faults: body.close(),
+        }
+    }
+
+    /// The id of the template.
+    #[must_use]
+    pub fn template(&self) -> Option<&TemplateId> {
+        match self.source.as_ref()? {
+            Source::Template { id, .. } => Some(id),
+            Source::Git(_) => None,
+        }
+    }
+
+    /// The name of the profile.
+    #[must_use]
+    pub fn profile(&self) -> Option<&ProfileName> {
+        self.task.profile.as_ref()
+    }
+
+    /// The id of the parent.
+    #[must_use]
+    pub fn parent(&self) -> Option<&WorkOrderId> {
+        self.parent_id.as_ref()
+    }
+
+    /// The name of the environment: the request's own, else its template's, else its profile's.
+    #[must_use]
+    pub fn environment(
+        &self,
+        template: Option<&TemplateContent>,
+        profile: Option<&Profile>,
+    ) -> Option<EnvironmentName> {
+        (self.environment.clone())
+            .or_else(|| template?.environment.clone())
+            .or_else(|| profile?.environment.clone())
+    }
+
+    /// The request with the resources that it names.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with every fault.
+    pub fn resolve(
+        mut self,
+        defaults: &Defaults,
+        named: NamedResources<'_>,
+    ) -> Result<(Order, Profile), Error> {
+        let environment = self.environment(named.template, named.profile.as_ref());
+        let environment = chosen(environment, named.environment, &mut self.faults);
+        let profile = self.task.runnable(named.profile, &mut self.faults);
+        let profile = profile.unwrap_or_else(Profile::default_profile);
+        let allow_file = defaults.allow_file_repositories;
+        let source = resolved(self.source, named.template, allow_file, &mut self.faults);
+        if let Some(why) = (self.parent_id.as_ref()).and_then(|_| why_no_parent(named.parent)) {
+            self.faults.add("/parentId", why);
+        }
+        let task = self.task;
+        let order = (task.prompt.zip(source)).map(|(task_prompt, source)| Order {
+            task_prompt,
+            source: source.source,
+            hooks: source.hooks,
+            max_iterations: task.max_iterations,
+            tenant_context: self.tenant_context,
+            harness: profile.name.clone(),
+            agent: task.agent.unwrap_or(Agent {
+                kind: defaults.agent,
+                model: None,
+                command: None,
+            }),
+            limits: task.limits,
+            metadata: task.metadata,
+            parent_id: self.parent_id,
+            start_commit: None,
+            environment,
+        });
+        self.faults.finish(order).map(|order| (order, profile))
+    }
+}
+
+/// The environment of that name, which must exist.
+fn chosen(
+    name: Option<EnvironmentName>,
+    content: Option<EnvironmentContent>,
+    faults: &mut FaultList,
+) -> Option<ChosenEnvironment> {
+    let name = name?;
+    let Some(content) = content else {
+        let message = format!(
+            "is not the name of an environment: there is no {name}; GET /v1/environments lists those \
+             there are"
+        );
+        faults.add("/environment", message);
+        return None;
+    };
+    Some(ChosenEnvironment { name, content })
+}
+
+fn source(value: Value, allow_file: bool) -> Option<Source> {
+    value.object(|o| {
+        let is_git = o.required("type", |v| {
+            v.parsed(|name| match name {
+                "git" => Ok(true),
+                "template" => Ok(false),
+                _ => Err("must be \"git\" or \"template\"".to_owned()),
+            })
+        });
+        match is_git {
+            Some(false) => template(o),
+            Some(true) => git(o, allow_file),
+            None => git(o, allow_file).and(None),
+        }
+    })
+}
+
+fn git(o: &mut Object, allow_file: bool) -> Option<Source> {
+    let repository = o.required("repository", |v| {
+        v.parsed(|url| Repository::parse(url, allow_file))
+    });
+    let branch = o.optional("branch", |v| v.parsed(Branch::parse));
+    repository.map(|repository| Source::Git(GitSource { repository, branch }))
+}
+
+fn template(o: &mut Object) -> Option<Source> {
+    let id = o.required("templateId", |v| v.parsed(TemplateId::parse));
+    // What was given and is no object of texts must not count as nothing given.
+    let given = o.optional("variables", |v| {
+        Some(v.map(MAX_VARIABLES, 0..=MAX_VARIABLE_NAME, |v| {
+            v.text(0..=MAX_VALUE)
+        }))
+    });
+    let given = given.unwrap_or_else(|| Some(Vec::new()));
+    id.map(|id| Source::Template {
+        id,
+        variables: given.map(|given| given.into_iter().collect()),
+    })
+}
+
+fn resolved(
+    source: Option<Source>,
+    template: Option<&TemplateContent>,
+    allow_file: bool,
+    faults: &mut FaultList,
+) -> Option<Resolved> {
+    let variables = match source? {
+        Source::Git(source) => {
+            return Some(Resolved {
+                source,
+                hooks: Hooks::default(),
+                environment: None,
+            });
+        }
+        Source::Template { variables, .. } => variables,
+    };
+    let Some(template) = template else {
+        faults.add(
+            "/workspaceSource/templateId",
+            "is not the id of a template: GET /v1/templates lists them",
+        );
+        return None;
+    };
+    let found = template.resolve(&variables?, allow_file);
+    found
+        .map_err(|found| {
+            for fault in found {
+                faults.add(&format!("/workspaceSource{}", fault.path), fault.message);
+            }
+        })
+        .ok()
+}
