@@ -6,18 +6,18 @@ dir=$1
 here=$(dirname "$0")
 
 # The installed browser, or nothing.
-chromium() { command -v chromium || command -v chromium-browser; }
+browser() { command -v chromium || command -v chromium-browser; }
 
 missing() {
     echo "tests/console/install.sh: $1" >&2
     exit 1
 }
 
-if ! chromium >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+if ! browser >/dev/null && command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
     echo "Installing Chromium, once."
     { apt-get update && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1
 fi
-chromium >/dev/null || missing 'no Chromium: install the package chromium'
+browser >/dev/null || missing 'no Chromium: install the package chromium'
 command -v node >/dev/null || missing 'no Node.js'
 
 if [ ! "$dir/installed" -nt "$here/package-lock.json" ]; then
