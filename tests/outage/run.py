@@ -96,8 +96,8 @@ class Service:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 sys.exit((work / "log").read_text())
             time.sleep(0.05)
-        said = json.loads(ready.read_text())
-        self.url, self.key, self.org = said["baseUrl"], said["apiKey"], said["orgId"]
+        values = json.loads(ready.read_text())
+        self.url, self.key, self.org = values["baseUrl"], values["apiKey"], values["orgId"]
 
     def admin(self, *arguments, value=None):
         subprocess.run([str(self.awo), "admin", "--local", *arguments], check=True, env=self.environment,
@@ -185,41 +185,45 @@ def price_of_a_call(service, model):
     return round(usd * prices["creditsPerUsd"], 6)
 
 
-def survives(service, source, provider, seconds):
-    name, model, _, _ = OPENAI
-    order = submit(service, source, OPENAI)
-    run, phases = ended(service, order, seconds + SLACK_S + 120,
-                        lambda phase: print(f"  {name}: {phase}", flush=True))
-    waits, attempts = waited(service, run)
-    model_credits, compute_credits = paid(service, run)
-    whole = seconds_between(run["startedAt"], run["completedAt"])
-    print(f"{name}: an outage of {seconds} s, {provider.failed} failed calls, {attempts} waits of {waits:.0f} s, "
-          f"the run took {whole:.0f} s and paid {model_credits} + {compute_credits} credits", flush=True)
-    check("waiting_for_provider" in phases, "the phase was waiting_for_provider")
+class Outcome:
+    """A work order that has ended after its agent met an outage of its provider."""
+
+    def __init__(self, service, source, provider, which, limit_s):
+        name, self.model, _, _ = which
+        order = submit(service, source, which)
+        self.run, self.phases = ended(service, order, limit_s + SLACK_S + 120,
+                                      lambda phase: print(f"  {name}: {phase}", flush=True))
+        self.waits, attempts = waited(service, self.run)
+        self.model_credits, self.compute_credits = paid(service, self.run)
+        self.took = seconds_between(self.run["startedAt"], self.run["completedAt"])
+        print(f"{name}: an outage of {provider.seconds} s, {provider.failed} failed calls, {attempts} waits of "
+              f"{self.waits:.0f} s, the run took {self.took:.0f} s, ended with {self.run.get('error')} and paid "
+              f"{self.model_credits} + {self.compute_credits} credits", flush=True)
+        check("waiting_for_provider" in self.phases, "the phase was waiting_for_provider")
+
+
+def survives(service, source, provider, which):
+    outcome = Outcome(service, source, provider, which, provider.seconds)
+    run, waits = outcome.run, outcome.waits
     check(run["status"] == "succeeded", f"the run succeeded: {run.get('error')}")
     check(run["iteration"] == 1, "the outage used up no iteration of the one that there was")
-    check(seconds - SLACK_S <= waits <= seconds + SLACK_S, "it waited for as long as the outage took")
-    check(abs(compute_credits * 60 - (whole - waits)) < SLACK_S / 10, "compute is charged without the waits")
-    check(model_credits == round(2 * price_of_a_call(service, model), 6), "two calls were completed and charged")
+    check(abs(waits - provider.seconds) <= SLACK_S, "it waited for as long as the outage took")
+    check(abs(outcome.compute_credits * 60 - (outcome.took - waits)) < SLACK_S / 10,
+          "compute is charged without the waits")
+    check(outcome.model_credits == round(2 * price_of_a_call(service, outcome.model), 6),
+          "two calls were completed and charged")
 
 
-def gives_up(service, source, provider, seconds):
-    name, model, _, _ = ANTHROPIC
-    order = submit(service, source, ANTHROPIC)
-    run, phases = ended(service, order, PATIENCE_S + SLACK_S + 120,
-                        lambda phase: print(f"  {name}: {phase}", flush=True))
-    waits, attempts = waited(service, run)
-    model_credits, compute_credits = paid(service, run)
-    error = run.get("error", {})
-    print(f"{name}: an outage of {seconds} s, {provider.failed} failed calls, {attempts} waits of {waits:.0f} s, "
-          f"then {error.get('code')}: {error.get('message')}; it paid {model_credits} + {compute_credits} credits",
-          flush=True)
-    check("waiting_for_provider" in phases, "the phase was waiting_for_provider")
-    check(run["status"] == "failed" and error["code"] == "PROVIDER_UNAVAILABLE", "the error is PROVIDER_UNAVAILABLE")
+def gives_up(service, source, provider, which):
+    outcome = Outcome(service, source, provider, which, PATIENCE_S)
+    error = outcome.run.get("error", {})
+    check(outcome.run["status"] == "failed" and error["code"] == "PROVIDER_UNAVAILABLE",
+          "the error is PROVIDER_UNAVAILABLE")
     check(error["category"] == "provider" and error["retryable"] and error["remedy"], "it can be tried again")
-    check(abs(waits - PATIENCE_S) < SLACK_S, "it waited for fifteen minutes in all")
-    check(compute_credits == 0, "no compute is charged")
-    check(model_credits == price_of_a_call(service, model), "the one call that was completed is charged")
+    check(abs(outcome.waits - PATIENCE_S) < SLACK_S, "it waited for fifteen minutes in all")
+    check(outcome.compute_credits == 0, "no compute is charged")
+    check(outcome.model_credits == price_of_a_call(service, outcome.model),
+          "the one call that was completed is charged")
 
 
 def main():
@@ -243,13 +247,13 @@ def main():
                 provider = Provider(seconds)
                 service.calls_provider(which[0], provider.url)
 
-                def tell(story=story, provider=provider, seconds=seconds):
+                def checked(story=story, provider=provider, which=which):
                     try:
-                        story(service, source, provider, seconds)
+                        story(service, source, provider, which)
                     except Exception as why:  # pylint: disable=broad-except
                         failures.append(f"{story.__name__}: {why!r}")
 
-                threads.append(threading.Thread(target=tell))
+                threads.append(threading.Thread(target=checked))
             for thread in threads:
                 thread.start()
             for thread in threads:

@@ -52,8 +52,14 @@ impl Kind {
 pub(super) trait Driver: Debug + Sync {
     fn install(&self) -> Install;
 
-    /// How it is started; `program` is the first of its name in the PATH.
-    fn command(&self, start: &Start<'_>, program: PathBuf) -> CommandLine;
+    /// The program that is started, given the first of its name in the PATH.
+    fn program(&self, found: PathBuf) -> PathBuf;
+
+    /// The program's arguments.
+    fn args(&self, start: &Start<'_>) -> Vec<String>;
+
+    /// Variables beyond those of any process.
+    fn env(&self, start: &Start<'_>) -> Environment;
 
     /// What its records report of an attempt; [`parse`] bounds it.
     fn read(
@@ -71,13 +77,6 @@ pub(super) struct Install {
     program: &'static str,
     /// At npm.
     package: &'static str,
-}
-
-/// A driver's program, its arguments, and variables beyond those of any process.
-pub(super) struct CommandLine {
-    program: PathBuf,
-    args: Vec<String>,
-    env: Environment,
 }
 
 /// The driver of an agent type; nothing for agents that are no drivers.
@@ -166,11 +165,13 @@ pub(super) fn command(start: &Start<'_>) -> Option<(Vec<OsString>, Environment)>
     let driver = driver(start.agent.kind)?;
     let name = driver.install().program;
     let program = find(name, start.path).unwrap_or_else(|| name.into());
-    let CommandLine { program, args, env } = driver.command(start, program);
     let shell = ["sh", "-c", WITH_PROMPT].map(OsString::from);
-    let args = args.into_iter().map(OsString::from);
-    let argv = shell.into_iter().chain([program.into()]).chain(args);
-    Some((argv.collect(), env))
+    let args = driver.args(start).into_iter().map(OsString::from);
+    let argv = shell
+        .into_iter()
+        .chain([driver.program(program).into()])
+        .chain(args);
+    Some((argv.collect(), driver.env(start)))
 }
 
 /// Flags and values; a value that is not there takes its flag along.

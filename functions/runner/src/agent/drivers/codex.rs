@@ -9,7 +9,7 @@ use awo_domain::usage::ModelUsage;
 use serde_json::Value;
 
 use super::records::{AgentOutput, Attempted, call, denied, failed, text, type_of};
-use super::{CommandLine, Driver, Environment, Install, Start, with};
+use super::{Driver, Environment, Install, Start, with};
 
 /// At most so many entries of a folder are looked at.
 const MAX_ENTRIES: usize = 100;
@@ -26,12 +26,47 @@ impl Driver for Codex {
         }
     }
 
-    fn command(&self, start: &Start<'_>, program: PathBuf) -> CommandLine {
-        CommandLine {
-            program: native(program),
-            args: args(start),
-            env: Environment::new(),
-        }
+    fn program(&self, found: PathBuf) -> PathBuf {
+        native(found)
+    }
+
+    fn args(&self, start: &Start<'_>) -> Vec<String> {
+        let base = format!(
+            "model_providers.awo.base_url=\"{}/openai/v1\"",
+            start.proxy_address.url
+        );
+        let args = [
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            // Its own sandbox fails, with exit code 0, where there are no user namespaces.
+            "--dangerously-bypass-approvals-and-sandbox",
+            "-c",
+            "model_provider=\"awo\"",
+            "-c",
+            "model_providers.awo.name=\"awo\"",
+            "-c",
+            &base,
+            "-c",
+            "model_providers.awo.env_key=\"OPENAI_API_KEY\"",
+            "-c",
+            "model_providers.awo.wire_api=\"responses\"",
+            "-c",
+            "model_providers.awo.request_max_retries=1",
+            "-c",
+            "model_providers.awo.stream_max_retries=1",
+        ];
+        let options = [
+            ("-m", start.agent.model.as_deref()),
+            ("resume", start.session_id),
+        ];
+        let mut args = with(&args, &options);
+        args.push("-".to_owned());
+        args
+    }
+
+    fn env(&self, _: &Start<'_>) -> Environment {
+        Environment::new()
     }
 
     fn read(

@@ -8,7 +8,7 @@ use awo_domain::usage::ModelUsage;
 use serde_json::{Value, json};
 
 use super::records::{AgentOutput, Attempted, call, denied, failed, text, type_of};
-use super::{CommandLine, Driver, Environment, Install, Start, with};
+use super::{Driver, Environment, Install, Start, with};
 
 /// What the error of a tool says that was not allowed. Any other error of a tool is for the model
 /// to deal with.
@@ -26,12 +26,32 @@ impl Driver for Opencode {
         }
     }
 
-    fn command(&self, start: &Start<'_>, program: PathBuf) -> CommandLine {
-        CommandLine {
-            program,
-            args: args(start),
-            env: env(start),
-        }
+    fn program(&self, found: PathBuf) -> PathBuf {
+        found
+    }
+
+    fn args(&self, start: &Start<'_>) -> Vec<String> {
+        let options = [
+            ("-m", start.agent.model.as_deref()),
+            ("--session", start.session_id),
+        ];
+        with(&["run", "--format", "json"], &options)
+    }
+
+    fn env(&self, start: &Start<'_>) -> Environment {
+        let provider = |name: &str| {
+            let base = format!("{}/{name}/v1", start.proxy_address.url);
+            json!({"options": {"baseURL": base, "apiKey": start.proxy_address.key}})
+        };
+        let config = json!({
+            "autoupdate": false,
+            "share": "disabled",
+            "permission": {"*": "allow"},
+            // A title is for people who look through their sessions; it would cost a call.
+            "agent": {"title": {"disable": true}},
+            "provider": {"anthropic": provider("anthropic"), "openai": provider("openai")},
+        });
+        vec![("OPENCODE_CONFIG_CONTENT", config.to_string().into())]
     }
 
     fn read(
