@@ -52,9 +52,10 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
 /// The compute that a run pays for.
 fn paid_ms(finish: &Report, run: &Run, now: Timestamp) -> i64 {
     let code = finish.outcome.error_code();
-    match code.is_none_or(RunErrorCode::pays_for_compute) {
-        true => run.compute_ms(now),
-        false => 0,
+    if code.is_none_or(RunErrorCode::pays_for_compute) {
+        run.compute_ms(now)
+    } else {
+        0
     }
 }
 

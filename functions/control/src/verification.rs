@@ -89,9 +89,10 @@ pub async fn report(state: &State, request: &Request, now: Timestamp) -> Result<
     let kept = state
         .store
         .keep_verification(&known, &token_hash, report, now);
-    match kept.await? {
-        true => Answer::ok(Acknowledgement {}),
-        false => Err(over()),
+    if kept.await? {
+        Answer::ok(Acknowledgement {})
+    } else {
+        Err(over())
     }
 }
 

@@ -33,9 +33,12 @@ pub fn read_replacement(
     name: &EnvironmentName,
     deployment: &Deployment,
 ) -> Result<EnvironmentContent, Error> {
-    let same = |text: &str| match text == name.as_str() {
-        true => Ok(()),
-        false => Err(format!("must be {name}: an environment cannot be renamed")),
+    let same = |text: &str| {
+        if text == name.as_str() {
+            Ok(())
+        } else {
+            Err(format!("must be {name}: an environment cannot be renamed"))
+        }
     };
     body.optional("name", |v| v.parsed(same));
     let content = content(&mut body);
@@ -47,9 +50,10 @@ fn checked(
     deployment: &Deployment,
 ) -> Result<EnvironmentContent, Error> {
     let faults = content.faults(deployment);
-    match faults.is_empty() {
-        true => Ok(content),
-        false => Err(Error::Invalid(faults)),
+    if faults.is_empty() {
+        Ok(content)
+    } else {
+        Err(Error::Invalid(faults))
     }
 }
 

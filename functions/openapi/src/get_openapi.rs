@@ -32,9 +32,10 @@ pub fn function(cloud: &Cloud) -> Result<HttpFunction, SetupError> {
 }
 
 async fn handle(request: Request) -> Result<Answer, Error> {
-    let answer = match is_known(&request, &ETAG) {
-        true => Answer::not_modified(),
-        false => Answer::json(SENT.clone()),
+    let answer = if is_known(&request, &ETAG) {
+        Answer::not_modified()
+    } else {
+        Answer::json(SENT.clone())
     };
     Ok(answer
         .header("etag", ETAG.clone())

@@ -27,9 +27,12 @@ pub fn read_new(mut body: Object) -> Result<(ProfileName, PartialContent), Error
 
 /// Reads the body of a replacement, which may repeat the name but not change it.
 pub fn read_replacement(mut body: Object, name: &ProfileName) -> Result<PartialContent, Error> {
-    let same = |text: &str| match text == name.as_str() {
-        true => Ok(()),
-        false => Err(format!("must be {name}: a profile cannot be renamed")),
+    let same = |text: &str| {
+        if text == name.as_str() {
+            Ok(())
+        } else {
+            Err(format!("must be {name}: a profile cannot be renamed"))
+        }
     };
     body.optional("name", |v| v.parsed(same));
     let content = content(&mut body);
@@ -62,9 +65,10 @@ fn content(body: &mut Object) -> PartialContent {
 
 /// Null is what a profile shows that extends none.
 fn parent(value: Value) -> Option<ProfileName> {
-    match value.is_null() {
-        true => None,
-        false => value.parsed(ProfileName::parse),
+    if value.is_null() {
+        None
+    } else {
+        value.parsed(ProfileName::parse)
     }
 }
 
@@ -174,9 +178,10 @@ fn plugin_id(text: &str) -> Result<String, String> {
 }
 
 fn share(number: f64) -> Result<f64, String> {
-    match (0.0..=1.0).contains(&number) {
-        true => Ok(number),
-        false => Err("must be from 0 to 1".to_owned()),
+    if (0.0..=1.0).contains(&number) {
+        Ok(number)
+    } else {
+        Err("must be from 0 to 1".to_owned())
     }
 }
 

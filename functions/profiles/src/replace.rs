@@ -31,9 +31,10 @@ pub async fn changeable(
         return Err(Error::BuiltIn(Resource::Profile));
     }
     let set = store.profile_set(call.org()).await?;
-    match set.profiles.contains_key(name) {
-        true => Ok(set),
-        false => Err(Error::NotFound(Resource::Profile)),
+    if set.profiles.contains_key(name) {
+        Ok(set)
+    } else {
+        Err(Error::NotFound(Resource::Profile))
     }
 }
 

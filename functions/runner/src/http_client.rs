@@ -16,9 +16,10 @@ pub(crate) fn builder(plain_http: bool) -> ClientBuilder {
 /// The same for one that speaks to loopback alone where it may speak plainly: no certificate will
 /// be looked at then, and reading the system's takes milliseconds.
 pub(crate) fn builder_of_one_server(plain_http: bool) -> ClientBuilder {
-    match plain_http {
-        true => builder(plain_http).tls_certs_only([]),
-        false => builder(plain_http),
+    if plain_http {
+        builder(plain_http).tls_certs_only([])
+    } else {
+        builder(plain_http)
     }
 }
 

@@ -222,9 +222,10 @@ impl Meter {
     }
 
     fn used(&self) -> impl Iterator<Item = &PricedUsage> {
-        let now = match self.now.is_empty() {
-            true => &self.told,
-            false => &self.now,
+        let now = if self.now.is_empty() {
+            &self.told
+        } else {
+            &self.now
         };
         self.before.iter().chain(now)
     }

@@ -205,9 +205,10 @@ impl Repository {
         call.head = Some(most);
         call.limit = Some(DIFF_LIMIT);
         let answer = self.git.answer(call).await?;
-        match answer.success {
-            true => Ok((answer.stdout, answer.written)),
-            false => Err(GitError::Failed(answer.stderr)),
+        if answer.success {
+            Ok((answer.stdout, answer.written))
+        } else {
+            Err(GitError::Failed(answer.stderr))
         }
     }
 

@@ -191,9 +191,10 @@ fn paths(name: &str, text: impl Fn(&str) -> Option<String>) -> Result<Vec<PathBu
         return Ok(Vec::new());
     };
     let paths: Vec<PathBuf> = std::env::split_paths(&value).collect();
-    match paths.iter().all(|path| path.is_absolute()) {
-        true => Ok(paths),
-        false => Err(format!("{name} must be absolute paths, separated by ':'")),
+    if paths.iter().all(|path| path.is_absolute()) {
+        Ok(paths)
+    } else {
+        Err(format!("{name} must be absolute paths, separated by ':'"))
     }
 }
 

@@ -160,9 +160,10 @@ fn outline(frozen: &FrozenPlan) -> PlanOutline {
         steps.push(named(Level::L3, name.to_owned()));
     }
     PlanOutline {
-        source: match frozen.keeps_test_files {
-            true => "detected",
-            false => crate::plan::PLAN_FILE,
+        source: if frozen.keeps_test_files {
+            "detected"
+        } else {
+            crate::plan::PLAN_FILE
         },
         steps,
     }

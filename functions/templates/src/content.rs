@@ -73,9 +73,12 @@ fn rest(body: &mut Object) -> Rest {
         variables: body.optional("variables", |v| v.list(0..=MAX_VARIABLES, variable)),
         hooks: body.optional("hooks", hooks),
         tags: body.optional("tags", |v| v.list(0..=MAX_TAGS, |v| v.text(1..=MAX_TAG))),
-        environment: body.optional("environment", |v| match v.is_null() {
-            true => Some(None),
-            false => v.parsed(EnvironmentName::parse).map(Some),
+        environment: body.optional("environment", |v| {
+            if v.is_null() {
+                Some(None)
+            } else {
+                v.parsed(EnvironmentName::parse).map(Some)
+            }
         }),
     }
 }

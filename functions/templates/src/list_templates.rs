@@ -46,9 +46,10 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
 /// What a cursor says of a template: its id if it is built in, else when it was made, too.
 fn place(template: &Template) -> String {
     let (at, id) = (template.created_at, template.id.as_str());
-    match template.built_in {
-        true => id.to_owned(),
-        false => format!("{at}#{id}"),
+    if template.built_in {
+        id.to_owned()
+    } else {
+        format!("{at}#{id}")
     }
 }
 

@@ -102,12 +102,13 @@ fn span(query: &Query) -> Option<Span> {
 
 /// The present rate, where no sweep has noted one.
 fn prices_or_present(prices: Vec<CreditPrice>, present: MicroCredits) -> Vec<CreditPrice> {
-    match prices.is_empty() {
-        false => prices,
-        true => vec![CreditPrice {
+    if !prices.is_empty() {
+        prices
+    } else {
+        vec![CreditPrice {
             from: Timestamp::from_epoch_ms(0),
             credits_per_usd: present,
-        }],
+        }]
     }
 }
 

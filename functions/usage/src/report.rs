@@ -138,9 +138,10 @@ impl UsageReportShape {
 
 fn bound(at: Option<Timestamp>, now: Timestamp) -> String {
     let at = at.unwrap_or(now);
-    match at.start_of_day() == at {
-        true => at.day(),
-        false => at.to_string(),
+    if at.start_of_day() == at {
+        at.day()
+    } else {
+        at.to_string()
     }
 }
 

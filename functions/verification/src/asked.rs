@@ -54,9 +54,10 @@ pub async fn look_up(store: &Store, org: &OrgId, named: &Named) -> Result<NamedR
         }
     };
     let plugins = async {
-        match named.plugins {
-            true => store.plugins(org).await,
-            false => Ok(Vec::new()),
+        if named.plugins {
+            store.plugins(org).await
+        } else {
+            Ok(Vec::new())
         }
     };
     let (profile, plugins) = tokio::try_join!(profile, plugins)?;

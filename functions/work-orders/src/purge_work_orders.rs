@@ -31,20 +31,22 @@ pub fn function(cloud: &Cloud) -> Result<StreamingFunction, SetupError> {
 async fn handle(purger: Arc<Purger>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
     // What a client left out by mistake must not be taken for everything.
-    let body = match call.has_null_body() {
-        true => call.object(),
-        false => call.object_or_nothing(),
+    let body = if call.has_null_body() {
+        call.object()
+    } else {
+        call.object_or_nothing()
     };
     let (purge, dry_run) = read(body?, call.now)?;
     Ok(Reply::late(async move {
         let holder = format!("{}-{}", call.request_id, call.now.epoch_ms());
         let permit = purger.permit(call.org(), &holder).await?;
-        let answer = match dry_run {
-            true => purger.count(call.org(), &purge).await.map(PurgeShape::dry),
-            false => purger
+        let answer = if dry_run {
+            purger.count(call.org(), &purge).await.map(PurgeShape::dry)
+        } else {
+            purger
                 .purge(call.org(), &purge)
                 .await
-                .map(PurgeShape::deleted),
+                .map(PurgeShape::deleted)
         };
         permit.give_back().await;
         Answer::ok(answer?)

@@ -57,10 +57,10 @@ pub async fn handle(
     let began = Instant::now();
     for (wake_up, ids) in wake_ups.into_values() {
         // Boxed: the calls below are deep, and the compiler lays out futures whole.
-        let filled = match began.elapsed() < dispatcher.filling {
-            true => Box::pin(dispatcher.fill_slots(&wake_up)).await,
-            // The function has no time for another one.
-            false => dispatcher.queue.wake(&wake_up).await,
+        let filled = if began.elapsed() < dispatcher.filling {
+            Box::pin(dispatcher.fill_slots(&wake_up)).await
+        } else {
+            dispatcher.queue.wake(&wake_up).await
         };
         if let Err(error) = filled {
             fail(ids, error);

@@ -181,11 +181,12 @@ fn local(
 
 /// A key that fits into a header.
 pub fn printable(api_key: &str) -> Result<String, Failure> {
-    match !api_key.is_empty() && api_key.bytes().all(|b| b.is_ascii_graphic()) {
-        true => Ok(api_key.to_owned()),
-        false => Err(Failure::Usage(
+    if !api_key.is_empty() && api_key.bytes().all(|b| b.is_ascii_graphic()) {
+        Ok(api_key.to_owned())
+    } else {
+        Err(Failure::Usage(
             "the API key must be visible ASCII characters without spaces".to_owned(),
-        )),
+        ))
     }
 }
 

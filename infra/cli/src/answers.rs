@@ -152,9 +152,10 @@ impl Run {
 
 /// What is to be said of the result of a work order or a run.
 pub fn verification(status: &str, verified: Option<bool>) -> Option<&'static str> {
-    match verified.filter(|_| status == RunStatus::Succeeded.as_str())? {
-        true => Some("verified"),
-        false => Some("unverified"),
+    if verified.filter(|_| status == RunStatus::Succeeded.as_str())? {
+        Some("verified")
+    } else {
+        Some("unverified")
     }
 }
 

@@ -66,9 +66,10 @@ pub struct Arguments {
 impl Arguments {
     /// How answers are written.
     pub fn format(&self) -> Format {
-        match self.json {
-            true => Format::Json,
-            false => self.format.unwrap_or(Format::Table),
+        if self.json {
+            Format::Json
+        } else {
+            self.format.unwrap_or(Format::Table)
         }
     }
 }

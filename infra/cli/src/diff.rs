@@ -46,9 +46,10 @@ pub async fn run(
         return Ok(());
     }
     // Into a file or a program it goes as it is: it is a patch.
-    let shown = match output.terminal {
-        true => painted(&diff.diff, output.paint),
-        false => diff.diff.clone(),
+    let shown = if output.terminal {
+        painted(&diff.diff, output.paint)
+    } else {
+        diff.diff.clone()
     };
     if !shown.is_empty() {
         output.line(shown.trim_end_matches('\n'))?;

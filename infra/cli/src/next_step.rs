@@ -33,9 +33,10 @@ fn of_success(run: &Run, order: Option<&WorkOrder>, id: &str) -> Vec<(&'static s
     let repository = order.map(|order| order.workspace_source.repository.as_str());
     // A branch that was pushed into a folder is there already.
     let is_folder = repository.is_some_and(|url| url.starts_with("file://"));
-    let take = match is_folder {
-        true => format!("git merge {branch}"),
-        false => format!("git fetch origin {branch} && git merge FETCH_HEAD"),
+    let take = if is_folder {
+        format!("git merge {branch}")
+    } else {
+        format!("git fetch origin {branch} && git merge FETCH_HEAD")
     };
     vec![review, ("take it over", take)]
 }

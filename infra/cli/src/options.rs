@@ -68,9 +68,10 @@ pub fn of(path: &str) -> Option<String> {
 
 /// The unit of the numbers in a message about a field, where an option has another.
 pub fn unit(path: &str, message: &str) -> &'static str {
-    match path.ends_with("Ms") && message.ends_with(|c: char| c.is_ascii_digit()) {
-        true => " milliseconds",
-        false => "",
+    if path.ends_with("Ms") && message.ends_with(|c: char| c.is_ascii_digit()) {
+        " milliseconds"
+    } else {
+        ""
     }
 }
 

@@ -63,9 +63,10 @@ impl Output {
 
     /// Writes what a person can do next.
     pub fn hint(&self, text: &str) -> Result<(), Failure> {
-        match self.is_for_programs() {
-            true => Ok(()),
-            false => self.line(&format!("\n{text}")),
+        if self.is_for_programs() {
+            Ok(())
+        } else {
+            self.line(&format!("\n{text}"))
         }
     }
 

@@ -120,9 +120,10 @@ fn passed(data: &Value, paint: Paint) -> Shown {
         _ => paint.good(&format!("  passed     {summary}")),
     };
     let changed = names(data, "testsChanged");
-    let rest = match changed.is_empty() {
-        true => Vec::new(),
-        false => vec![paint.warn(&format!("             ! tests changed: {changed}"))],
+    let rest = if changed.is_empty() {
+        Vec::new()
+    } else {
+        vec![paint.warn(&format!("             ! tests changed: {changed}"))]
     };
     (head, rest)
 }

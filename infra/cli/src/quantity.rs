@@ -70,9 +70,10 @@ pub fn lifetime_ms(text: &str) -> Result<u64, String> {
         Some(_) => return Err(format!("must be 1 to {MAX_LIFE_DAYS} days, such as 90d")),
         None => duration_ms(text)?,
     };
-    match ms <= MAX_LIFE_DAYS * 86_400_000 {
-        true => Ok(ms),
-        false => Err(format!("must be at most {MAX_LIFE_DAYS}d")),
+    if ms <= MAX_LIFE_DAYS * 86_400_000 {
+        Ok(ms)
+    } else {
+        Err(format!("must be at most {MAX_LIFE_DAYS}d"))
     }
 }
 

@@ -109,9 +109,10 @@ fn show_error(error: &RunFault, output: &Output) -> Result<(), Failure> {
     let message = options::instead_of_fields(&clean_line(&error.message));
     field(output, "error", format!("{code}: {message}"))?;
     if let Some(category) = &error.category {
-        let again = match error.retryable {
-            true => ", worth another run as it is",
-            false => "",
+        let again = if error.retryable {
+            ", worth another run as it is"
+        } else {
+            ""
         };
         field(
             output,

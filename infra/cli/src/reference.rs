@@ -103,9 +103,10 @@ pub fn parse(text: &str) -> Result<Reference, String> {
     let plain = rest
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    match plain && rest.len() < ID_LETTERS {
-        true => Ok(Reference::Prefix(kind, text.to_owned())),
-        false => Err(refused()),
+    if plain && rest.len() < ID_LETTERS {
+        Ok(Reference::Prefix(kind, text.to_owned()))
+    } else {
+        Err(refused())
     }
 }
 

@@ -58,14 +58,15 @@ pub fn named(given: Option<&str>, is_local_service: bool) -> Result<Named, Failu
         .find_map(|what| git(&folder, &["rev-parse", what]));
     let top = top.map(|path| PathBuf::from(path.trim_end_matches('\n')));
     let top = top.ok_or_else(|| refused("is not a git repository"))?;
-    match is_local_service {
-        true => of_folder(top).ok_or_else(|| refused("its path is not UTF-8")),
-        false => of_origin(top).ok_or_else(|| {
+    if is_local_service {
+        of_folder(top).ok_or_else(|| refused("its path is not UTF-8"))
+    } else {
+        of_origin(top).ok_or_else(|| {
             refused(
                 "the service is on another machine, and this repository has no remote `origin` \
-                 that the service can clone",
+             that the service can clone",
             )
-        }),
+        })
     }
 }
 

@@ -31,9 +31,10 @@ fn between(time: Timestamp, now: Timestamp) -> String {
         HOUR..DAY => format!("{} h", size / HOUR),
         _ => format!("{} d", size / DAY),
     };
-    match is_past {
-        true => format!("{text} ago"),
-        false => format!("in {text}"),
+    if is_past {
+        format!("{text} ago")
+    } else {
+        format!("in {text}")
     }
 }
 

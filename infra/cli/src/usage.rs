@@ -64,9 +64,10 @@ pub async fn run(client: &Client, wanted: &Usage, output: &Output) -> Result<(),
         return output.line(&text);
     }
     let summary: Summary = answers::data(&text)?;
-    let rows = match by_day {
-        false => summary.by_model.clone(),
-        true => days(&client.get_as(PATH, &query, "text/csv").await?)?,
+    let rows = if !by_day {
+        summary.by_model.clone()
+    } else {
+        days(&client.get_as(PATH, &query, "text/csv").await?)?
     };
     show_rows(&wanted.by, &rows, output)?;
     if output.is_for_programs() {

@@ -39,9 +39,10 @@ pub fn run(wanted: &Verify, output: &Output) -> Result<(), Failure> {
         let result = found.result.as_ref();
         result.is_none_or(|result| result.overall_status.passes())
     };
-    match passes(&found) {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if passes(&found) {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }
 

@@ -74,9 +74,10 @@ pub fn start(
 ) -> io::Result<Server> {
     let database = open(storage)?;
     tokio::spawn(sweep(database.clone(), ttl_period, shutdown.clone()));
-    let lagging = match matches!(storage, Storage::Memory) && !lag.is_none() {
-        true => Some((open(&Storage::Memory)?, lag)),
-        false => None,
+    let lagging = if matches!(storage, Storage::Memory) && !lag.is_none() {
+        Some((open(&Storage::Memory)?, lag))
+    } else {
+        None
     };
     if let Some((copy, _)) = &lagging {
         tokio::spawn(sweep(copy.clone(), ttl_period, shutdown.clone()));

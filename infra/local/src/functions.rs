@@ -232,9 +232,10 @@ impl Program {
             }
             Kind::Streaming(make) => {
                 let function = streaming_http_function(make(cloud)?);
-                let abandoned = match self.name == READ_LIVE {
-                    true => Abandoned::Ends,
-                    false => Abandoned::RunsOn,
+                let abandoned = if self.name == READ_LIVE {
+                    Abandoned::Ends
+                } else {
+                    Abandoned::RunsOn
                 };
                 registry.register_streaming(self.name, function, abandoned, STREAM_TIMEOUT);
             }

@@ -89,9 +89,10 @@ impl Locks {
             return done.await;
         };
         if is_write {
-            return match self.meets_a_rival() || self.lock().contains(&item(&body)) {
-                true => Err(conflict()),
-                false => done.await,
+            return if self.meets_a_rival() || self.lock().contains(&item(&body)) {
+                Err(conflict())
+            } else {
+                done.await
             };
         }
         let items: Vec<Locked> = writes(&body).map(item).collect();
@@ -128,9 +129,12 @@ fn conflict() -> Refusal {
 
 /// What a transaction is told of these items.
 fn canceled(items: &[Locked], is_locked: impl Fn(&Locked) -> bool) -> Refusal {
-    let reason = |item: &Locked| match is_locked(item) {
-        true => json!({ "Code": "TransactionConflict", "Message": CONFLICT }),
-        false => json!({ "Code": "None" }),
+    let reason = |item: &Locked| {
+        if is_locked(item) {
+            json!({ "Code": "TransactionConflict", "Message": CONFLICT })
+        } else {
+            json!({ "Code": "None" })
+        }
     };
     let reasons: Vec<Value> = items.iter().map(reason).collect();
     let body = json!({

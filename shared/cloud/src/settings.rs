@@ -146,22 +146,24 @@ pub fn cors_origins(environment: &Environment) -> Result<Vec<String>, SetupError
         };
         text == "*" || host.is_some_and(is_host)
     };
-    match origins.iter().all(is_origin) {
-        true => Ok(origins),
-        false => Err(SetupError::Invalid {
+    if origins.iter().all(is_origin) {
+        Ok(origins)
+    } else {
+        Err(SetupError::Invalid {
             name: NAME.to_owned(),
             why: "must be `*`, or origins such as https://app.example.com with commas between them"
                 .to_owned(),
-        }),
+        })
     }
 }
 
 /// How far deliveries of webhooks may reach: to this machine on one machine only.
 #[must_use]
 pub fn webhook_reach(environment: &Environment) -> Reach {
-    match environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
-        true => Reach::PublicAndLoopback,
-        false => Reach::Public,
+    if environment.flag("AWO_WEBHOOK_ALLOW_LOOPBACK") {
+        Reach::PublicAndLoopback
+    } else {
+        Reach::Public
     }
 }
 

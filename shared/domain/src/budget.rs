@@ -79,9 +79,10 @@ impl AlertsAt {
             .filter(|read| read.len() <= MAX_ALERTS)
             .ok_or_else(|| format!("must be up to {MAX_ALERTS} whole numbers from 1 to 100"))?;
         read.sort_unstable();
-        match read.windows(2).any(|two| two[0] == two[1]) {
-            true => Err("must not name a percentage twice".to_owned()),
-            false => Ok(AlertsAt(read)),
+        if read.windows(2).any(|two| two[0] == two[1]) {
+            Err("must not name a percentage twice".to_owned())
+        } else {
+            Ok(AlertsAt(read))
         }
     }
 
@@ -167,9 +168,10 @@ impl Budget {
     pub fn changed(self, content: Content, now: Timestamp) -> Budget {
         let old = &self.content;
         let same = (&old.scope, old.period) == (&content.scope, content.period);
-        let (counted_from, epoch) = match same {
-            true => (self.counted_from, self.epoch),
-            false => (content.period.start(now).unwrap_or(now), self.epoch + 1),
+        let (counted_from, epoch) = if same {
+            (self.counted_from, self.epoch)
+        } else {
+            (content.period.start(now).unwrap_or(now), self.epoch + 1)
         };
         Budget {
             content,

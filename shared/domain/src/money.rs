@@ -114,9 +114,10 @@ pub fn computed<'de, D: Deserializer<'de>>(from: D) -> Result<MicroCredits, D::E
         clippy::cast_possible_truncation,
         reason = "a cast ends at the ends of the range, and amounts stay below 2^53"
     )]
-    match credits.is_finite() {
-        true => Ok(MicroCredits((credits * 1e6).round() as i64)),
-        false => Err(D::Error::custom("is no amount")),
+    if credits.is_finite() {
+        Ok(MicroCredits((credits * 1e6).round() as i64))
+    } else {
+        Err(D::Error::custom("is no amount"))
     }
 }
 

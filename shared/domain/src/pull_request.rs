@@ -30,9 +30,10 @@ impl PullRequestUrl {
         let is_named =
             text.starts_with("https://") && url.host_str().is_some_and(|h| !h.is_empty());
         let is_bare = url.username().is_empty() && url.password().is_none();
-        match is_named && is_bare {
-            true => Ok(PullRequestUrl(text.to_owned())),
-            false => Err(refused()),
+        if is_named && is_bare {
+            Ok(PullRequestUrl(text.to_owned()))
+        } else {
+            Err(refused())
         }
     }
 

@@ -275,9 +275,10 @@ impl TemplateContent {
             at.map_or("", |at| values[at].as_str())
         };
         let broken = |what: &str, text: &str, why: &str| {
-            let path = match self.variables.is_empty() {
-                true => "/templateId",
-                false => "/variables",
+            let path = if self.variables.is_empty() {
+                "/templateId"
+            } else {
+                "/variables"
             };
             vec![fault(
                 path,
@@ -313,9 +314,10 @@ impl TemplateContent {
         let names: Vec<&str> = self.variables.iter().map(|v| v.name.as_str()).collect();
         let mut faults = Vec::new();
         for name in given.keys().filter(|name| !names.contains(&name.as_str())) {
-            let known = match names.is_empty() {
-                true => "it has none".to_owned(),
-                false => format!("it has {}", names.join(", ")),
+            let known = if names.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("it has {}", names.join(", "))
             };
             let message = format!("is not a variable of this template: {known}");
             faults.push(fault(pointer(name), message));

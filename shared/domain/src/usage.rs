@@ -118,9 +118,10 @@ impl ModelUsage {
         let input = self.input_tokens.min(MAX_TOKENS);
         let cached = self.cached_input_tokens.min(input);
         ModelUsage {
-            model: match is_model_name(&self.model) {
-                true => self.model,
-                false => OTHER_MODELS.to_owned(),
+            model: if is_model_name(&self.model) {
+                self.model
+            } else {
+                OTHER_MODELS.to_owned()
             },
             input_tokens: input,
             output_tokens: self.output_tokens.min(MAX_TOKENS),

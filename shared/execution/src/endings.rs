@@ -101,9 +101,10 @@ impl Endings {
             ..Gone::default()
         };
         let how = |seen: &Ended<'_>| end_of_gone(&gone, seen);
-        match self.end(lease, &how, Some(lease.due_at), now).await? {
-            true => self.compute_gone(lease, &gone, now).await,
-            false => Ok(()),
+        if self.end(lease, &how, Some(lease.due_at), now).await? {
+            self.compute_gone(lease, &gone, now).await
+        } else {
+            Ok(())
         }
     }
 

@@ -99,9 +99,10 @@ impl Launcher {
     ) -> Result<(), Error> {
         tracing::warn!(event = "task_definition_gone", %org, containers = containers.map(ContainersId::as_str), "a task definition is out of use: another one is made");
         *self.lock() = None;
-        match self.has_own(containers) {
-            true => self.store.forget_own_definition(org, containers).await,
-            false => Ok(()),
+        if self.has_own(containers) {
+            self.store.forget_own_definition(org, containers).await
+        } else {
+            Ok(())
         }
     }
 

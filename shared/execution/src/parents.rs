@@ -113,9 +113,10 @@ impl Endings {
                 let wake_up = WakeUp::of(org);
                 self.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
-            return Ok(match entered {
-                true => Examined::Well,
-                false => Examined::Changed,
+            return Ok(if entered {
+                Examined::Well
+            } else {
+                Examined::Changed
             });
         };
         let error = RunError::new(RunErrorCode::ChildrenFailed, &why);
@@ -126,9 +127,10 @@ impl Endings {
             leased: false,
             due_at: None,
         };
-        Ok(match self.store.end_run(org, &seen, &ending, now).await? {
-            true => Examined::Failed(order.parent_id),
-            false => Examined::Changed,
+        Ok(if self.store.end_run(org, &seen, &ending, now).await? {
+            Examined::Failed(order.parent_id)
+        } else {
+            Examined::Changed
         })
     }
 }

@@ -84,9 +84,10 @@ fn service_failed(gone: &Gone, own: &Containers) -> Option<String> {
     let (found, how, why) = (gone.containers.iter())
         .find_map(|container| ended(container, own))
         .or_else(waited_for)?;
-    let why = match why.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", quoted(why)),
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", quoted(why))
     };
     Some(format!(
         "{} {how} before the run began{why}: check its image, its variables and its `ready` command",

@@ -130,9 +130,10 @@ impl Starter {
             dispatcher.fill_slots_before(org, &ours).await?;
             return Ok(None);
         }
-        let permit = match first {
-            true => Box::pin(dispatcher.free_permit(org, run_id, now)).await?,
-            false => None,
+        let permit = if first {
+            Box::pin(dispatcher.free_permit(org, run_id, now)).await?
+        } else {
+            None
         };
         let secret = dispatcher.mint.secret();
         let lease = Lease {

@@ -171,9 +171,10 @@ impl Stopper {
             };
             let now = self.clock.now();
             let permit = self.store.take_call_permit(org, call, holder, now).await?;
-            let asks = match permit.is_first() {
-                true => FIRST_QUESTION,
-                false => LONGEST_QUESTION,
+            let asks = if permit.is_first() {
+                FIRST_QUESTION
+            } else {
+                LONGEST_QUESTION
             };
             let killed = self.see_dead(&lease, stop_request, (began, asks)).await;
             permit.give_back().await;

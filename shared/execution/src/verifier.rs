@@ -237,9 +237,10 @@ impl Verifier {
         while began.elapsed() < limit {
             // Asked before the look: what a task said before its death is seen after it.
             let ask = asked_at.elapsed() >= patience;
-            let gone = match ask {
-                true => self.is_gone(of, began).await,
-                false => None,
+            let gone = if ask {
+                self.is_gone(of, began).await
+            } else {
+                None
             };
             if ask {
                 asked_at = Instant::now();

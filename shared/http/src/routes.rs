@@ -290,9 +290,12 @@ impl Route {
 #[must_use]
 pub fn methods_of(path: &str) -> Vec<&'static str> {
     let is_written = ROUTES.iter().any(|route| route.path == path);
-    let is_its = |route: &&Route| match is_written {
-        true => route.path == path,
-        false => route.matches(path),
+    let is_its = |route: &&Route| {
+        if is_written {
+            route.path == path
+        } else {
+            route.matches(path)
+        }
     };
     let routes = ROUTES.iter().filter(is_its);
     let mut methods: Vec<&str> = routes.flat_map(|route| route.methods()).copied().collect();

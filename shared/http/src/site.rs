@@ -129,9 +129,10 @@ impl Site {
         };
         let file = self.files.get(at).ok_or(Error::NotFound(Resource::Route))?;
         let tag = self.tag(at);
-        let answer = match is_known(request, tag) {
-            true => Answer::not_modified(),
-            false => Answer::file(file.media_type, file.text),
+        let answer = if is_known(request, tag) {
+            Answer::not_modified()
+        } else {
+            Answer::file(file.media_type, file.text)
         };
         Ok(answer
             .header("etag", tag.to_owned())

@@ -126,9 +126,10 @@ fn listed(provider: &str, model: &str, at: Timestamp) -> Option<ListedPrice> {
         let (mut same, mut other) = (below, LARGEST_CALL);
         while other - same > 1 {
             let middle = same + (other - same) / 2;
-            match rate(middle)? == last {
-                true => same = middle,
-                false => other = middle,
+            if rate(middle)? == last {
+                same = middle
+            } else {
+                other = middle
             }
         }
         (below, last) = (other, rate(other)?);

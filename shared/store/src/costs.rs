@@ -307,9 +307,10 @@ impl Store {
             )?
             .commit(self)
             .await?;
-        match committed.is_yes() {
-            true => Ok(new.has_more || addition.taken.len() < new.items.len()),
-            false => Err(Error::contended("costs: another addition was faster")),
+        if committed.is_yes() {
+            Ok(new.has_more || addition.taken.len() < new.items.len())
+        } else {
+            Err(Error::contended("costs: another addition was faster"))
         }
     }
 

@@ -189,9 +189,10 @@ fn is_too_long(why: &io::Error) -> bool {
 /// What a file takes, if it was not counted under another name.
 fn once(meta: &Metadata, seen: &mut HashSet<(u64, u64)>) -> u64 {
     let is_new = meta.nlink() == 1 || meta.is_dir() || seen.insert((meta.dev(), meta.ino()));
-    match is_new {
-        true => meta.blocks().saturating_mul(BLOCK_BYTES),
-        false => 0,
+    if is_new {
+        meta.blocks().saturating_mul(BLOCK_BYTES)
+    } else {
+        0
     }
 }
 

@@ -105,9 +105,10 @@ fn add(
     let Ok(opened) = PathFd::new(path) else {
         return Ok(rules);
     };
-    let access = match path.is_dir() {
-        true => access,
-        false => access & AccessFs::from_file(VERSION),
+    let access = if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(VERSION)
     };
     let rule = PathBeneath::new(opened, access);
     rules.add_rule(rule).map_err(io::Error::other)

@@ -93,9 +93,10 @@ impl Names {
             Err(error) if error.is_no_records_found() => Vec::new(),
             Err(_) => return Err(Fault::Unresolved),
         };
-        match addresses.is_empty() {
-            true => Err(Fault::NoAddress),
-            false => Ok(addresses),
+        if addresses.is_empty() {
+            Err(Fault::NoAddress)
+        } else {
+            Ok(addresses)
         }
     }
 }

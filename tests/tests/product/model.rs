@@ -181,9 +181,12 @@ fn new_budget() -> impl Strategy<Value = Move> {
 
 fn of_budget(there: Vec<usize>) -> impl Strategy<Value = Move> {
     let of = (proptest::sample::select(there), any::<bool>());
-    of.prop_map(|(budget, raised)| match raised {
-        true => Move::RaiseBudget { budget },
-        false => Move::DeleteBudget { budget },
+    of.prop_map(|(budget, raised)| {
+        if raised {
+            Move::RaiseBudget { budget }
+        } else {
+            Move::DeleteBudget { budget }
+        }
     })
 }
 

@@ -20,9 +20,10 @@ fn the_documents_have_every_error_of_a_run_with_its_category_and_remedy() {
         let error = RunError::new(code, "");
         let shown = json!(RunFailure::from(&error));
         let text = |name: &str| shown[name].as_str().unwrap().to_owned();
-        let retryable = match shown["retryable"] == true {
-            true => "yes",
-            false => "no",
+        let retryable = if shown["retryable"] == true {
+            "yes"
+        } else {
+            "no"
         };
         rows.push(format!(
             "| `{}` | `{}` | {retryable} | {} |",

@@ -239,9 +239,10 @@ fn a_drivers_agent_type_is_named_in_the_tables_of_agents_only() {
     for (path, names) in homes {
         let of_drivers = |name: &&String| drivers.contains(name);
         let known = names.iter().filter(of_drivers).count();
-        match TABLES_OF_AGENTS.contains(&path.as_str()) {
-            true => assert_eq!(known, drivers.len(), "{path} lacks a driver: {names:?}"),
-            false => assert_eq!(known, 0, "{path} names a driver: {names:?}"),
+        if TABLES_OF_AGENTS.contains(&path.as_str()) {
+            assert_eq!(known, drivers.len(), "{path} lacks a driver: {names:?}")
+        } else {
+            assert_eq!(known, 0, "{path} names a driver: {names:?}")
         }
     }
 }

@@ -300,15 +300,14 @@ impl Operation {
             },
         });
         let envelope = named(&name, envelope);
-        match self.is_late {
-            false => envelope,
-            true => {
-                let either = json!({
-                    "description": "The envelope of an answer that may come after its head: look at `success`.",
-                    "oneOf": [envelope, reference("EnvelopeError")],
-                });
-                named(&self.component("Response"), either)
-            }
+        if !self.is_late {
+            envelope
+        } else {
+            let either = json!({
+                "description": "The envelope of an answer that may come after its head: look at `success`.",
+                "oneOf": [envelope, reference("EnvelopeError")],
+            });
+            named(&self.component("Response"), either)
         }
     }
 }

@@ -236,9 +236,10 @@ impl Agents<'_> {
     fn count(&self, attempt: &mut Attempt) {
         let mut meter = self.meter.lock();
         let (passed, refused) = meter.end();
-        attempt.usage = match passed.is_empty() {
-            true => meter.price(std::mem::take(&mut attempt.reported), now()),
-            false => passed,
+        attempt.usage = if passed.is_empty() {
+            meter.price(std::mem::take(&mut attempt.reported), now())
+        } else {
+            passed
         };
         attempt.over_budget = refused.or(attempt.over_budget.take());
     }

@@ -59,9 +59,10 @@ pub(super) async fn read_both(
 
 /// What of a stream can be shown; nothing has come at its end.
 fn masked<'a>(stream: &mut MaskedStream, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-    match bytes.is_empty() {
-        true => Cow::Owned(stream.end()),
-        false => stream.push(bytes),
+    if bytes.is_empty() {
+        Cow::Owned(stream.end())
+    } else {
+        stream.push(bytes)
     }
 }
 

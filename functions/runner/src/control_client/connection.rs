@@ -167,9 +167,10 @@ fn judge<T: DeserializeOwned>(
         return Err(CallError::TryAgain(format!("{status}: {message}")));
     }
     let status = status.as_u16();
-    Err(match is_ours {
-        true => CallError::Refused { status, message },
-        false => CallError::TurnedAway { status, message },
+    Err(if is_ours {
+        CallError::Refused { status, message }
+    } else {
+        CallError::TurnedAway { status, message }
     })
 }
 

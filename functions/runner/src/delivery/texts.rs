@@ -33,9 +33,10 @@ pub(super) fn body(pushed: &Pushed<'_>) -> String {
         1 => "1 iteration".to_owned(),
         many => format!("{many} iterations"),
     };
-    let said = match pushed.verified {
-        true => "They passed the verification of their run",
-        false => "They are **unverified**: no check of the plan ran a command that passed",
+    let said = if pushed.verified {
+        "They passed the verification of their run"
+    } else {
+        "They are **unverified**: no check of the plan ran a command that passed"
     };
     let mut text = format!(
         "An agent made these changes. {said}; review them before you merge.\n\n- Run `{}` of work order `{}`, {tries}\n- Commit {}\n\n\

@@ -53,10 +53,7 @@ exec python3 -m unittest";
 
 /// What runs the tests of the project in `dir`.
 pub(super) fn command(dir: &Path) -> &'static str {
-    match is_for_pytest(dir) {
-        true => PYTEST,
-        false => ANY,
-    }
+    if is_for_pytest(dir) { PYTEST } else { ANY }
 }
 
 fn is_for_pytest(dir: &Path) -> bool {

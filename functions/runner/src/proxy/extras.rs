@@ -122,9 +122,10 @@ impl Tool {
             Some(_) => kind.starts_with(name),
             None => kind == *name || is_dated(kind, name),
         };
-        match of(&TOOLS, dialect).iter().any(known) {
-            true => Ok(()),
-            false => Err(refusal("a tool of type", kind)),
+        if of(&TOOLS, dialect).iter().any(known) {
+            Ok(())
+        } else {
+            Err(refusal("a tool of type", kind))
         }
     }
 }

@@ -100,9 +100,10 @@ impl Upstream {
         let keyed = access.keys.iter().map(|key| bases.get(key.provider));
         let called: Vec<&str> = keyed.chain(of_bedrock).collect();
         let is_plain = |url: &&str| url.starts_with("http:");
-        let builder = match called.iter().all(is_plain) {
-            true => http_client::builder_of_one_server(true),
-            false => http_client::builder(called.iter().any(is_plain)),
+        let builder = if called.iter().all(is_plain) {
+            http_client::builder_of_one_server(true)
+        } else {
+            http_client::builder(called.iter().any(is_plain))
         };
         let http = http_client::build(
             builder

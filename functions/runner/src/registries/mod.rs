@@ -166,9 +166,10 @@ impl Local {
 
     /// The registry's own address in lock files stays as it is, and is replaced where it is used.
     fn npmrc(&self) -> String {
-        let replaced = match self.host.contains(':') {
-            true => "always",
-            false => self.host.as_str(),
+        let replaced = if self.host.contains(':') {
+            "always"
+        } else {
+            self.host.as_str()
         };
         format!(
             "registry={}\n//{}/:_authToken={}\nreplace-registry-host={replaced}\n",

@@ -237,9 +237,10 @@ pub(super) fn agent_failed(tally: &mut Tally, number: u32, failure: &Failure) ->
         check: "agent".to_owned(),
         message: last_bytes(&failure.reason, MAX_REASON_BYTES),
     }];
-    let code = match failure.timed_out {
-        true => RunErrorCode::Timeout,
-        false => RunErrorCode::AgentFailed,
+    let code = if failure.timed_out {
+        RunErrorCode::Timeout
+    } else {
+        RunErrorCode::AgentFailed
     };
     let message = format!("in the last iteration, number {number}, {}", failure.reason);
     // More than any number of checks: such an iteration is no progress over one that was verified.

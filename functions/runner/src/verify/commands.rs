@@ -138,13 +138,14 @@ impl Verification<'_> {
             });
         };
         let path = report.path.as_str();
-        let read = match before.still_holds(dir, path) {
-            true => Err("existed before and was not written again".to_owned()),
-            false => match self.inspect(Task::Report(report.clone())).await? {
+        let read = if before.still_holds(dir, path) {
+            Err("existed before and was not written again".to_owned())
+        } else {
+            match self.inspect(Task::Report(report.clone())).await? {
                 Ok(Answer::Findings(read)) => read,
                 Ok(_) => Err(no_answer().to_string()),
                 Err(fault) => Err(format!("was not read: {fault}")),
-            },
+            }
         };
         Ok(match read {
             Err(why) => without_report(own, path, &why).into(),
@@ -184,9 +185,10 @@ fn missing(command: &Command, finished: &Finished) -> Option<MissingTool> {
 /// The command's check with what its tool says of tests.
 fn with_counts(own: Check, counts: Counts, finished: &Finished) -> Ran {
     let names = counts::failed_names(&finished.output);
-    let named = match names.is_empty() || own.status == Status::Passed {
-        true => String::new(),
-        false => format!("failed: {}; ", names.join(", ")),
+    let named = if names.is_empty() || own.status == Status::Passed {
+        String::new()
+    } else {
+        format!("failed: {}; ", names.join(", "))
     };
     let message = format!("{counts}; {named}{}", own.message);
     let reports_none = match finished.end {

@@ -84,9 +84,10 @@ pub(crate) fn forbidden(glob: &Glob, files: &[PathBuf], only: Option<&[PathBuf]>
     let found: Vec<PathBuf> = found
         .filter(|file| only.is_none_or(|only| only.contains(file)))
         .collect();
-    match found.is_empty() {
-        true => passed(&name, "none found"),
-        false => failed(&name, &format!("remove {}", list_some(&found))),
+    if found.is_empty() {
+        passed(&name, "none found")
+    } else {
+        failed(&name, &format!("remove {}", list_some(&found)))
     }
 }
 

@@ -79,9 +79,10 @@ impl Lines {
 
     fn add(&mut self, file: usize, line: u32, hit: bool) -> Result<(), String> {
         *self.lines.entry((file, line)).or_default() |= hit;
-        match self.lines.len() > MAX_LINES {
-            true => Err(format!("names more than {MAX_LINES} lines")),
-            false => Ok(()),
+        if self.lines.len() > MAX_LINES {
+            Err(format!("names more than {MAX_LINES} lines"))
+        } else {
+            Ok(())
         }
     }
 

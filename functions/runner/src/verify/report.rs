@@ -29,9 +29,10 @@ pub(super) fn plugin(plugin: &Plugin, mut checks: Vec<Check>, took: Duration) ->
     for check in &mut checks {
         check.name = check.name.chars().take(MAX_NAME_CHARS).collect();
     }
-    let status = match checks.is_empty() {
-        true => Status::Skipped,
-        false => Status::worst(checks.iter().map(|check| check.status)),
+    let status = if checks.is_empty() {
+        Status::Skipped
+    } else {
+        Status::worst(checks.iter().map(|check| check.status))
     };
     let passing = checks.iter().filter(|check| check.status.passes()).count();
     let summary = match checks.len() {

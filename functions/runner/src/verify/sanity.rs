@@ -54,12 +54,13 @@ pub(crate) fn large_files(dir: &Path, files: &[PathBuf], limit: u64) -> Check {
         meta.is_ok_and(|meta| meta.is_file() && meta.len() > limit)
     };
     let large: Vec<PathBuf> = files.iter().filter(is_large).cloned().collect();
-    match large.is_empty() {
-        true => passed(LARGE_FILES, "none"),
-        false => failed(
+    if large.is_empty() {
+        passed(LARGE_FILES, "none")
+    } else {
+        failed(
             LARGE_FILES,
             &format!("larger than {limit} bytes: {}", list_some(&large)),
-        ),
+        )
     }
 }
 
@@ -81,9 +82,10 @@ pub(crate) fn leftovers(dir: &Path, files: &[PathBuf]) -> Check {
             }
         }
     }
-    match found.is_empty() {
-        true => passed(LEFTOVERS, "none"),
-        false => failed(LEFTOVERS, &format!("remove\n{}", found.join("\n"))),
+    if found.is_empty() {
+        passed(LEFTOVERS, "none")
+    } else {
+        failed(LEFTOVERS, &format!("remove\n{}", found.join("\n")))
     }
 }
 

@@ -347,9 +347,12 @@ fn what_bedrock_cannot_do_is_refused_without_a_call() {
 
 #[test]
 fn tokens_are_counted_by_the_model_that_a_profile_names_and_cost_nothing() {
-    let reply = |_: usize, call: &Call| match call.counts {
-        true => Reply::Count(4_711),
-        false => Reply::Message(events()),
+    let reply = |_: usize, call: &Call| {
+        if call.counts {
+            Reply::Count(4_711)
+        } else {
+            Reply::Message(events())
+        }
     };
     let bedrock = bedrock(1, reply);
     let asked = json!({"model": "claude-sonnet-4-5-20250929",

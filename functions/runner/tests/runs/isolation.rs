@@ -70,9 +70,10 @@ impl Hunt {
         if of.contains(&"hook") {
             scene.spec.hooks.post_create = vec![hunt("haul-of-hook")];
         }
-        let agent = match of.contains(&"agent") {
-            true => hunt("haul-of-agent"),
-            false => "date > x".to_owned(),
+        let agent = if of.contains(&"agent") {
+            hunt("haul-of-agent")
+        } else {
+            "date > x".to_owned()
         };
         scene.spec.agent.command = Some(["sh", "-c", &agent].map(str::to_owned).into());
         if of.contains(&"verifier") {

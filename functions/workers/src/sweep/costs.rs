@@ -63,8 +63,9 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
 /// What is settled changes budgets and the balance. The dispatcher looks at once; its loss is made up for here.
 async fn alert(state: &State, org: &OrgId) -> Result<(), Error> {
     let tally = state.store.tally(org).await?;
-    match tally.watched && !tally.no_webhooks {
-        true => state.store.alert(org, state.clock.now()).await,
-        false => Ok(()),
+    if tally.watched && !tally.no_webhooks {
+        state.store.alert(org, state.clock.now()).await
+    } else {
+        Ok(())
     }
 }

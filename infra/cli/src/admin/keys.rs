@@ -76,11 +76,12 @@ pub async fn rotate(
 /// Revokes a key.
 pub async fn revoke(stores: &Stores, id: &KeyId) -> Result<Value, Failure> {
     let now = stores.cloud.clock.now();
-    match stores.store.revoke_key(id, now).await.map_err(refused)? {
-        true => Ok(json!({ "keyId": id, "revoked": true })),
-        false => Err(Failure::Refused(format!(
+    if stores.store.revoke_key(id, now).await.map_err(refused)? {
+        Ok(json!({ "keyId": id, "revoked": true }))
+    } else {
+        Err(Failure::Refused(format!(
             "there is no key with the id {id}"
-        ))),
+        )))
     }
 }
 

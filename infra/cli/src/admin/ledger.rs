@@ -32,17 +32,19 @@ pub async fn check(stores: &Stores, org: Option<&OrgId>, output: &Output) -> Res
             replaced.map_err(refused)?;
         }
         all_sound &= is_sound;
-        match output.is_json() {
-            true => ledgers.push(verdict(org, &checked)),
-            false => output.line(&line(org, &checked))?,
+        if output.is_json() {
+            ledgers.push(verdict(org, &checked))
+        } else {
+            output.line(&line(org, &checked))?
         }
     }
     if output.is_json() {
         output.line(&json!({ "ledgers": ledgers }).to_string())?;
     }
-    match all_sound {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if all_sound {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }
 

@@ -126,26 +126,29 @@ fn gone(org: &OrgId) -> Failure {
 /// Calls one something else.
 pub async fn rename(stores: &Stores, org: &OrgId, name: &str) -> Result<Value, Failure> {
     let renamed = stores.store.rename_organization(org, name).await;
-    match renamed.map_err(refused)? {
-        true => Ok(json!({ "orgId": org, "name": name })),
-        false => Err(gone(org)),
+    if renamed.map_err(refused)? {
+        Ok(json!({ "orgId": org, "name": name }))
+    } else {
+        Err(gone(org))
     }
 }
 
 /// Suspends one.
 pub async fn suspend(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
     let now = stores.cloud.clock.now();
-    match stores.store.suspend(org, now).await.map_err(refused)? {
-        true => Ok(json!({ "orgId": org, "status": "suspended" })),
-        false => Err(gone(org)),
+    if stores.store.suspend(org, now).await.map_err(refused)? {
+        Ok(json!({ "orgId": org, "status": "suspended" }))
+    } else {
+        Err(gone(org))
     }
 }
 
 /// Ends a suspension.
 pub async fn reinstate(stores: &Stores, org: &OrgId) -> Result<Value, Failure> {
-    match stores.store.reinstate(org).await.map_err(refused)? {
-        true => Ok(json!({ "orgId": org, "status": "active" })),
-        false => Err(gone(org)),
+    if stores.store.reinstate(org).await.map_err(refused)? {
+        Ok(json!({ "orgId": org, "status": "active" }))
+    } else {
+        Err(gone(org))
     }
 }
 

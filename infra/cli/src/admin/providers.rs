@@ -37,9 +37,10 @@ pub(super) async fn set(
     org: &OrgId,
     arguments: &ProviderArguments,
 ) -> Result<Value, Failure> {
-    let provider = match arguments.reset {
-        true => None,
-        false => arguments.provider.as_deref().and_then(Provider::parse),
+    let provider = if arguments.reset {
+        None
+    } else {
+        arguments.provider.as_deref().and_then(Provider::parse)
     };
     let base_url = arguments.base_url.clone();
     if let Some(base_url) = &base_url {

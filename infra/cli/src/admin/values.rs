@@ -114,9 +114,10 @@ const MAX_BOOKING: usize = 256;
 
 fn booking_text(text: &str) -> Result<String, String> {
     let is_plain = !text.chars().any(char::is_control);
-    match (1..=MAX_BOOKING).contains(&text.chars().count()) && is_plain {
-        true => Ok(text.to_owned()),
-        false => Err(format!("must be 1 to {MAX_BOOKING} characters on one line")),
+    if (1..=MAX_BOOKING).contains(&text.chars().count()) && is_plain {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("must be 1 to {MAX_BOOKING} characters on one line"))
     }
 }
 

@@ -61,10 +61,11 @@ const MAX_NAME: usize = 64;
 /// Reads the name of a context.
 pub fn context_name(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    match (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if (1..=MAX_NAME).contains(&text.len()) && text.chars().all(fits) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be 1 to {MAX_NAME} letters, digits, dots, colons, hyphens or underscores"
-        )),
+        ))
     }
 }

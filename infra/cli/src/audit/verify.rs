@@ -86,9 +86,10 @@ fn show(run: &RunId, snapshots: &Value, checked: &Checked, output: &Output) -> R
     for (number, hash) in (1..).zip(&checked.hashes) {
         let item = &snapshots["items"][number - 1];
         let is_broken = broken.is_some_and(|link| link.snapshot == Some(number));
-        let link = match is_broken {
-            true => Entry::text("broken").in_colour(Color::Red),
-            false => Entry::text("holds").in_colour(Color::Green),
+        let link = if is_broken {
+            Entry::text("broken").in_colour(Color::Red)
+        } else {
+            Entry::text("holds").in_colour(Color::Green)
         };
         grid.row(vec![
             Entry::text(number),

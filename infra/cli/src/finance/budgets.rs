@@ -205,9 +205,10 @@ fn scope(of: &Map<String, Value>) -> String {
         "label" => format!("{}={}", text(&value["name"]), text(&value["value"])),
         name => format!("{}={}", name.trim_end_matches("Id"), text(value)),
     };
-    match of.is_empty() {
-        true => "organization".to_owned(),
-        false => of.iter().map(part).collect::<Vec<_>>().join(" "),
+    if of.is_empty() {
+        "organization".to_owned()
+    } else {
+        of.iter().map(part).collect::<Vec<_>>().join(" ")
     }
 }
 

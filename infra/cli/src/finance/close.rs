@@ -62,10 +62,9 @@ pub async fn run(
             format!("{} closed, hash {}", text("orgId"), text("hash")),
         )?;
     }
-    match closed.is_empty() {
-        true => {
-            output.line("nothing to close: the month is closed already, or nothing was ever booked")
-        }
-        false => Ok(()),
+    if closed.is_empty() {
+        output.line("nothing to close: the month is closed already, or nothing was ever booked")
+    } else {
+        Ok(())
     }
 }

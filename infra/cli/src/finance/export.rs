@@ -49,11 +49,12 @@ async fn write(
         end.drain(..end.len().saturating_sub(END));
     }
     to.flush().map_err(|error| broken(&error))?;
-    match String::from_utf8_lossy(&end).contains(INCOMPLETE) {
-        true => Err(Failure::Broken(
+    if String::from_utf8_lossy(&end).contains(INCOMPLETE) {
+        Err(Failure::Broken(
             "the export broke off; what was written lacks rows: repeat the command".to_owned(),
-        )),
-        false => Ok(lines.saturating_sub(1)),
+        ))
+    } else {
+        Ok(lines.saturating_sub(1))
     }
 }
 

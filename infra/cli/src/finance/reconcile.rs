@@ -94,9 +94,10 @@ pub async fn run(client: &Client, wanted: &Reconcile, output: &Output) -> Result
     } else {
         show(&months, &days, wanted, output)?;
     }
-    match findings.iter().all(|finding| *finding == Finding::Agrees) {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if findings.iter().all(|finding| *finding == Finding::Agrees) {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }
 

@@ -71,9 +71,10 @@ pub async fn show(client: &Client, wanted: &Statements, output: &Output) -> Resu
         return list(&all(client).await?, output);
     }
     let text = client.get(&path, &[]).await?;
-    match output.is_json() {
-        true => output.line(&text),
-        false => one(&answers::read(&text)?, output),
+    if output.is_json() {
+        output.line(&text)
+    } else {
+        one(&answers::read(&text)?, output)
     }
 }
 
@@ -234,9 +235,10 @@ pub async fn verify(client: &Client, output: &Output) -> Result<(), Failure> {
             .iter()
             .try_for_each(|fault| output.line(&clean_line(fault)))?;
     }
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }
 

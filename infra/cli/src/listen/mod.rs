@@ -41,9 +41,10 @@ pub async fn run(
 /// Prints the secret that signs what this machine posts.
 pub fn print_secret(environment: &Environment, output: &Output) -> Result<(), Failure> {
     let secret = receiver::recall(environment)?.secret.reveal();
-    match output.is_json() {
-        true => output.line(&json!({ "secret": secret }).to_string()),
-        false => output.line(&secret),
+    if output.is_json() {
+        output.line(&json!({ "secret": secret }).to_string())
+    } else {
+        output.line(&secret)
     }
 }
 
@@ -116,9 +117,12 @@ async fn post(
         .paint
         .strong(&format!("{:<21}", clean_line(&event.kind)));
     let at = output.paint.faint(&event.timestamp.to_string());
-    let outcome = posted.as_ref().map(|posted| match posted.is_delivered() {
-        true => output.paint.good(&posted.text()),
-        false => output.paint.bad(&clean_line(&posted.text())),
+    let outcome = posted.as_ref().map(|posted| {
+        if posted.is_delivered() {
+            output.paint.good(&posted.text())
+        } else {
+            output.paint.bad(&clean_line(&posted.text()))
+        }
     });
     let outcome = outcome.unwrap_or_default();
     output.line(format!("{at}  {kind}  {run}  {outcome}").trim_end())?;

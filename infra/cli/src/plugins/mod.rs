@@ -39,10 +39,7 @@ struct Plugin {
 
 impl Plugin {
     fn status(&self) -> &'static str {
-        match self.enabled {
-            true => "enabled",
-            false => "disabled",
-        }
+        if self.enabled { "enabled" } else { "disabled" }
     }
 }
 

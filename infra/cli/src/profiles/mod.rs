@@ -144,9 +144,10 @@ async fn validate(client: &Client, wanted: &Write, output: &Output) -> Result<()
                     .as_str()
                     .map_or_else(|| finding.to_string(), str::to_owned);
                 let finding = clean_line(&finding);
-                output.line(&match paint {
-                    true => output.paint.bad(&finding),
-                    false => output.paint.warn(&finding),
+                output.line(&if paint {
+                    output.paint.bad(&finding)
+                } else {
+                    output.paint.warn(&finding)
                 })?;
             }
         }
@@ -154,8 +155,9 @@ async fn validate(client: &Client, wanted: &Write, output: &Output) -> Result<()
             output.line(&output.paint.good("valid"))?;
         }
     }
-    match is_valid {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if is_valid {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }

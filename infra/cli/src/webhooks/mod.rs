@@ -45,10 +45,7 @@ struct Webhook {
 
 impl Webhook {
     fn status(&self) -> &'static str {
-        match self.enabled {
-            true => "enabled",
-            false => "disabled",
-        }
+        if self.enabled { "enabled" } else { "disabled" }
     }
 }
 
@@ -183,17 +180,19 @@ async fn test(client: &Client, webhook: &WebhookId, output: &Output) -> Result<(
     } else {
         show_test(&tested, output)?;
     }
-    match tested.delivered {
-        true => Ok(()),
-        false => Err(Failure::NotDone),
+    if tested.delivered {
+        Ok(())
+    } else {
+        Err(Failure::NotDone)
     }
 }
 
 fn show_test(tested: &Tested, output: &Output) -> Result<(), Failure> {
     field(output, "event", clean_line(&tested.event_id))?;
-    let status = match tested.delivered {
-        true => "delivered",
-        false => "failed",
+    let status = if tested.delivered {
+        "delivered"
+    } else {
+        "failed"
     };
     field(output, "status", output.paint.status(status))?;
     if let Some(code) = tested.status_code {

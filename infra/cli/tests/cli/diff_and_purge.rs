@@ -18,9 +18,10 @@ fn diff(truncated: bool) -> String {
 }
 
 fn purged(body: &Value) -> String {
-    let data = match body["dryRun"] == true {
-        true => json!({"deletedCount": 0, "deletedIds": [], "wouldDelete": 3}),
-        false => json!({"deletedCount": 1, "deletedIds": [WO]}),
+    let data = if body["dryRun"] == true {
+        json!({"deletedCount": 0, "deletedIds": [], "wouldDelete": 3})
+    } else {
+        json!({"deletedCount": 1, "deletedIds": [WO]})
     };
     json!({"success": true, "data": data, "requestId": "r"}).to_string()
 }

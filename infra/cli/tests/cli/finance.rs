@@ -23,13 +23,16 @@ async fn double() -> Double {
     Double::start(|seen: &Seen, _| match seen.route().as_str() {
         "GET /v1/usage/report" => Reply::of(200, report()),
         "GET /console/" => Reply::of(200, "<!doctype html>"),
-        "GET /v1/exports/focus" => match seen.target.contains("day=20") {
-            true => Reply::of(
-                200,
-                "A,B\r\n1,2\r\n# incomplete: the export failed here\r\n",
-            ),
-            false => Reply::of(200, "A,B\r\n1,2\r\n3,4\r\n"),
-        },
+        "GET /v1/exports/focus" => {
+            if seen.target.contains("day=20") {
+                Reply::of(
+                    200,
+                    "A,B\r\n1,2\r\n# incomplete: the export failed here\r\n",
+                )
+            } else {
+                Reply::of(200, "A,B\r\n1,2\r\n3,4\r\n")
+            }
+        }
         other => panic!("{other}"),
     })
     .await

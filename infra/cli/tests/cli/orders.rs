@@ -321,9 +321,12 @@ async fn a_place_in_the_queue_is_shown_or_why_there_is_none() {
     let json = at(&double.url, &["queue", WO, "--json"]).await.json();
     assert_eq!(json["data"], place);
 
-    let gone = Double::start(|seen, _| match seen.route().contains("/queue/") {
-        true => Reply::of(404, refusal("NOT_FOUND")),
-        false => Reply::of(200, order("succeeded")),
+    let gone = Double::start(|seen, _| {
+        if seen.route().contains("/queue/") {
+            Reply::of(404, refusal("NOT_FOUND"))
+        } else {
+            Reply::of(200, order("succeeded"))
+        }
     })
     .await;
     let called = at(&gone.url, &["queue", WO]).await;

@@ -39,13 +39,14 @@ fn events() -> String {
 #[tokio::test]
 async fn a_run_that_must_be_verified_and_is_not_did_not_succeed() {
     for (verified, flag, code) in [(true, true, 0), (false, true, 1), (false, false, 0)] {
-        let double = Double::start(move |seen, _| match seen.route().contains("/events") {
-            true => {
+        let double = Double::start(move |seen, _| {
+            if seen.route().contains("/events") {
                 let last = json!({"sequence": 1, "type": "run.completed", "data": {},
-                    "timestamp": "2026-11-20T08:00:01.000Z"});
+                "timestamp": "2026-11-20T08:00:01.000Z"});
                 Reply::stream([sse(&last)])
+            } else {
+                Reply::of(200, run(verified))
             }
-            false => Reply::of(200, run(verified)),
         })
         .await;
         let mut args = vec!["follow", RUN];

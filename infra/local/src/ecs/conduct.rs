@@ -55,9 +55,10 @@ impl Conduct {
         if !self.tells_twice {
             return vec![self.tells_after];
         }
-        let first = match version.is_multiple_of(2) {
-            true => self.tells_after + OVERTAKEN,
-            false => self.tells_after,
+        let first = if version.is_multiple_of(2) {
+            self.tells_after + OVERTAKEN
+        } else {
+            self.tells_after
         };
         vec![first, self.tells_after + SECOND_COPY]
     }

@@ -194,13 +194,14 @@ pub(crate) fn describe(ecs: &Ecs, input: &Description) -> Result<Value, Refusal>
 /// As [`find`]; a revision that is out of use starts no task.
 pub(crate) fn find_active(state: &State, name: &str) -> Result<(u32, TaskDefinition), Refusal> {
     let (revision, definition) = find(state, name)?;
-    match state.is_active(&definition.family, revision) {
-        true => Ok((revision, definition)),
-        false => Err(Refusal::new(
+    if state.is_active(&definition.family, revision) {
+        Ok((revision, definition))
+    } else {
+        Err(Refusal::new(
             400,
             "ClientException",
             "TaskDefinition is inactive",
-        )),
+        ))
     }
 }
 

@@ -58,9 +58,10 @@ pub(super) fn check(raw: &Value) -> Outcome {
     let is_fargate = list(&raw["requiresCompatibilities"])
         .iter()
         .any(|one| one == "FARGATE");
-    match is_fargate {
-        true => check_fargate(raw, containers),
-        false => Ok(()),
+    if is_fargate {
+        check_fargate(raw, containers)
+    } else {
+        Ok(())
     }
 }
 
@@ -87,11 +88,12 @@ fn check_names(containers: &[Value]) -> Outcome {
     }
     // A container is essential unless it says otherwise.
     let is_essential = |container: &Value| container["essential"] != false;
-    match containers.iter().any(is_essential) {
-        true => Ok(()),
-        false => Err(client(
+    if containers.iter().any(is_essential) {
+        Ok(())
+    } else {
+        Err(client(
             "Invalid setting for container. At least one container must be essential.",
-        )),
+        ))
     }
 }
 
@@ -132,13 +134,14 @@ fn check_container(container: &Value) -> Outcome {
 
 fn in_range(of: &Value, field: &str, range: &RangeInclusive<u64>) -> Outcome {
     let value = &of[field];
-    match value.is_null() || value.as_u64().is_some_and(|n| range.contains(&n)) {
-        true => Ok(()),
-        false => Err(client(format!(
+    if value.is_null() || value.as_u64().is_some_and(|n| range.contains(&n)) {
+        Ok(())
+    } else {
+        Err(client(format!(
             "Invalid {field}: must be between {} and {}.",
             range.start(),
             range.end()
-        ))),
+        )))
     }
 }
 
@@ -196,9 +199,10 @@ fn check_dependencies(containers: &[Value]) -> Outcome {
             on.any(|dependency| names.contains(text(&dependency["containerName"])))
         });
     }
-    match left.is_empty() {
-        true => Ok(()),
-        false => Err(client("Circular dependency in dependsOn.")),
+    if left.is_empty() {
+        Ok(())
+    } else {
+        Err(client("Circular dependency in dependsOn."))
     }
 }
 
@@ -247,9 +251,10 @@ fn check_fargate(raw: &Value, containers: &[Value]) -> Outcome {
     let mounts_as_role = |volume: &Value| {
         volume["efsVolumeConfiguration"]["authorizationConfig"]["iam"] == "ENABLED"
     };
-    match list(&raw["volumes"]).iter().any(mounts_as_role) && !raw["taskRoleArn"].is_string() {
-        true => Err(invalid("IAM authorization of EFS requires a task role.")),
-        false => Ok(()),
+    if list(&raw["volumes"]).iter().any(mounts_as_role) && !raw["taskRoleArn"].is_string() {
+        Err(invalid("IAM authorization of EFS requires a task role."))
+    } else {
+        Ok(())
     }
 }
 

@@ -79,11 +79,12 @@ impl Overrides {
     /// What its containers reserve must be there.
     fn check_memory(&self, definition: &TaskDefinition) -> Result<(), Refusal> {
         let memory = self.memory.as_ref().and_then(|text| text.parse().ok());
-        match memory.is_some_and(|memory: u64| definition.reserved_mib() > memory) {
-            true => Err(invalid(
+        if memory.is_some_and(|memory: u64| definition.reserved_mib() > memory) {
+            Err(invalid(
                 "Memory of the containers is greater than that of the task.",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -92,9 +93,10 @@ impl Overrides {
         let (Some(cpu), Some(memory)) = (&self.cpu, &self.memory) else {
             return Ok(());
         };
-        match is_fargate_size(cpu, memory) {
-            true => Ok(()),
-            false => Err(invalid("No Fargate configuration exists for given values.")),
+        if is_fargate_size(cpu, memory) {
+            Ok(())
+        } else {
+            Err(invalid("No Fargate configuration exists for given values."))
         }
     }
 }

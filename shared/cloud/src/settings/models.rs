@@ -50,9 +50,10 @@ pub fn bedrock(environment: &Environment) -> Result<Option<BedrockAccess>, Setup
 }
 
 fn endpoint(region: &str) -> String {
-    let suffix = match region.starts_with("cn-") {
-        true => "amazonaws.com.cn",
-        false => "amazonaws.com",
+    let suffix = if region.starts_with("cn-") {
+        "amazonaws.com.cn"
+    } else {
+        "amazonaws.com"
     };
     format!("https://bedrock-runtime.{region}.{suffix}")
 }

@@ -124,14 +124,15 @@ fn at(snapshot: Option<usize>, field: &'static str, expected: Value, of: &Value)
         None => expected.is_null(),
         Some(found) => !expected.is_null() && *found == expected,
     };
-    match is_as_expected {
-        true => Ok(()),
-        false => Err(BrokenLink {
+    if is_as_expected {
+        Ok(())
+    } else {
+        Err(BrokenLink {
             snapshot,
             field,
             found: found.cloned().unwrap_or_default(),
             expected,
-        }),
+        })
     }
 }
 

@@ -132,9 +132,10 @@ impl InferenceProfiles {
                 return Err(format!("must name {model:?} once"));
             }
         }
-        match all.len() > MAX_PROFILES {
-            true => Err(format!("must have at most {MAX_PROFILES} models")),
-            false => Ok(InferenceProfiles(all)),
+        if all.len() > MAX_PROFILES {
+            Err(format!("must have at most {MAX_PROFILES} models"))
+        } else {
+            Ok(InferenceProfiles(all))
         }
     }
 

@@ -39,9 +39,10 @@ impl BaseUrl {
             return Err("must end with its path, without ? and #".to_owned());
         }
         let text = text.trim_end_matches('/');
-        match text.ends_with("/v1") {
-            true => Err("must not end in /v1, which is part of each call's path".to_owned()),
-            false => Ok(BaseUrl(text.to_owned())),
+        if text.ends_with("/v1") {
+            Err("must not end in /v1, which is part of each call's path".to_owned())
+        } else {
+            Ok(BaseUrl(text.to_owned()))
         }
     }
 

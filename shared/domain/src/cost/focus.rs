@@ -81,9 +81,12 @@ impl Account<'_> {
     /// billing period.
     #[must_use]
     pub fn charges(&self, record: &CostRecord, corrects: bool) -> Vec<FocusRow> {
-        let lines = record.parts.iter().flat_map(|part| match record.is_refund {
-            true => vec![refund(part)],
-            false => lines(part),
+        let lines = record.parts.iter().flat_map(|part| {
+            if record.is_refund {
+                vec![refund(part)]
+            } else {
+                lines(part)
+            }
         });
         let rows = lines.map(|line| {
             let mut row = self.row(&record.id, record.at, &line);

@@ -85,9 +85,10 @@ impl CostLabels {
                 None => {}
             }
         }
-        match faults.is_empty() {
-            true => Ok(values),
-            false => Err(faults),
+        if faults.is_empty() {
+            Ok(values)
+        } else {
+            Err(faults)
         }
     }
 }

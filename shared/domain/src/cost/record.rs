@@ -84,9 +84,10 @@ impl Charged<'_> {
     pub fn parts(&self, outcome: RunStatus) -> Vec<Part> {
         let usd = |one: &PricedUsage| one.cost_usd_nano.unwrap_or(0);
         let weights: Vec<i64> = self.usage.iter().map(usd).collect();
-        let mut costs = match weights.iter().any(|weight| *weight > 0) {
-            true => apportion(self.cost.model.micro(), &weights),
-            false => vec![0; weights.len()],
+        let mut costs = if weights.iter().any(|weight| *weight > 0) {
+            apportion(self.cost.model.micro(), &weights)
+        } else {
+            vec![0; weights.len()]
         };
         costs.push(self.cost.compute.micro());
         let lost = self.cost.total().minus(self.deduction).micro();
@@ -116,9 +117,10 @@ impl Charged<'_> {
         for ((part, cost), lost) in parts.iter_mut().zip(costs).zip(lost) {
             let of = &mut part.measures;
             of.credits_micro = cost - lost;
-            match self.is_free {
-                true => of.free_micro = lost,
-                false => of.capped_micro = lost,
+            if self.is_free {
+                of.free_micro = lost
+            } else {
+                of.capped_micro = lost
             }
         }
         parts
@@ -144,11 +146,12 @@ impl CostRecord {
             },
         };
         let known = parts.iter().zip(shares).filter(|(_, share)| *share > 0);
-        let parts: Vec<Part> = match parts.is_empty() {
-            true => vec![refunded(COMPUTE, amount.micro())],
-            false => known
+        let parts: Vec<Part> = if parts.is_empty() {
+            vec![refunded(COMPUTE, amount.micro())]
+        } else {
+            known
                 .map(|(of, share)| refunded(&of.model, share))
-                .collect(),
+                .collect()
         };
         CostRecord {
             id: id.clone(),
@@ -227,10 +230,7 @@ mod tests {
             let usage = usage(&models);
             let cost = Rates::default().parts(PricedUsage::total(&usage), compute_ms);
             let hold = MicroCredits::from_micro(hold);
-            let deduction = match is_free {
-                true => MicroCredits::ZERO,
-                false => settle(hold, cost.total()).deduction,
-            };
+            let deduction = if is_free { MicroCredits::ZERO } else { settle(hold, cost.total()).deduction };
             let charged = Charged { usage: &usage, compute_ms, cost, is_free, deduction };
             let now = Timestamp::from_epoch_ms(1_795_420_800_000);
             let record = CostRecord {

@@ -204,12 +204,11 @@ impl LabelValues {
     pub fn counted(&mut self, label: &str, value: String) -> String {
         let known = self.0.entry(label.to_owned()).or_default();
         let short = short(&value);
-        match known.contains(&short) || known.len() < MAX_VALUES {
-            true => {
-                known.insert(short);
-                value
-            }
-            false => OTHER.to_owned(),
+        if known.contains(&short) || known.len() < MAX_VALUES {
+            known.insert(short);
+            value
+        } else {
+            OTHER.to_owned()
         }
     }
 }

@@ -101,9 +101,10 @@ impl AllowedImages {
     }
 
     fn listed(&self) -> String {
-        match self.0.is_empty() {
-            true => "none".to_owned(),
-            false => self.0.join(", "),
+        if self.0.is_empty() {
+            "none".to_owned()
+        } else {
+            self.0.join(", ")
         }
     }
 }
@@ -119,12 +120,13 @@ fn is_private_ecr(image: &str) -> bool {
 /// # Errors
 /// A sentence that says what is wrong with it.
 pub fn check_image(text: &str) -> Result<String, String> {
-    match text.contains('@') && is_reference(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if text.contains('@') && is_reference(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be pinned by its digest: registry/name@sha256:… with at most {MAX_IMAGE_NAME} \
-             characters before the @"
-        )),
+         characters before the @"
+        ))
     }
 }
 
@@ -133,12 +135,13 @@ pub fn check_image(text: &str) -> Result<String, String> {
 /// # Errors
 /// A sentence that says what is wrong with it.
 pub fn check_service_image(text: &str) -> Result<String, String> {
-    match is_reference(text) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if is_reference(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be the name of an image with a tag or a digest, such as postgres:17 or \
-             registry/name@sha256:…, with at most {MAX_IMAGE_NAME} characters before the @"
-        )),
+         registry/name@sha256:…, with at most {MAX_IMAGE_NAME} characters before the @"
+        ))
     }
 }
 
@@ -166,11 +169,12 @@ fn is_reference(text: &str) -> bool {
 pub fn check_service_name(text: &str) -> Result<String, String> {
     const LENGTHS: RangeInclusive<usize> = 1..=MAX_SERVICE_NAME;
     let is_letter = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
-    match LENGTHS.contains(&text.len()) && text.bytes().all(is_letter) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if LENGTHS.contains(&text.len()) && text.bytes().all(is_letter) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be 1 to {MAX_SERVICE_NAME} lower-case letters, digits and hyphens"
-        )),
+        ))
     }
 }
 
@@ -182,12 +186,13 @@ pub fn check_ready(text: &str) -> Result<String, String> {
     let is_command = (1..=MAX_COMMAND).contains(&text.chars().count())
         && !text.trim().is_empty()
         && !text.contains('\0');
-    match is_command {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if is_command {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be a command for sh -c in the service's container, of at most {} characters",
             MAX_COMMAND
-        )),
+        ))
     }
 }
 

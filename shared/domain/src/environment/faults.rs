@@ -51,11 +51,12 @@ pub fn check_name(text: &str) -> Result<String, String> {
         || RESERVED_PREFIXES
             .iter()
             .any(|prefix| text.starts_with(prefix));
-    match is_reserved {
-        true => Err(format!(
+    if is_reserved {
+        Err(format!(
             "must not be {text}, which the service sets or keeps unset"
-        )),
-        false => Ok(text.to_owned()),
+        ))
+    } else {
+        Ok(text.to_owned())
     }
 }
 
@@ -70,12 +71,13 @@ pub fn check_cache(text: &str) -> Result<String, String> {
         && inner.split('/').all(is_part)
         && !text.chars().any(char::is_control)
         && !inner.starts_with(['~', '-']);
-    match is_path {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if is_path {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
             "must be a path of at most {MAX_PATH} characters inside the workspace (node_modules) or \
-             the home (~/.cache/pip), without . or .. or .git"
-        )),
+         the home (~/.cache/pip), without . or .. or .git"
+        ))
     }
 }
 
@@ -101,9 +103,10 @@ fn check_registry(registry: &EnvironmentRegistry, deployment: &Deployment) -> Re
     if !url.username().is_empty() || url.password().is_some() {
         return Err("must not hold a user or a password: name the secret instead".to_owned());
     }
-    match url.query().is_some() || url.fragment().is_some() {
-        true => Err("must have no query and no fragment".to_owned()),
-        false => Ok(()),
+    if url.query().is_some() || url.fragment().is_some() {
+        Err("must have no query and no fragment".to_owned())
+    } else {
+        Ok(())
     }
 }
 

@@ -254,9 +254,10 @@ impl Draft {
         let apart: BTreeSet<(&String, &String)> = negative.collect();
         let mut whole: BTreeMap<RowKey, i64> = BTreeMap::new();
         for ((tenant, value, model), micro) in there {
-            let model = match apart.contains(&(tenant, value)) {
-                true => OTHER_MODELS,
-                false => model,
+            let model = if apart.contains(&(tenant, value)) {
+                OTHER_MODELS
+            } else {
+                model
             };
             let key = (tenant.clone(), value.clone(), model.to_owned());
             *whole.entry(key).or_default() += micro;

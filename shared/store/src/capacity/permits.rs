@@ -58,9 +58,10 @@ impl MaxTasks {
     /// The permits of a shard; the parts of all shards add up to the whole.
     fn part(self, shard: u32) -> i64 {
         let shards = self.shards();
-        match shard < shards {
-            true => i64::from(self.0 / shards + u32::from(shard < self.0 % shards)),
-            false => 0,
+        if shard < shards {
+            i64::from(self.0 / shards + u32::from(shard < self.0 % shards))
+        } else {
+            0
         }
     }
 }
@@ -159,13 +160,12 @@ impl FreePermit {
         let mut tried = (0..shards).map(|i| (sum + i) % shards);
         let shard = tried.find(|shard| known(*shard).unwrap_or(0) < max.part(*shard))?;
         let has_too_many = |(shard, by): &(u32, i64)| *by > max.part(*shard);
-        let all = match taken.iter().any(has_too_many) {
-            true => {
-                let beyond = taken.iter().map(|(of, _)| *of).filter(|of| *of >= shards);
-                let all = (0..shards).chain(beyond);
-                all.map(|of| (of, known(of))).collect()
-            }
-            false => Vec::new(),
+        let all = if taken.iter().any(has_too_many) {
+            let beyond = taken.iter().map(|(of, _)| *of).filter(|of| *of >= shards);
+            let all = (0..shards).chain(beyond);
+            all.map(|of| (of, known(of))).collect()
+        } else {
+            Vec::new()
         };
         Some(FreePermit {
             shard,

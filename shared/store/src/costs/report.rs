@@ -152,9 +152,10 @@ impl Store {
         loop {
             let page = self.slice::<CostRecord>(slice.clone().after(after)).await?;
             after = page.items.last().map(|record| {
-                let key = match is_new {
-                    true => Key::new_cost(org, &record.id),
-                    false => Key::cost(org, &record.id),
+                let key = if is_new {
+                    Key::new_cost(org, &record.id)
+                } else {
+                    Key::cost(org, &record.id)
                 };
                 key.to_item()
             });
@@ -180,9 +181,12 @@ impl Store {
         };
         let slice = |is_days: bool, from: Timestamp, until: Timestamp| {
             let prefix = Cell::prefix(of, is_days);
-            let period = |at: Timestamp| match is_days {
-                true => at.day(),
-                false => at.day().chars().take(7).collect(),
+            let period = |at: Timestamp| {
+                if is_days {
+                    at.day()
+                } else {
+                    at.day().chars().take(7).collect()
+                }
             };
             // Of the last one, everything that goes on with `#`.
             let (low, high) = (period(from), period(until.plus_ms(-1)));
@@ -190,18 +194,20 @@ impl Store {
             (from < until)
                 .then(|| slice.between(format!("{prefix}{low}#"), format!("{prefix}{high}$")))
         };
-        let first = match month(from, 0) == from {
-            true => from,
-            false => month(from, 1),
+        let first = if month(from, 0) == from {
+            from
+        } else {
+            month(from, 1)
         };
         let last = month(until, 0);
-        let slices = match first < last && bucket != Bucket::Day {
-            true => vec![
+        let slices = if first < last && bucket != Bucket::Day {
+            vec![
                 slice(true, from, first),
                 slice(false, first, last),
                 slice(true, last, until),
-            ],
-            false => vec![slice(true, from, until)],
+            ]
+        } else {
+            vec![slice(true, from, until)]
         };
         slices.into_iter().flatten().collect()
     }

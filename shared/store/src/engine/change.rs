@@ -194,9 +194,10 @@ impl Change {
                 placeholders.name(&set.name),
                 placeholders.value(set.to.clone()),
             );
-            match set.if_missing {
-                false => write!(text, "{name} = {to}"),
-                true => write!(text, "{name} = if_not_exists({name}, {to})"),
+            if !set.if_missing {
+                write!(text, "{name} = {to}")
+            } else {
+                write!(text, "{name} = if_not_exists({name}, {to})")
             }
         });
         section(&mut update, "ADD", &self.adds, |text, (name, amount)| {

@@ -254,9 +254,10 @@ impl Transaction {
         if !refusals.is_empty() {
             return Ok(Some(Committed::No(refusals)));
         }
-        match in_progress || canceled.iter().any(is_passing) {
-            true => Ok(None),
-            false => Err(failed("TransactWriteItems", &error)),
+        if in_progress || canceled.iter().any(is_passing) {
+            Ok(None)
+        } else {
+            Err(failed("TransactWriteItems", &error))
         }
     }
 }

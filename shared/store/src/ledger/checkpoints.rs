@@ -150,9 +150,10 @@ impl Checkpoint {
             self.take_out(hold);
         }
         self.until = until;
-        match self.open_micro.len() <= MAX_OPEN {
-            true => Ok(()),
-            false => Err(Error::internal("more holds are open than can be checked")),
+        if self.open_micro.len() <= MAX_OPEN {
+            Ok(())
+        } else {
+            Err(Error::internal("more holds are open than can be checked"))
         }
     }
 
@@ -241,11 +242,10 @@ impl Store {
             }
             next.count(&part, until)?;
         }
-        let checked = match next.until >= settled_until {
-            // Boxed: the calls below are deep, and the compiler lays out futures whole.
-            true => Box::pin(self.compare_newest(&mut next)).await?,
-            // The next sweep goes on.
-            false => Checked::Unknown,
+        let checked = if next.until >= settled_until {
+            Box::pin(self.compare_newest(&mut next)).await?
+        } else {
+            Checked::Unknown
         };
         let wait_ms = match &checked {
             Checked::Sound(_) => PERIOD_MS,

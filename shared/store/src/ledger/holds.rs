@@ -99,9 +99,10 @@ impl Transaction {
         run: &Run,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        match run.waits_for_budget {
-            true => self.record_hold(org, &run.run_id, MicroCredits::ZERO, now),
-            false => Ok(self),
+        if run.waits_for_budget {
+            self.record_hold(org, &run.run_id, MicroCredits::ZERO, now)
+        } else {
+            Ok(self)
         }
     }
 

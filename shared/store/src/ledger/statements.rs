@@ -71,9 +71,10 @@ impl Store {
     /// As [`Store::statement`].
     pub async fn statements(&self, org: &OrgId, now: Timestamp) -> Result<Vec<Statement>, Error> {
         let last = Month::of(now);
-        let first = match may_be_open(&last.previous(), now) {
-            true => last.previous(),
-            false => last.clone(),
+        let first = if may_be_open(&last.previous(), now) {
+            last.previous()
+        } else {
+            last.clone()
         };
         let (mut all, recent, begin) = tokio::try_join!(
             self.closed_statements(org),
@@ -166,12 +167,11 @@ impl Store {
         };
         let key = Key::statement(org, month);
         let put = Transaction::new().put(&key, &item)?;
-        match put.commit(self).await?.is_yes() {
-            true => Ok(statement),
-            false => {
-                let known = self.closed_statement(org, month).await?;
-                known.ok_or_else(|| Error::internal("a statement was there and is not"))
-            }
+        if put.commit(self).await?.is_yes() {
+            Ok(statement)
+        } else {
+            let known = self.closed_statement(org, month).await?;
+            known.ok_or_else(|| Error::internal("a statement was there and is not"))
         }
     }
 

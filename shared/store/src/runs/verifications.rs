@@ -198,9 +198,10 @@ impl Store {
                 Committed::Yes => return Ok(new),
                 Committed::No(refusals) => {
                     let is_ours = |refusal: &Refusal| refusal.kind == ItemKind::Verification;
-                    match refusals.iter().any(is_ours) {
-                        true => number += 1,
-                        false => rivals += 1,
+                    if refusals.iter().any(is_ours) {
+                        number += 1
+                    } else {
+                        rivals += 1
                     }
                 }
             }

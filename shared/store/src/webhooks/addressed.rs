@@ -74,8 +74,9 @@ impl Store {
 
 /// An item that was found; it stays for others unless this is the last who wants it.
 fn taken(items: &mut HashMap<Key, Item>, key: &Key, is_last: bool) -> Option<Item> {
-    match is_last {
-        true => items.remove(key),
-        false => items.get(key).cloned(),
+    if is_last {
+        items.remove(key)
+    } else {
+        items.get(key).cloned()
     }
 }

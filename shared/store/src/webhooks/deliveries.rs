@@ -176,9 +176,10 @@ impl Transaction {
     /// other there is a notification.
     pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
-        let noted = match delivery.attempts.is_empty() {
-            true => self.notification(Notification::Delivery(delivery.at())),
-            false => self,
+        let noted = if delivery.attempts.is_empty() {
+            self.notification(Notification::Delivery(delivery.at()))
+        } else {
+            self
         };
         noted.put(&key, delivery)
     }

@@ -130,9 +130,10 @@ impl Store {
         let Some(of_delivery) = refusals.into_iter().find(|of| of.nth == 1) else {
             return Ok(Begun::Busy);
         };
-        Ok(match is_ours && is_as_wanted(of_delivery.item, &begun)? {
-            true => Begun::WithPermit(delivery_permit, Box::new(next_revision(begun))),
-            false => Begun::Changed,
+        Ok(if is_ours && is_as_wanted(of_delivery.item, &begun)? {
+            Begun::WithPermit(delivery_permit, Box::new(next_revision(begun)))
+        } else {
+            Begun::Changed
         })
     }
 

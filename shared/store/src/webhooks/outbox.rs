@@ -184,9 +184,10 @@ impl Store {
             Committed::Yes => Ok(begun),
             Committed::No(refusals) => {
                 let refused: Vec<ItemKind> = refusals.iter().map(|refusal| refusal.kind).collect();
-                match refused.contains(&ItemKind::Outbox) {
-                    true => Ok(Vec::new()),
-                    false => Err(Error::internal("a delivery was there before its event")),
+                if refused.contains(&ItemKind::Outbox) {
+                    Ok(Vec::new())
+                } else {
+                    Err(Error::internal("a delivery was there before its event"))
                 }
             }
         }

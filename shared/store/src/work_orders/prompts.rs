@@ -86,9 +86,10 @@ impl Transaction {
 
     /// Deletes the prompt of a work order that is deleted, too.
     pub(crate) fn delete_prompt(self, org: &OrgId, order: &WorkOrder) -> Transaction {
-        match order.prompt.is_apart() {
-            true => self.delete(&Key::prompt(org, &order.id), Change::new()),
-            false => self,
+        if order.prompt.is_apart() {
+            self.delete(&Key::prompt(org, &order.id), Change::new())
+        } else {
+            self
         }
     }
 }
@@ -120,9 +121,10 @@ impl Store {
         for part in orders.chunks(MAX_KEYS) {
             let apart = part.iter().filter(|order| order.prompt.is_apart());
             let keys: Vec<Key> = apart.map(|order| Key::prompt(org, &order.id)).collect();
-            let mut items = match keys.is_empty() {
-                true => HashMap::new(),
-                false => self.batch(keys).await?,
+            let mut items = if keys.is_empty() {
+                HashMap::new()
+            } else {
+                self.batch(keys).await?
             };
             for order in part {
                 prompts.push(match &order.prompt {

@@ -32,9 +32,10 @@ fn broke(report: &Report) -> (Limit, u64) {
 
 /// As `nobody`, where the tests run as root: then the kernel counts, too.
 fn as_nobody<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let nobody = match nix::unistd::geteuid().is_root() {
-        true => &["--uid", "65534", "--gid", "65534"][..],
-        false => &[],
+    let nobody = if nix::unistd::geteuid().is_root() {
+        &["--uid", "65534", "--gid", "65534"][..]
+    } else {
+        &[]
     };
     [nobody, more].concat()
 }

@@ -182,9 +182,10 @@ impl Api {
             _ => return Err(unknown()),
         };
         let model = signature::decoded(model);
-        let body = match counts {
-            true => checked(&counting::invocation(&model, body)?)?,
-            false => checked(body)?,
+        let body = if counts {
+            checked(&counting::invocation(&model, body)?)?
+        } else {
+            checked(body)?
         };
         let call = Call {
             model,

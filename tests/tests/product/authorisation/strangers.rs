@@ -97,9 +97,10 @@ async fn what_belongs_to_another_organization_cannot_be_told_from_what_is_not_th
 
 /// What an answer shows, whatever it is written in.
 fn seen(answer: &Answer) -> Value {
-    match answer.body.is_null() {
-        true => json!(answer.text),
-        false => answer.body.clone(),
+    if answer.body.is_null() {
+        json!(answer.text)
+    } else {
+        answer.body.clone()
     }
 }
 

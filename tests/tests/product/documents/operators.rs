@@ -155,9 +155,10 @@ fn each_command_of_the_administration_page_has_its_effect() {
     for command in administration() {
         let name = command.split(' ').next().unwrap().to_owned();
         let of_dispatcher = ["queue", "runs", "pause", "resume", "drain"].contains(&name.as_str());
-        let id = match of_dispatcher {
-            true => &operator.own,
-            false => &operator.org,
+        let id = if of_dispatcher {
+            &operator.own
+        } else {
+            &operator.org
         };
         let command = command
             .replace("--org ID", &format!("--org {id}"))

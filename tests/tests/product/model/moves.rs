@@ -198,9 +198,10 @@ fn event(number: u64) -> Value {
 }
 
 fn finish(success: bool, nothing_alive: bool) -> Value {
-    let outcome = match success {
-        true => json!({ "type": "succeeded", "commit": "c1" }),
-        false => json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" }),
+    let outcome = if success {
+        json!({ "type": "succeeded", "commit": "c1" })
+    } else {
+        json!({ "type": "failed", "code": "AGENT_FAILED", "message": "test" })
     };
     json!({
         "events": [],

@@ -231,9 +231,10 @@ impl Model {
             self.fill(Some(i));
         }
         // What waits has its hold replaced, if it has one.
-        let cover = match waits && self.orders[i].run().held {
-            true => Cover::Held,
-            false => self.cover(self.orders[i].tenant),
+        let cover = if waits && self.orders[i].run().held {
+            Cover::Held
+        } else {
+            self.cover(self.orders[i].tenant)
         };
         let is_next = self.slots() < MAX_CONCURRENT && self.first(Some(i)) == Some(i);
         let at_once = is_next && cover == Cover::Held;
@@ -281,18 +282,19 @@ impl Model {
         if !run.claimed || !run.lease {
             return;
         }
-        let counts = match open {
-            true => !success || run.status == RunStatus::Running,
-            // Once, and for its usage.
-            false => run.stopped_by_client && !run.has_reported_last,
+        let counts = if open {
+            !success || run.status == RunStatus::Running
+        } else {
+            run.stopped_by_client && !run.has_reported_last
         };
         if !counts {
             return;
         }
         if open {
-            let ends = match success {
-                true => (WorkOrderStatus::Succeeded, RunStatus::Succeeded),
-                false => (WorkOrderStatus::Failed, RunStatus::Failed),
+            let ends = if success {
+                (WorkOrderStatus::Succeeded, RunStatus::Succeeded)
+            } else {
+                (WorkOrderStatus::Failed, RunStatus::Failed)
             };
             order.end(ends.0, ends.1, true);
         }
@@ -330,9 +332,10 @@ impl Model {
         if !order.run().claimed {
             return self.cancel(i);
         }
-        match immediate {
-            true => order.end(WorkOrderStatus::Failed, RunStatus::Failed, true),
-            false => order.end(WorkOrderStatus::Canceled, RunStatus::Canceled, true),
+        if immediate {
+            order.end(WorkOrderStatus::Failed, RunStatus::Failed, true)
+        } else {
+            order.end(WorkOrderStatus::Canceled, RunStatus::Canceled, true)
         }
         let run = order.run_mut();
         run.stopped_by_client = true;

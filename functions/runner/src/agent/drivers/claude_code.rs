@@ -109,38 +109,6 @@ impl Driver for ClaudeCode {
     }
 }
 
-fn args(start: &Start<'_>) -> Vec<String> {
-    let budget = start.usd_left.map(|usd| format!("{usd:.4}"));
-    let args = [
-        "-p",
-        "--output-format",
-        "stream-json",
-        "--verbose",
-        "--dangerously-skip-permissions",
-    ];
-    let options = [
-        ("--model", start.agent.model.as_deref()),
-        ("--max-budget-usd", budget.as_deref()),
-        ("--resume", start.session_id),
-    ];
-    with(&args, &options)
-}
-
-fn env(start: &Start<'_>) -> Environment {
-    let mut set = vec![
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        ("DISABLE_AUTOUPDATER", "1"),
-        // Without it, it tries for minutes what cannot succeed, such as a key that is refused.
-        ("CLAUDE_CODE_MAX_RETRIES", "1"),
-    ];
-    if start.proxy_address.has_bedrock {
-        // Bedrock refuses calls with members that it does not know.
-        set.push(("CLAUDE_CODE_DISABLE_EXPERIMENTAL_BETAS", "1"));
-    }
-    let set = set.into_iter();
-    set.map(|(name, value)| (name, value.into())).collect()
-}
-
 fn failure(result: &Value) -> Option<String> {
     let said = text(result, "/result");
     match text(result, "/subtype") {

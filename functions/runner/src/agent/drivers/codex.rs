@@ -131,41 +131,6 @@ impl Driver for Codex {
     }
 }
 
-fn args(start: &Start<'_>) -> Vec<String> {
-    let base = format!(
-        "model_providers.awo.base_url=\"{}/openai/v1\"",
-        start.proxy_address.url
-    );
-    let args = [
-        "exec",
-        "--json",
-        "--skip-git-repo-check",
-        // Its own sandbox fails, with exit code 0, where there are no user namespaces.
-        "--dangerously-bypass-approvals-and-sandbox",
-        "-c",
-        "model_provider=\"awo\"",
-        "-c",
-        "model_providers.awo.name=\"awo\"",
-        "-c",
-        &base,
-        "-c",
-        "model_providers.awo.env_key=\"OPENAI_API_KEY\"",
-        "-c",
-        "model_providers.awo.wire_api=\"responses\"",
-        "-c",
-        "model_providers.awo.request_max_retries=1",
-        "-c",
-        "model_providers.awo.stream_max_retries=1",
-    ];
-    let options = [
-        ("-m", start.agent.model.as_deref()),
-        ("resume", start.session_id),
-    ];
-    let mut args = with(&args, &options);
-    args.push("-".to_owned());
-    args
-}
-
 /// The native program behind Codex's script of that name: a killed script leaves it alive. The
 /// script itself, where the package looks otherwise.
 fn native(program: PathBuf) -> PathBuf {

@@ -113,30 +113,6 @@ impl Driver for Opencode {
     }
 }
 
-fn args(start: &Start<'_>) -> Vec<String> {
-    let options = [
-        ("-m", start.agent.model.as_deref()),
-        ("--session", start.session_id),
-    ];
-    with(&["run", "--format", "json"], &options)
-}
-
-fn env(start: &Start<'_>) -> Environment {
-    let provider = |name: &str| {
-        let base = format!("{}/{name}/v1", start.proxy_address.url);
-        json!({"options": {"baseURL": base, "apiKey": start.proxy_address.key}})
-    };
-    let config = json!({
-        "autoupdate": false,
-        "share": "disabled",
-        "permission": {"*": "allow"},
-        // A title is for people who look through their sessions; it would cost a call.
-        "agent": {"title": {"disable": true}},
-        "provider": {"anthropic": provider("anthropic"), "openai": provider("openai")},
-    });
-    vec![("OPENCODE_CONFIG_CONTENT", config.to_string().into())]
-}
-
 fn usage(record: &Value, model: &str) -> ModelUsage {
     let count = |name: &str| tokens(record, &format!("/part/tokens/{name}"));
     let (cached, written) = (count("cache/read"), count("cache/write"));

@@ -27,9 +27,10 @@ struct ErrorBody {
 /// The message of an error, of bounded length; `or` where it has none.
 pub(super) fn message_of(body: &[u8], or: impl FnOnce() -> String) -> String {
     let error: ErrorBody = serde_json::from_slice(body).unwrap_or_default();
-    match error.message.is_empty() {
-        true => or(),
-        false => error.message.chars().take(MAX_MESSAGE).collect(),
+    if error.message.is_empty() {
+        or()
+    } else {
+        error.message.chars().take(MAX_MESSAGE).collect()
     }
 }
 

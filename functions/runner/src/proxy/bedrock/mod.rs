@@ -79,9 +79,10 @@ impl Invocation {
     pub(super) fn of(called: BedrockModel, streams: bool, body: Vec<u8>) -> Invocation {
         Invocation {
             model_id: called.id,
-            operation: match streams {
-                true => Operation::Stream,
-                false => Operation::Invoke,
+            operation: if streams {
+                Operation::Stream
+            } else {
+                Operation::Invoke
             },
             body,
         }

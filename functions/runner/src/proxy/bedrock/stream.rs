@@ -153,9 +153,10 @@ impl Events {
         let or = || format!("bedrock broke off its answer: {name}");
         let text = message_of(message.payload(), or);
         self.failed = Some(
-            match status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
-                true => End::Fault,
-                false => End::Outage(format!("broke off its answer ({name})")),
+            if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
+                End::Fault
+            } else {
+                End::Outage(format!("broke off its answer ({name})"))
             },
         );
         sse("error", &error_body(status, &text))

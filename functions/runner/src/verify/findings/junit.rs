@@ -65,14 +65,16 @@ pub(super) fn read(text: &str) -> Result<Findings, String> {
 
 fn begun(element: &Element<'_>) -> Finding {
     let (class, name) = (attribute(element, "classname"), attribute(element, "name"));
-    let name = match class.is_empty() {
-        true => name,
-        false => format!("{class}.{name}"),
+    let name = if class.is_empty() {
+        name
+    } else {
+        format!("{class}.{name}")
     };
     let is_left_out = attribute(element, "status") == "notrun";
-    let status = match is_left_out {
-        true => Status::Skipped,
-        false => Status::Passed,
+    let status = if is_left_out {
+        Status::Skipped
+    } else {
+        Status::Passed
     };
     let message = String::new();
     Finding {

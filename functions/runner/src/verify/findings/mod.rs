@@ -119,9 +119,10 @@ impl Findings {
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        match counts.is_empty() {
-            true => "nothing".to_owned(),
-            false => counts.join(", "),
+        if counts.is_empty() {
+            "nothing".to_owned()
+        } else {
+            counts.join(", ")
         }
     }
 

@@ -96,9 +96,10 @@ impl State {
         let (said, directive) = split_directive(rest);
         let said = said.trim().trim_start_matches(|c: char| c.is_ascii_digit());
         let said = said.trim_start().trim_start_matches("- ").trim();
-        let name = match said.is_empty() {
-            true => format!("test {}", self.seen),
-            false => said.to_owned(),
+        let name = if said.is_empty() {
+            format!("test {}", self.seen)
+        } else {
+            said.to_owned()
         };
         let word = directive.get(..4).unwrap_or_default();
         let status = if word.eq_ignore_ascii_case("skip") {

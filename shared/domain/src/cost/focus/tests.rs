@@ -140,18 +140,15 @@ proptest! {
         let share = |micro: i64| micro / 1_000 * kept;
         let mut parts: Vec<Part> = Vec::new();
         for (at, (fresh, cached, output, micro)) in models.iter().enumerate() {
-            parts.push(part(&format!("m{at}"), match is_refund {
-                true => Measures { refunds_micro: share(*micro), ..Measures::default() },
-                false => Measures {
-                    input_tokens: fresh + cached,
-                    cached_input_tokens: *cached,
-                    output_tokens: *output,
-                    model_micro: *micro,
-                    capped_micro: micro - share(*micro),
-                    credits_micro: share(*micro),
-                    ..Measures::default()
-                },
-            }));
+            parts.push(part(&format!("m{at}"), if is_refund { Measures { refunds_micro: share(*micro), ..Measures::default() } } else { Measures {
+                input_tokens: fresh + cached,
+                cached_input_tokens: *cached,
+                output_tokens: *output,
+                model_micro: *micro,
+                capped_micro: micro - share(*micro),
+                credits_micro: share(*micro),
+                ..Measures::default()
+            } }));
         }
         if !is_refund {
             parts.push(part(COMPUTE, Measures {

@@ -78,13 +78,12 @@ impl Store {
         let (mut read, are_all): (BTreeMap<String, CounterItem>, bool) = read;
         let is_read =
             |budget: &Budget| are_all || read.contains_key(&counter_key(org, budget, now).sk);
-        let counters = match policy.budgets.iter().all(is_read) {
-            true => {
-                let keys = policy.budgets.iter().map(|of| counter_key(org, of, now).sk);
-                keys.map(|key| read.remove(&key).unwrap_or_default())
-                    .collect()
-            }
-            false => self.counters(org, &policy.budgets, now).await?,
+        let counters = if policy.budgets.iter().all(is_read) {
+            let keys = policy.budgets.iter().map(|of| counter_key(org, of, now).sk);
+            keys.map(|key| read.remove(&key).unwrap_or_default())
+                .collect()
+        } else {
+            self.counters(org, &policy.budgets, now).await?
         };
         let all = policy.budgets.into_iter().zip(counters);
         let mut all: Vec<BudgetStanding> = all
@@ -253,14 +252,13 @@ impl Store {
                 .cloned();
             let next = policy.with_budgets(others.chain([new.clone()]).collect());
             let counts_anew = new.epoch != old.epoch;
-            let standing = match counts_anew {
-                true => Box::pin(self.budget_opening(org, &new, now)).await?,
-                false => {
-                    let counters = self.counters(org, std::slice::from_ref(&new), now).await?;
-                    counters
-                        .first()
-                        .map_or(Standing::default(), CounterItem::standing)
-                }
+            let standing = if counts_anew {
+                Box::pin(self.budget_opening(org, &new, now)).await?
+            } else {
+                let counters = self.counters(org, std::slice::from_ref(&new), now).await?;
+                counters
+                    .first()
+                    .map_or(Standing::default(), CounterItem::standing)
             };
             let changed = BudgetStanding {
                 budget: new,
@@ -334,11 +332,12 @@ fn check_label(policy: &CostPolicy, content: &Content) -> Result<(), Error> {
         return Ok(());
     };
     let mut declared = policy.labels.all().iter();
-    match declared.any(|of| of.name == label.name) {
-        true => Ok(()),
-        false => Err(Error::invalid(
+    if declared.any(|of| of.name == label.name) {
+        Ok(())
+    } else {
+        Err(Error::invalid(
             "/scope/label/name",
             "is no cost label of your organization: an operator declares it first",
-        )),
+        ))
     }
 }

@@ -202,11 +202,12 @@ impl End<'_> {
         let waits = from == WorkOrderStatus::WaitingForChildren;
         let mut transaction = transaction;
         if self.leased {
-            let lease = match waits {
-                true => Change::new()
+            let lease = if waits {
+                Change::new()
                     .set("dueAt", self.now.plus_ms(STOPPING_MS).epoch_ms())
-                    .when_present("closedAt"),
-                false => self.ender.close_lease(self.now),
+                    .when_present("closedAt")
+            } else {
+                self.ender.close_lease(self.now)
             };
             let key = Key::lease(org, &run.run_id);
             transaction = transaction.update(&key, lease);
@@ -214,12 +215,11 @@ impl End<'_> {
         let tally = Change::new()
             .count_work_order(Some(from), to)
             .count_run(Some(self.stored.status), status);
-        let tally = match waits {
-            true => {
-                transaction = transaction.stop_waiting(org, self.order);
-                tally.entries_left(u32::from(self.order.sealed_at.is_some()))
-            }
-            false => tally,
+        let tally = if waits {
+            transaction = transaction.stop_waiting(org, self.order);
+            tally.entries_left(u32::from(self.order.sealed_at.is_some()))
+        } else {
+            tally
         };
         if let Ender::Client { stopping, .. } = self.ender {
             transaction = transaction.cascade(org, self.order, stopping, self.now)?;
@@ -246,17 +246,19 @@ impl End<'_> {
             .move_order(self.org, &self.run.run_id, from, to)
             .set("verified", verified);
         let waits = from == WorkOrderStatus::WaitingForChildren;
-        let order = match waits {
-            true => order.when_option("sealedAt", self.order.sealed_at),
-            false => order,
+        let order = if waits {
+            order.when_option("sealedAt", self.order.sealed_at)
+        } else {
+            order
         };
         let stopped = matches!(self.ender, Ender::Client { .. });
         let integrates = from == WorkOrderStatus::Integrating;
         let succeeds = self.ending.end == RunEnd::Succeeded && !integrates;
         // Nothing succeeds with a child that it does not know, and no child misses a stop.
-        match stopped || waits || succeeds {
-            true => order.with_children_of(self.order),
-            false => order,
+        if stopped || waits || succeeds {
+            order.with_children_of(self.order)
+        } else {
+            order
         }
     }
 

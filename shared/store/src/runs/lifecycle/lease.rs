@@ -308,9 +308,10 @@ impl Store {
                 .audit((org, run_id), &first)?;
         }
         let Committed::No(refusals) = transaction.commit(self).await? else {
-            return match claiming.resumes {
-                true => self.claimed_before(org, run_id).await,
-                false => Ok(claiming.profile),
+            return if claiming.resumes {
+                self.claimed_before(org, run_id).await
+            } else {
+                Ok(claiming.profile)
             };
         };
         let mut refusals = refusals.into_iter();

@@ -64,16 +64,15 @@ impl Store {
             .add("slots", -1)
             .count_work_order(Some(order.status), to)
             .entry_came_back(org, now);
-        let (waits, tally) = match resumes {
-            true => (Change::new().remove("resumedAt"), tally),
-            false => {
-                let status = after_run(run.status, RunEvent::NoCapacity)?;
-                let waits = Change::new()
-                    .set("status", status)
-                    .set("statusKey", runs_with(org, status))
-                    .remove("startedAt");
-                (waits, tally.count_run(Some(run.status), status))
-            }
+        let (waits, tally) = if resumes {
+            (Change::new().remove("resumedAt"), tally)
+        } else {
+            let status = after_run(run.status, RunEvent::NoCapacity)?;
+            let waits = Change::new()
+                .set("status", status)
+                .set("statusKey", runs_with(org, status))
+                .remove("startedAt");
+            (waits, tally.count_run(Some(run.status), status))
         };
         let waits = waits
             .remove("phase")

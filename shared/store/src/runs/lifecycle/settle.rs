@@ -61,9 +61,10 @@ impl Store {
     ) -> Result<bool, Error> {
         let org = &lease.org_id;
         let is_over = run.status.is_terminal();
-        let gone = match is_over {
-            true => Change::new().set("computeStoppedAt", now),
-            false => Change::new().set("status", run.status),
+        let gone = if is_over {
+            Change::new().set("computeStoppedAt", now)
+        } else {
+            Change::new().set("status", run.status)
         };
         // Whoever said that it is dead may ask again whether that was heard.
         let finished_by = lease.dead_at.and(lease.token_hash.as_ref());
@@ -122,9 +123,10 @@ pub(crate) fn log_settled(run: &Run, status: RunStatus, settled: Settlement, end
 impl Charge {
     /// How it resolves the run's hold.
     pub(crate) fn settle(&self, run: &Run) -> Settlement {
-        let cost = match self.is_free {
-            true => MicroCredits::ZERO,
-            false => self.cost.total(),
+        let cost = if self.is_free {
+            MicroCredits::ZERO
+        } else {
+            self.cost.total()
         };
         settle(MicroCredits::from_micro(run.hold_micro), cost)
     }

@@ -237,9 +237,10 @@ impl NewRun<'_> {
             Beginning::Queued if waits => {
                 // Whatever the old run has come back from, the new one has not begun.
                 let new = old.set("runId", &self.run_id).remove("lastSequence");
-                let new = match self.waits {
-                    true => new.set("wanted", self.order.wanted(self.hold)),
-                    false => new.remove("wanted"),
+                let new = if self.waits {
+                    new.set("wanted", self.order.wanted(self.hold))
+                } else {
+                    new.remove("wanted")
                 };
                 Ok(transaction.update(&entry, new.remove("cameBack")))
             }
