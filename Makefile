@@ -92,8 +92,10 @@ test-console: ## Check the console's types, and try it in a real browser (Chromi
 	@if ! tests/console/install.sh '$(CONSOLE)'; then \
 		echo 'test-console: skipped, since this machine has no Chromium, Node.js or npm registry'; \
 	else \
+		$(MAKE) --no-print-directory $(DEPLOY_VENV)/focus/.ready || echo 'Without DuckDB: its sums are not compared.'; \
 		cargo test --workspace --locked --no-run --quiet && \
-		tests/console/run.sh '$(CONSOLE)' '$(BIN_DIR)/seed-console'; \
+		FOCUS_PYTHON="$$(ls '$(abspath $(DEPLOY_VENV))/focus/bin/python' 2>/dev/null)" \
+			tests/console/run.sh '$(CONSOLE)' '$(BIN_DIR)/seed-console'; \
 	fi
 
 RUNS ?= 100000

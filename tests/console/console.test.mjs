@@ -2,121 +2,20 @@
 // compared with what the API and the ledger say, number by number.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const { CHROMIUM, SEED, TOOLS, AWO_WRITE_SCREENSHOT } = process.env;
-const require = createRequire(join(TOOLS, "package.json"));
-const { chromium } = require("playwright-core");
+import { api, card, HOSTILE, ledger, micro, money, months, net, next, opened, report, require, rows, service, shown, whole } from "./scene.mjs";
+
+const { AWO_WRITE_SCREENSHOT } = process.env;
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const PICTURE = join(dirname(fileURLToPath(import.meta.url)), "../../docs/console.png");
 /** What all files of the page come to, compressed. */
 const MAX_PAGE_BYTES = 200 * 1024;
 const MAX_PICTURE_BYTES = 200 * 1024;
-/** How long a machine that is busy with other things may take for what takes a second. */
-const PATIENCE_MS = 30_000;
-const HOSTILE = { tenant: '=<img src=x onerror="hacked=1">', team: "</script><script>hacked=2</script>" };
-
-let service, browser, months;
-/** What no page may do: everything of these is a failure at the end. */
-const faults = [];
-
-before(async () => {
-  const seeded = spawn(SEED, { stdio: ["pipe", "pipe", "inherit"] });
-  const lines = createInterface({ input: seeded.stdout })[Symbol.asyncIterator]();
-  service = { ...JSON.parse((await lines.next()).value), seeded };
-  browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid() === 0 ? ["--no-sandbox"] : [] });
-  const now = new Date();
-  months = [0, 1, 2].map((back) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7));
-});
-
-after(async () => {
-  await browser?.close();
-  service?.seeded.stdin.end();
-  assert.deepEqual(faults, []);
-});
-
-/** What the API answers to a key. */
-async function api(path, accept = "application/json", key = service.key) {
-  const answer = await fetch(service.baseUrl + path, { headers: { authorization: `Bearer ${key}`, accept } });
-  assert.equal(answer.status, 200, path);
-  return accept === "application/json" ? answer.json() : answer.text();
-}
-
-const micro = (number) => Math.round(number * 1e6);
-const net = (row) => micro(row.credits) - micro(row.refunds);
-const next = (month) => new Date(Date.UTC(+month.slice(0, 4), +month.slice(5), 1)).toISOString().slice(0, 10);
-/** A number of the page as whole millionths. */
-const shown = (text) => micro(Number(text.replaceAll(",", "").replace(" %", "")));
-
-async function report(month, by, more = "") {
-  const found = await api(`/v1/usage/report?from=${month}-01&to=${next(month)}&groupBy=${encodeURIComponent(by)}&limit=100${more}`);
-  assert.equal(found.hasMore, false);
-  return found;
-}
-
-/** Deductions less refunds of a month, by the ledger's own entries. */
-async function ledger(month) {
-  let [sum, cursor] = [0, ""];
-  do {
-    const page = await api(`/v1/credits/usage?startDate=${month}-01&endDate=${next(month)}&limit=100${cursor}`);
-    for (const entry of page.transactions) sum += { deduction: 1, refund: -1, purchase: 0 }[entry.type] * micro(entry.amount);
-    cursor = page.nextCursor ? `&cursor=${page.nextCursor}` : "";
-  } while (cursor);
-  return sum;
-}
-
-/** A page with a key entered, whose every fault is noted. */
-async function opened(hash = "#/money", key = service.key, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
-  await page.addInitScript(() => addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`)));
-  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
-  page.on("console", (message) => {
-    const isOfStatus = /status of (401|403|404|500)|net::ERR_FAILED/.test(message.text());
-    if (message.type() === "error" && !isOfStatus) faults.push(`console: ${message.text()}`);
-  });
-  page.on("request", (request) => {
-    const url = new URL(request.url());
-    if (!["data:", "blob:"].includes(url.protocol) && url.origin !== service.baseUrl) faults.push(`another host: ${url}`);
-    if (request.url().includes("org_live_")) faults.push(`a key in an address: ${url}`);
-  });
-  await page.goto(`${service.baseUrl}/console/${hash}`);
-  if (key) {
-    await page.getByLabel("API key").fill(key);
-    await page.getByRole("button", { name: "Open" }).click();
-  }
-  return page;
-}
-
-/** A page of money that has all its numbers. */
-async function money(where = "", key = service.key, options = {}) {
-  const page = await opened(`#/money${where}`, key, options);
-  await whole(page);
-  return page;
-}
-
-async function whole(page) {
-  await page.locator("#card-spent").waitFor();
-  await page.locator("main table").first().waitFor();
-  await page.locator(".busy").waitFor({ state: "detached" });
-}
-
-/** The rows of a table by its caption, each a list of cells; totals come last. */
-async function rows(page, caption) {
-  const table = page.locator("table", { has: page.locator("caption", { hasText: caption }) });
-  await table.waitFor();
-  return table.locator("tbody tr, tfoot tr").evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
-}
-
-const card = async (page, id) => (await page.locator(`#card-${id} .value`).textContent()) ?? "";
 
 test("every number of a month is the API's and the ledger's, by whatever it is divided", async () => {
   for (const [at, month] of months.entries()) {
@@ -347,13 +246,13 @@ test("budgets have bars and statements their months, with the API's numbers, and
 });
 
 test("people who use a keyboard, a reader or a phone find no obstacle, in the light and in the dark", async () => {
-  const places = [["", null], ["#/money", service.key], [`#/money?month=${months[1]}&by=tenant&tenant=acme`, service.key], ["#/runs", service.key]];
+  const places = [["", null], ["#/money", service.key], [`#/money?month=${months[1]}&by=tenant&tenant=acme`, service.key], ["#/invoice", service.key], ["#/runs", service.key]];
   for (const colorScheme of ["light", "dark"]) {
     for (const [hash, key] of places) {
       for (const width of [1200, 360]) {
         const page = await opened(hash, key, { colorScheme, viewport: { width, height: 800 } });
         if (hash.startsWith("#/money")) await whole(page);
-        else await page.getByText(key ? "newest first" : "stays in this tab").waitFor();
+        else await page.getByText({ "": "stays in this tab", "#/invoice": "sent nowhere", "#/runs": "newest first" }[hash]).waitFor();
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.equal(over, 0, `${hash} ${width}: wider than the screen`);
         // The page's policy allows no script that is handed over; the browser's own tools may.
@@ -374,7 +273,7 @@ test("the keyboard reaches everything, in the order in which it is read", async 
     await page.keyboard.press("Tab");
     reached.push(await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? ""));
   }
-  for (const name of ["Skip to the content", "Money", "Runs", "Forget the key", "Month before", "Next month", "All charges"]) {
+  for (const name of ["Skip to the content", "Money", "Invoice", "Runs", "Forget the key", "Month before", "Next month", "All charges"]) {
     assert.ok(reached.includes(name), `${name} is not reached: ${reached.join(" · ")}`);
   }
   assert.ok(reached.some((name) => name.startsWith("Chart:")) && reached.some((name) => name.startsWith("Show what")));
@@ -388,7 +287,7 @@ test("the files are small, strictly governed and known again", async () => {
   assert.doesNotMatch(policy, /unsafe|https?:|\*/);
   const html = await page.text();
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|\son\w+=|style=/);
-  const names = ["console.css", "uplot.css", "uplot.js", "console.js", "api.js", "chart.js", "dom.js", "drill.js", "focus.js", "format.js", "money.js", "runs.js"];
+  const names = ["console.css", "uplot.css", "uplot.js", "console.js", "api.js", "chart.js", "dom.js", "download.js", "drill.js", "focus.js", "format.js", "invoice.js", "money.js", "provider_report.js", "runs.js", "statements.js"];
   let bytes = gzipSync(html).length;
   for (const name of names) {
     const answer = await fetch(`${service.baseUrl}/console/${name}`);

@@ -1,9 +1,10 @@
 """Reads an export as tools of other people do: the FinOps Foundation's validator, focus-data-toolkit, DuckDB.
 
     check.py FILE
+    check.py --sums FILE
 
 Prints one JSON object: which rules of FOCUS 1.2 failed and how many passed, what the toolkit takes the file
-for and makes of it, and DuckDB's sums, as text, exact.
+for and makes of it, and DuckDB's sums, as text, exact. With --sums it prints these sums alone.
 """
 
 import csv
@@ -97,12 +98,16 @@ def summed(file: str) -> dict:
         "byTenant": text(f"SELECT SubAccountId, {credits} {usage} GROUP BY 1 ORDER BY 1 NULLS FIRST"),
         "byTeam": text(by_team),
         "byModel": text(f"SELECT x_Model, {credits} {usage} GROUP BY 1 ORDER BY 1 NULLS FIRST"),
+        "byOutcome": text(f"SELECT x_Outcome, {credits} {usage} GROUP BY 1 ORDER BY 1 NULLS FIRST"),
         "byDay": text(f"SELECT strftime(ChargePeriodStart, '%Y-%m-%d'), {credits} {usage} GROUP BY 1 ORDER BY 1"),
     }
 
 
 if __name__ == "__main__":
-    [file] = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = in_national_currency(file, f"{scratch}/charges.csv")
-        print(json.dumps({"validator": validated(copy), "toolkit": migrated(copy), "duckdb": summed(file)}))
+    *sums_only, file = sys.argv[1:]
+    if sums_only == ["--sums"]:
+        print(json.dumps(summed(file)))
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = in_national_currency(file, f"{scratch}/charges.csv")
+            print(json.dumps({"validator": validated(copy), "toolkit": migrated(copy), "duckdb": summed(file)}))

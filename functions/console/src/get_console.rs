@@ -23,11 +23,18 @@ static SITE: Site = Site::folder(
         File::script("api.js", include_str!("../static/api.js")),
         File::script("chart.js", include_str!("../static/chart.js")),
         File::script("dom.js", include_str!("../static/dom.js")),
+        File::script("download.js", include_str!("../static/download.js")),
         File::script("drill.js", include_str!("../static/drill.js")),
         File::script("focus.js", include_str!("../static/focus.js")),
         File::script("format.js", include_str!("../static/format.js")),
+        File::script("invoice.js", include_str!("../static/invoice.js")),
         File::script("money.js", include_str!("../static/money.js")),
+        File::script(
+            "provider_report.js",
+            include_str!("../static/provider_report.js"),
+        ),
         File::script("runs.js", include_str!("../static/runs.js")),
+        File::script("statements.js", include_str!("../static/statements.js")),
     ],
     POLICY,
 );

@@ -123,5 +123,6 @@ export async function optional(wanted) {
 export function reason(error) {
   if (error instanceof DOMException && error.name === "TimeoutError") return "The service took too long to answer.";
   if (error instanceof ApiError) return error.message;
-  return error instanceof TypeError ? "The service cannot be reached." : String(error);
+  if (error instanceof TypeError) return "The service cannot be reached.";
+  return error instanceof Error ? error.message : String(error);
 }

@@ -3,13 +3,14 @@
 
 import { key, reason, setKey } from "./api.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
+import { showInvoice } from "./invoice.js";
 import { showMoney } from "./money.js";
 import { showRuns } from "./runs.js";
 
 /** @typedef {(place: HTMLElement, where: URLSearchParams, signal: AbortSignal) => Promise<void>} Page */
 
 /** @type {Record<string, {title: string, show: Page}>} */
-const PAGES = { money: { title: "Money", show: showMoney }, runs: { title: "Runs", show: showRuns } };
+const PAGES = { money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, runs: { title: "Runs", show: showRuns } };
 
 let shown = new AbortController();
 

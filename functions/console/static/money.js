@@ -1,12 +1,14 @@
 // The month: what was spent, on what, against the month before and the budgets, down to the ledger entry.
 
-import { fetched, get, optional, reason, report } from "./api.js";
+import { get, optional, reason, report } from "./api.js";
 import { COLOURS, stackedDays } from "./chart.js";
 import { go } from "./console.js";
-import { announce, fill, h, link, problem, save, table } from "./dom.js";
+import { announce, fill, h, link, problem, table } from "./dom.js";
+import { download } from "./download.js";
 import { drilled } from "./drill.js";
 import { charges } from "./focus.js";
 import { count, credits, daysOf, duration, micro, moment, monthOf, monthPlus, ofMicro, percent } from "./format.js";
+import { showStatements } from "./statements.js";
 
 /** Most groups that a chart tells apart; it shows the others together. */
 const MAX_SERIES = 7;
@@ -245,42 +247,6 @@ async function showBudgets(place, signal) {
     return h("div", { class: "budget" }, h("h3", {}, budget.name), h("progress", { max: budget.limitCredits, value, "aria-label": `${budget.name}: ${label}` }),
       h("p", { class: over ? "bad" : "note" }, `${label} (${percent(used, budget.limitCredits)}), forecast ${credits(budget.forecastCredits)}; ${credits(budget.remainingCredits)} left in this ${budget.period}. ${scope || "The whole organization"}; at the limit: ${budget.onLimit}.`));
   }));
-}
-
-/** @param {HTMLElement} place @param {AbortSignal} signal */
-async function showStatements(place, signal) {
-  const found = await optional(get("/v1/statements", {}, { signal }));
-  const title = h("h2", {}, "Statements");
-  if ("missing" in found) return fill(place, title, h("p", { class: "note" }, found.missing));
-  const { statements } = found.value;
-  if (statements.length === 0) return fill(place, title, h("p", { class: "note" }, "There are none yet."));
-  const amounts = ["Opening balance", "Purchases", "Deductions", "Refunds", "Closing balance"].map((name) => ({ name, number: true }));
-  const rows = statements.map((one) => [one.month, one.status, ...[one.openingBalance, one.purchases, one.deductions, one.refunds, one.closingBalance].map(credits), moment(one.closedAt),
-    h("span", {}, download("CSV", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/csv", `statement-${one.month}.csv`), " ", download("for print", `/v1/statements/${encodeURIComponent(one.month)}`, {}, "text/html", `statement-${one.month}.html`))]);
-  const corrections = statements.flatMap((one) => one.corrections.map((of) => [one.month, of.month, of.type, credits(of.credits), of.runId, of.id]));
-  fill(place, title, table("Statements by month", [{ name: "Month" }, { name: "Status" }, ...amounts, { name: "Closed at" }, { name: "Download" }], rows),
-    corrections.length === 0 ? h("p", { class: "note" }, "Nothing was booked later about runs of an earlier month.")
-      : table("Booked later about runs of earlier months", [{ name: "Booked in" }, { name: "About" }, { name: "Type" }, { name: "Credits", number: true }, { name: "Run" }, { name: "Ledger entry" }], corrections));
-}
-
-/** A button that saves an answer as a file. @param {string} text @param {string} path @param {Record<string, string>} query @param {string} accept @param {string} name */
-function download(text, path, query, accept, name) {
-  const button = h("button", { type: "button", onclick: async () => {
-    button.disabled = true;
-    try {
-      const answer = await fetched(path, query, { accept });
-      const blob = await answer.blob();
-      const broke = accept === "text/csv" && (await blob.slice(-200).text()).includes("# incomplete");
-      if (broke) throw new Error("The file broke off. Please try again.");
-      save(new Blob([blob], { type: accept === "text/html" ? "application/octet-stream" : accept }), name);
-      announce(`${name} is saved.`);
-    } catch (error) {
-      button.after(problem("Nothing was saved.", reason(error), null));
-    } finally {
-      button.disabled = false;
-    }
-  } }, text);
-  return button;
 }
 
 /** @param {State} of */

@@ -74,6 +74,7 @@ async fn main() {
         "baseUrl": service.service.base_url,
         "key": key(&service, &[Scope::All]).await,
         "moneyKey": key(&service, &[Scope::CreditsRead]).await,
+        "financeKey": key(&service, &[Scope::CreditsRead, Scope::BudgetsRead]).await,
         "runsKey": key(&service, &[Scope::RunsRead]).await,
     });
     println!("{keys}");

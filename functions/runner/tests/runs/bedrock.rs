@@ -347,14 +347,10 @@ fn what_bedrock_cannot_do_is_refused_without_a_call() {
 
 #[test]
 fn tokens_are_counted_by_the_model_that_a_profile_names_and_cost_nothing() {
-    let reply = |_: usize, call: &Call| {
-        if call.counts {
-            Reply::Count(4_711)
-        } else {
-            Reply::Message(events())
-        }
-    };
-    let bedrock = bedrock(1, reply);
+    let bedrock = bedrock(1, |_, call| match call {
+        Call { counts: true, .. } => Reply::Count(4_711),
+        _ => Reply::Message(events()),
+    });
     let asked = json!({"model": "claude-sonnet-4-5-20250929",
         "messages": [{"role": "user", "content": "hi"}],
         "tools": [{"name": "t", "input_schema": {"type": "object"}}],
