@@ -1,5 +1,5 @@
-//! The route table: the only definition of the operations. The local gateway serves it; the
-//! deployment's template is tested against it.
+//! The route table: the only definition of the operations. The local gateway serves it; `make
+//! template` writes the functions of the deployment's template from it.
 
 use awo_domain::api_key::Scope;
 
@@ -70,6 +70,8 @@ pub enum Access {
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
+    /// The operation's name. Most are served by a function of the same name.
+    pub name: &'static str,
     /// HTTP method.
     pub method: &'static str,
     /// Path with `{name}` for parameters.
@@ -103,6 +105,7 @@ const fn keyed(
     function: &'static str,
 ) -> Route {
     Route {
+        name: function,
         method,
         path,
         access: Access::Key(scope),
@@ -130,6 +133,7 @@ const fn creating(route: Route, collection: &'static str, id: &'static str) -> R
 
 const fn open(path: &'static str, function: &'static str) -> Route {
     Route {
+        name: function,
         method: "GET",
         path,
         access: Access::Anybody,
@@ -140,7 +144,7 @@ const fn open(path: &'static str, function: &'static str) -> Route {
     }
 }
 
-/// A page, or what it loads.
+/// A page.
 const fn page(path: &'static str, function: &'static str) -> Route {
     Route {
         access: Access::Page,
@@ -148,8 +152,17 @@ const fn page(path: &'static str, function: &'static str) -> Route {
     }
 }
 
-const fn control(path: &'static str) -> Route {
+/// A file that a page loads.
+const fn page_file(name: &'static str, path: &'static str, function: &'static str) -> Route {
     Route {
+        name,
+        ..page(path, function)
+    }
+}
+
+const fn control(name: &'static str, path: &'static str) -> Route {
+    Route {
+        name,
         method: "POST",
         path,
         access: Access::Runner,
@@ -332,13 +345,8 @@ mod tests {
     #[test]
     fn no_two_routes_are_the_same() {
         for (i, a) in ROUTES.iter().enumerate() {
-            assert!(
-                !ROUTES[i + 1..]
-                    .iter()
-                    .any(|b| (a.method, a.path) == (b.method, b.path)),
-                "{}",
-                a.path
-            );
+            let same = |b: &&Route| a.name == b.name || (a.method, a.path) == (b.method, b.path);
+            assert_eq!(ROUTES[i + 1..].iter().find(same), None, "{}", a.path);
         }
     }
 }

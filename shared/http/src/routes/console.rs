@@ -1,8 +1,8 @@
 //! The console.
 
-use super::{Route, page};
+use super::{Route, page, page_file};
 
 /// `GET /console/`
 pub const GET_CONSOLE: Route = page("/console", "get-console");
 /// `GET /console/{file}`
-pub const GET_CONSOLE_FILE: Route = page("/console/{file}", "get-console");
+pub const GET_CONSOLE_FILE: Route = page_file("get-console-file", "/console/{file}", "get-console");
