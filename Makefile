@@ -127,8 +127,8 @@ openapi: programs ## Regenerate docs/openapi.json and its examples from the code
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::
 
-template: ## Regenerate the functions of template.yaml from the route table, their code and infra/sam/functions.yaml
-	AWO_WRITE_TEMPLATE=1 cargo test --workspace --locked --test product -- template::written
+template: ## Regenerate the functions of template.yaml and their programs from the route table, the code and infra/sam/functions.yaml
+	AWO_WRITE_TEMPLATE=1 cargo test --workspace --locked --test product -- template::programs template::written
 
 calls: programs ## Regenerate tests/golden/calls.md: the AWS calls of each operation and of a run
 	AWO_WRITE_CALLS=1 cargo test --locked -p awo-tests --test product -- costs::a_read_costs

@@ -1,5 +1,6 @@
 //! The cloud's template agrees with the product's own tables of routes, programs and tables.
 
+mod programs;
 mod variables;
 mod written;
 
@@ -49,30 +50,6 @@ fn untagged(value: serde_norway::Value) -> serde_norway::Value {
             .into(),
         other => other,
     }
-}
-
-#[test]
-fn every_function_is_a_program_of_the_workspace() {
-    let mut programs = BTreeSet::new();
-    for group in std::fs::read_dir(root().join("functions"))
-        .expect("functions")
-        .flatten()
-    {
-        let bins = group.path().join("src/bin");
-        for bin in std::fs::read_dir(bins).into_iter().flatten().flatten() {
-            programs.insert(
-                bin.path()
-                    .file_stem()
-                    .expect("a name")
-                    .to_string_lossy()
-                    .into_owned(),
-            );
-        }
-    }
-    let told: BTreeSet<String> = awo_local::functions::programs()
-        .map(|program| program.name.to_owned())
-        .collect();
-    assert_eq!(told, programs);
 }
 
 #[test]

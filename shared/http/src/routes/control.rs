@@ -26,3 +26,16 @@ pub const REPORT_VERIFICATION: Route = control(
 );
 /// `POST /control/{orgId}/runs/{runId}/diff`
 pub const KEEP_DIFF: Route = control("keep-diff", "/control/{orgId}/runs/{runId}/diff");
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    CLAIM,
+    REPORT,
+    FINISH,
+    OPEN_CHILDREN,
+    KEEP_LOG,
+    ISSUE_CREDENTIALS,
+    CLAIM_VERIFICATION,
+    REPORT_VERIFICATION,
+    KEEP_DIFF,
+];

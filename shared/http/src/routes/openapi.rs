@@ -8,3 +8,6 @@ pub const GET_OPENAPI: Route = open("/openapi.json", "get-openapi");
 pub const GET_DOCS: Route = page("/docs", "get-docs");
 /// `GET /docs/{file}`
 pub const GET_DOCS_FILE: Route = page_file("get-docs-file", "/docs/{file}", "get-docs");
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[GET_OPENAPI, GET_DOCS, GET_DOCS_FILE];

@@ -10,8 +10,8 @@ use awo_local::functions::{Program, programs};
 use super::root;
 use super::variables::{Variable, environment, variables};
 
-/// If it is set, the template is written rather than compared.
-const WRITE: &str = "AWO_WRITE_TEMPLATE";
+/// If it is set, template and programs are written rather than compared.
+pub const WRITE: &str = "AWO_WRITE_TEMPLATE";
 pub const HAND_KEPT: &str = "infra/sam/functions.yaml";
 /// The fallback's second function: Lambda limits the permissions of one, of which each path needs
 /// one.
