@@ -134,6 +134,9 @@ openapi: programs ## Regenerate docs/openapi.json and its examples from the code
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::examples openapi::errors
 	AWO_WRITE_OPENAPI=1 cargo test --locked -p awo-tests --test product -- openapi::
 
+template: ## Regenerate the functions of template.yaml and their programs from the route table, the code and infra/sam/functions.yaml
+	AWO_WRITE_TEMPLATE=1 cargo test --workspace --locked --test product -- template::programs template::written
+
 calls: programs ## Regenerate tests/golden/calls.md: the AWS calls of each operation and of a run
 	AWO_WRITE_CALLS=1 cargo test --locked -p awo-tests --test product -- costs::a_read_costs
 
@@ -183,4 +186,4 @@ bench-caches: programs ## Measure what caches save a Node and a Python project, 
 
 include infra/deploy.mk
 
-.PHONY: help demo picture run serve serve-programs install install-programs programs openapi calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine
+.PHONY: help demo picture run serve serve-programs install install-programs programs openapi template calls test test-agents test-console test-tutorials test-clients test-outage test-crash test-model lint bench bench-caches bench-console bench-machine

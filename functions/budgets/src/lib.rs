@@ -8,3 +8,15 @@ pub mod update_budget;
 
 mod content;
 pub mod shape;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::CREATE_BUDGET, create_budget::function),
+    whole(&routes::DELETE_BUDGET, delete_budget::function),
+    whole(&routes::GET_BUDGET, get_budget::function),
+    whole(&routes::LIST_BUDGETS, list_budgets::function),
+    whole(&routes::UPDATE_BUDGET, update_budget::function),
+];

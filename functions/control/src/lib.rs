@@ -26,6 +26,7 @@ use awo_domain::{Error, Resource, Timestamp};
 use awo_execution::creation::Creation;
 use awo_execution::endings::Endings;
 use awo_execution::stopper::Stopper;
+use awo_http::program::{ApiProgram, whole};
 use awo_http::{Answer, HttpFunction, routes};
 use awo_pricing::Prices;
 use awo_store::Store;
@@ -48,6 +49,9 @@ struct State {
     stopper: Stopper,
     models: Models,
 }
+
+/// All its routes are one function.
+pub const PROGRAMS: &[ApiProgram] = &[whole(&routes::CLAIM, function)];
 
 /// The function `control`.
 ///

@@ -9,3 +9,18 @@ pub mod prices;
 
 mod statement_csv;
 mod statement_page;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::GET_CREDITS, get_credits::function),
+    whole(&routes::GET_PRICES, get_prices::function),
+    whole(&routes::GET_STATEMENT, get_statement::function),
+    whole(
+        &routes::LIST_CREDIT_TRANSACTIONS,
+        list_credit_transactions::function,
+    ),
+    whole(&routes::LIST_STATEMENTS, list_statements::function),
+];

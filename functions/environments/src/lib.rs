@@ -8,3 +8,15 @@ pub mod update_environment;
 
 mod content;
 pub mod shape;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::CREATE_ENVIRONMENT, create_environment::function),
+    whole(&routes::DELETE_ENVIRONMENT, delete_environment::function),
+    whole(&routes::GET_ENVIRONMENT, get_environment::function),
+    whole(&routes::LIST_ENVIRONMENTS, list_environments::function),
+    whole(&routes::UPDATE_ENVIRONMENT, update_environment::function),
+];

@@ -3,6 +3,14 @@
 
 use awo_cloud::{Cloud, SetupError};
 use awo_http::HttpFunction;
+use awo_http::program::{ApiProgram, Make};
+use awo_http::routes::FALLBACK;
+
+/// It is of no route.
+pub const PROGRAMS: &[ApiProgram] = &[ApiProgram {
+    name: FALLBACK,
+    make: Make::Whole(function),
+}];
 
 /// The function `fallback`.
 ///

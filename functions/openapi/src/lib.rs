@@ -5,3 +5,12 @@
 pub mod document;
 pub mod get_docs;
 pub mod get_openapi;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::GET_DOCS, get_docs::function),
+    whole(&routes::GET_OPENAPI, get_openapi::function),
+];

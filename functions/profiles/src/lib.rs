@@ -10,3 +10,16 @@ pub mod validate_profile;
 
 mod content;
 mod replace;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::CREATE_PROFILE, create_profile::function),
+    whole(&routes::DELETE_PROFILE, delete_profile::function),
+    whole(&routes::GET_PROFILE, get_profile::function),
+    whole(&routes::LIST_PROFILES, list_profiles::function),
+    whole(&routes::UPDATE_PROFILE, update_profile::function),
+    whole(&routes::VALIDATE_PROFILE, validate_profile::function),
+];

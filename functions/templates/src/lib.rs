@@ -8,3 +8,15 @@ pub mod update_template;
 
 mod content;
 pub mod shape;
+
+use awo_http::program::{ApiProgram, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::CREATE_TEMPLATE, create_template::function),
+    whole(&routes::DELETE_TEMPLATE, delete_template::function),
+    whole(&routes::GET_TEMPLATE, get_template::function),
+    whole(&routes::LIST_TEMPLATES, list_templates::function),
+    whole(&routes::UPDATE_TEMPLATE, update_template::function),
+];

@@ -7,3 +7,13 @@ pub mod get_usage_summary;
 mod csv;
 pub mod report;
 pub mod shape;
+
+use awo_http::program::{ApiProgram, streaming, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    streaming(&routes::EXPORT_FOCUS, export_focus::function),
+    whole(&routes::GET_USAGE_REPORT, get_usage_report::function),
+    whole(&routes::GET_USAGE_SUMMARY, get_usage_summary::function),
+];

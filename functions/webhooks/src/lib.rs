@@ -13,3 +13,22 @@ pub mod update_webhook;
 
 mod content;
 pub mod shape;
+
+use awo_http::program::{ApiProgram, streaming, whole};
+use awo_http::routes;
+
+/// The functions of this group.
+pub const PROGRAMS: &[ApiProgram] = &[
+    whole(&routes::CREATE_WEBHOOK, create_webhook::function),
+    whole(&routes::DELETE_WEBHOOK, delete_webhook::function),
+    whole(&routes::GET_WEBHOOK, get_webhook::function),
+    whole(&routes::LIST_DELIVERIES, list_deliveries::function),
+    whole(&routes::LIST_WEBHOOKS, list_webhooks::function),
+    whole(&routes::REDELIVER, redeliver::function),
+    whole(
+        &routes::ROTATE_WEBHOOK_SECRET,
+        rotate_webhook_secret::function,
+    ),
+    streaming(&routes::TEST_WEBHOOK, test_webhook::function),
+    whole(&routes::UPDATE_WEBHOOK, update_webhook::function),
+];

@@ -11,6 +11,7 @@ pub mod call;
 pub mod events;
 pub mod function;
 pub mod page;
+pub mod program;
 pub mod query;
 pub mod reply;
 pub mod routes;

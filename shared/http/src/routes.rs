@@ -1,5 +1,5 @@
-//! The route table: the only definition of the operations. The local gateway serves it; the
-//! deployment's template is tested against it.
+//! The route table: the only definition of the operations. The local gateway serves it; `make
+//! template` writes the functions of the deployment's template from it.
 
 use awo_domain::api_key::Scope;
 
@@ -70,6 +70,8 @@ pub enum Access {
 /// One operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
+    /// The operation's name. Most are served by a function of the same name.
+    pub name: &'static str,
     /// HTTP method.
     pub method: &'static str,
     /// Path with `{name}` for parameters.
@@ -103,6 +105,7 @@ const fn keyed(
     function: &'static str,
 ) -> Route {
     Route {
+        name: function,
         method,
         path,
         access: Access::Key(scope),
@@ -130,6 +133,7 @@ const fn creating(route: Route, collection: &'static str, id: &'static str) -> R
 
 const fn open(path: &'static str, function: &'static str) -> Route {
     Route {
+        name: function,
         method: "GET",
         path,
         access: Access::Anybody,
@@ -140,7 +144,7 @@ const fn open(path: &'static str, function: &'static str) -> Route {
     }
 }
 
-/// A page, or what it loads.
+/// A page.
 const fn page(path: &'static str, function: &'static str) -> Route {
     Route {
         access: Access::Page,
@@ -148,8 +152,17 @@ const fn page(path: &'static str, function: &'static str) -> Route {
     }
 }
 
-const fn control(path: &'static str) -> Route {
+/// A file that a page loads.
+const fn page_file(name: &'static str, path: &'static str, function: &'static str) -> Route {
     Route {
+        name,
+        ..page(path, function)
+    }
+}
+
+const fn control(name: &'static str, path: &'static str) -> Route {
+    Route {
+        name,
         method: "POST",
         path,
         access: Access::Runner,
@@ -160,88 +173,49 @@ const fn control(path: &'static str) -> Route {
     }
 }
 
-/// Every route.
-pub const ROUTES: &[Route] = &[
-    CREATE_WORK_ORDER,
-    LIST_WORK_ORDERS,
-    GET_WORK_ORDER,
-    CANCEL_WORK_ORDER,
-    KILL_WORK_ORDER,
-    PURGE_WORK_ORDERS,
-    START_RUN,
-    LIST_RUNS,
-    GET_RUN,
-    CANCEL_RUN,
-    LIST_RUN_EVENTS,
-    GET_RUN_LOGS,
-    GET_RUN_DIFF,
-    GET_QUEUE_POSITION,
-    GET_QUEUE_HEALTH,
-    GET_CREDITS,
-    LIST_CREDIT_TRANSACTIONS,
-    GET_PRICES,
-    LIST_STATEMENTS,
-    GET_STATEMENT,
-    LIST_BUDGETS,
-    CREATE_BUDGET,
-    GET_BUDGET,
-    UPDATE_BUDGET,
-    DELETE_BUDGET,
-    GET_USAGE_REPORT,
-    EXPORT_FOCUS,
-    GET_USAGE_SUMMARY,
-    LIST_TEMPLATES,
-    CREATE_TEMPLATE,
-    GET_TEMPLATE,
-    UPDATE_TEMPLATE,
-    DELETE_TEMPLATE,
-    LIST_ENVIRONMENTS,
-    CREATE_ENVIRONMENT,
-    GET_ENVIRONMENT,
-    UPDATE_ENVIRONMENT,
-    DELETE_ENVIRONMENT,
-    LIST_WEBHOOKS,
-    CREATE_WEBHOOK,
-    GET_WEBHOOK,
-    UPDATE_WEBHOOK,
-    DELETE_WEBHOOK,
-    ROTATE_WEBHOOK_SECRET,
-    LIST_DELIVERIES,
-    TEST_WEBHOOK,
-    REDELIVER,
-    GET_OPENAPI,
-    GET_DOCS,
-    GET_DOCS_FILE,
-    GET_CONSOLE,
-    GET_CONSOLE_FILE,
-    LIST_PLUGINS,
-    REGISTER_PLUGIN,
-    GET_PLUGIN,
-    DELETE_PLUGIN,
-    ENABLE_PLUGIN,
-    DISABLE_PLUGIN,
-    RUN_VERIFICATION,
-    LIST_PROFILES,
-    CREATE_PROFILE,
-    GET_PROFILE,
-    UPDATE_PROFILE,
-    DELETE_PROFILE,
-    VALIDATE_PROFILE,
-    GET_WORK_ORDER_AUDIT,
-    GET_RUN_AUDIT,
-    LIST_CONFIG_CHANGES,
-    LIST_CONFIG_SNAPSHOTS,
-    GET_RUN_AUDIT_SUMMARY,
-    CLAIM,
-    REPORT,
-    FINISH,
-    OPEN_CHILDREN,
-    KEEP_LOG,
-    ISSUE_CREDENTIALS,
-    CLAIM_VERIFICATION,
-    REPORT_VERIFICATION,
-    KEEP_DIFF,
+/// The routes by group.
+const GROUPS: &[&[Route]] = &[
+    work_orders::ALL,
+    runs::ALL,
+    queue::ALL,
+    credits::ALL,
+    budgets::ALL,
+    templates::ALL,
+    environments::ALL,
+    webhooks::ALL,
+    openapi::ALL,
+    console::ALL,
+    verification::ALL,
+    profiles::ALL,
+    audit::ALL,
+    control::ALL,
 ];
+
+/// Every route.
+pub const ROUTES: &[Route] = &joined::<{ number_of(GROUPS) }>(GROUPS);
+
+const fn number_of(groups: &[&[Route]]) -> usize {
+    let (mut group, mut number) = (0, 0);
+    while group < groups.len() {
+        number += groups[group].len();
+        group += 1;
+    }
+    number
+}
+
+const fn joined<const N: usize>(groups: &[&[Route]]) -> [Route; N] {
+    let mut all = [groups[0][0]; N];
+    let (mut group, mut at, mut number) = (0, 0, 0);
+    while group < groups.len() {
+        if at < groups[group].len() {
+            all[number] = groups[group][at];
+            (at, number) = (at + 1, number + 1);
+        } else {
+            (group, at) = (group + 1, 0);
+        }
+    }
+    all
+}
 
 /// The function that answers what no route does: 404 and 405.
 pub const FALLBACK: &str = "fallback";
@@ -332,13 +306,8 @@ mod tests {
     #[test]
     fn no_two_routes_are_the_same() {
         for (i, a) in ROUTES.iter().enumerate() {
-            assert!(
-                !ROUTES[i + 1..]
-                    .iter()
-                    .any(|b| (a.method, a.path) == (b.method, b.path)),
-                "{}",
-                a.path
-            );
+            let same = |b: &&Route| a.name == b.name || (a.method, a.path) == (b.method, b.path);
+            assert_eq!(ROUTES[i + 1..].iter().find(same), None, "{}", a.path);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Authorisation: every route of the table, with every kind of key, and with another
-//! organization's. A new route is covered here, or fails for lack of a sample.
+//! organization's. A new route is covered here, or fails for lack of a valid call.
 
 pub mod answers;
 mod runners;

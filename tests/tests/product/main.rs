@@ -89,7 +89,6 @@ mod templates;
 mod threat_model;
 mod transactions;
 mod usage;
-mod variables;
 mod verification;
 mod verified;
 mod wake_ups;

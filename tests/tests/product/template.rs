@@ -1,12 +1,29 @@
-//! The cloud's template agrees with the product's own tables of routes and programs.
+//! The cloud's template agrees with the product's own tables of routes, programs and tables.
+
+mod programs;
+mod variables;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use awo_http::routes::{FALLBACK, ROUTES, Route};
+use awo_http::routes::ROUTES;
 use awo_local::gateway::FOREIGN_HOST;
 use awo_local::service::refusals;
 use aws_sdk_dynamodb::types::KeySchemaElement;
+
+/// For one machine only, and for tests: code reads them, and the cloud has none of them.
+const ONE_MACHINE: &[&str] = &[
+    "AWO_ALLOW_FILE_REPOSITORIES",
+    "AWO_ALLOW_LOOPBACK_REGISTRIES",
+    "AWO_BEDROCK_BASE_URL",
+    "AWO_GIT_CA_FILE",
+    "AWO_WEBHOOK_ALLOW_LOOPBACK",
+    "AWO_WEBHOOK_CA_FILE",
+    "AWO_WEBHOOK_NAME_SERVER",
+    "AWO_WEBHOOK_RETRY_DELAYS_MS",
+    "AWS_ENDPOINT_URL",
+];
 
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -35,161 +52,10 @@ fn untagged(value: serde_norway::Value) -> serde_norway::Value {
     }
 }
 
-/// The properties of each function.
-fn properties() -> Vec<serde_json::Value> {
-    let template = template();
-    let resources = template["Resources"].as_object().expect("resources");
-    resources
-        .values()
-        .filter(|resource| resource["Type"] == "AWS::Serverless::Function")
-        .map(|function| function["Properties"].clone())
-        .collect()
-}
-
-/// The program of each function, and the API events of each.
-fn functions() -> Vec<(String, Vec<(String, String)>)> {
-    properties()
-        .into_iter()
-        .map(|properties| {
-            let uri = properties["CodeUri"]
-                .as_str()
-                .unwrap_or_default()
-                .trim_end_matches('/');
-            let program = uri.rsplit('/').next().unwrap_or_default().to_owned();
-            let events = properties["Events"]
-                .as_object()
-                .cloned()
-                .unwrap_or_default();
-            let api = events.values().filter(|event| event["Type"] == "Api");
-            let routes = api.map(|event| {
-                let of = |name: &str| {
-                    event["Properties"][name]
-                        .as_str()
-                        .unwrap_or_default()
-                        .to_owned()
-                };
-                (of("Method").to_uppercase(), of("Path"))
-            });
-            (program, routes.collect())
-        })
-        .collect()
-}
-
-#[test]
-fn the_template_has_every_route_and_no_other() {
-    let told: BTreeSet<(String, String, String)> = functions()
-        .into_iter()
-        .flat_map(|(program, routes)| {
-            routes
-                .into_iter()
-                .map(move |(m, p)| (m, p, program.clone()))
-        })
-        .filter(|(method, _, _)| method != "ANY")
-        .collect();
-    let mut wanted: BTreeSet<(String, String, String)> = BTreeSet::new();
-    for route in ROUTES {
-        for method in route.methods() {
-            let (path, function) = (route.path.to_owned(), route.function.to_owned());
-            wanted.insert(((*method).to_owned(), path, function));
-        }
-    }
-    assert_eq!(told, wanted);
-}
-
-/// How API Gateway passes on a route's answer, and how long it and the function may take.
-fn transfer(
-    route: &Route,
-    method: &str,
-) -> (serde_json::Value, serde_json::Value, serde_json::Value) {
-    for properties in properties() {
-        for event in properties["Events"].as_object().into_iter().flatten() {
-            let of = &event.1["Properties"];
-            if of["Path"] == route.path && of["Method"] == method {
-                return (
-                    of["ResponseTransferMode"].clone(),
-                    of["TimeoutInMillis"].clone(),
-                    properties["Timeout"].clone(),
-                );
-            }
-        }
-    }
-    panic!("{method} {} has no function", route.path);
-}
-
-#[test]
-fn the_routes_that_may_stream_are_streamed_for_as_long_as_they_may_take() {
-    use serde_json::{Value, json};
-    let methods = |route: &'static Route| route.methods().iter().map(move |m| (route, *m));
-    for (route, method) in ROUTES.iter().flat_map(methods) {
-        let (mode, gateway_ms, function_s) = transfer(route, method);
-        let of = format!("{method} {}", route.path);
-        if !route.streams {
-            let usual = (Value::Null, Value::Null, Value::Null);
-            assert_eq!((mode, gateway_ms, function_s), usual, "{of}");
-            continue;
-        }
-        let seconds = function_s.as_u64().unwrap_or(0);
-        assert!((30..=900).contains(&seconds), "{of}: {seconds} s");
-        assert_eq!(mode, "RESPONSE_STREAM", "{of}");
-        assert_eq!(gateway_ms, json!(seconds * 1_000), "{of}");
-    }
-}
-
-#[test]
-fn what_no_route_serves_goes_to_the_fallback() {
-    let any: BTreeSet<String> = functions()
-        .into_iter()
-        .filter(|(program, _)| program == FALLBACK)
-        .flat_map(|(_, routes)| {
-            routes
-                .into_iter()
-                .filter(|(method, _)| method == "ANY")
-                .map(|(_, path)| path)
-        })
-        .collect();
-    for path in ROUTES.iter().map(|r| r.path).chain(["/", "/{proxy+}"]) {
-        assert!(any.contains(path), "other methods of {path} reach nobody");
-    }
-}
-
-#[test]
-fn every_function_of_the_template_is_a_program_of_the_workspace() {
-    let mut programs = BTreeSet::new();
-    for group in std::fs::read_dir(root().join("functions"))
-        .expect("functions")
-        .flatten()
-    {
-        let bins = group.path().join("src/bin");
-        for bin in std::fs::read_dir(bins).into_iter().flatten().flatten() {
-            programs.insert(
-                bin.path()
-                    .file_stem()
-                    .expect("a name")
-                    .to_string_lossy()
-                    .into_owned(),
-            );
-        }
-    }
-    let told: BTreeSet<String> = functions()
-        .into_iter()
-        .map(|(program, _)| program)
-        .collect();
-    assert_eq!(told, programs);
-}
-
 #[test]
 fn what_is_only_for_tests_and_local_work_is_nowhere_in_the_template() {
     let template = template().to_string();
-    for variable in [
-        "AWO_ALLOW_FILE_REPOSITORIES",
-        "AWO_ALLOW_LOOPBACK_REGISTRIES",
-        "AWO_BEDROCK_BASE_URL",
-        "AWO_GIT_CA_FILE",
-        "AWO_WEBHOOK_ALLOW_LOOPBACK",
-        "AWO_WEBHOOK_CA_FILE",
-        "AWO_WEBHOOK_RETRY_DELAYS_MS",
-        "AWS_ENDPOINT_URL",
-    ] {
+    for variable in ONE_MACHINE {
         assert!(!template.contains(variable), "{variable}");
     }
 }
@@ -262,53 +128,6 @@ async fn the_tables_of_the_template_are_those_that_the_code_makes() {
     }
     let made = client.list_tables().send().await.expect("tables");
     assert_eq!(made.table_names().len(), tables);
-}
-
-/// The entries of throttling: path and method, with the rate.
-fn throttles() -> BTreeMap<(String, String), serde_json::Value> {
-    let template = template();
-    let settings = template["Resources"]["Api"]["Properties"]["MethodSettings"].clone();
-    let entry = |entry: &serde_json::Value| {
-        let of = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-        // Behind the first, slashes are written so.
-        let path = of("ResourcePath");
-        let path = path
-            .strip_prefix("/~1")
-            .map_or(path.clone(), |rest| format!("/{}", rest.replace("~1", "/")));
-        (
-            (path, of("HttpMethod")),
-            entry["ThrottlingRateLimit"].clone(),
-        )
-    };
-    settings
-        .as_array()
-        .expect("settings")
-        .iter()
-        .map(entry)
-        .collect()
-}
-
-#[test]
-fn the_routes_of_runners_and_those_without_a_key_are_throttled_apart_from_all_others() {
-    use awo_http::routes::Access;
-    let throttles = throttles();
-    let apart: BTreeSet<(String, String)> = ROUTES
-        .iter()
-        .filter(|route| !matches!(route.access, Access::Key(_)))
-        .flat_map(|route| {
-            route
-                .methods()
-                .iter()
-                .map(|method| (route.path.to_owned(), (*method).to_owned()))
-        })
-        .collect();
-    let all = ("/*".to_owned(), "*".to_owned());
-    let entries: BTreeSet<_> = throttles.keys().filter(|of| **of != all).cloned().collect();
-    assert_eq!(entries, apart);
-    for ((path, method), rate) in throttles {
-        let own = path.starts_with("/control/");
-        assert_eq!(rate == "ControlRatePerSecond", own, "{method} {path}");
-    }
 }
 
 #[test]

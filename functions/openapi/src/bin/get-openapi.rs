@@ -1,5 +1,3 @@
-//! `GET /openapi.json` on Lambda.
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_http::Error> {
     awo_http::serve(awo_openapi::get_openapi::function).await

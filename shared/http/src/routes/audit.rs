@@ -26,3 +26,12 @@ pub const GET_RUN_AUDIT_SUMMARY: Route = audit(
     "/api/v1/audit/runs/{runId}/summary",
     "get-run-audit-summary",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    GET_WORK_ORDER_AUDIT,
+    GET_RUN_AUDIT,
+    LIST_CONFIG_CHANGES,
+    LIST_CONFIG_SNAPSHOTS,
+    GET_RUN_AUDIT_SUMMARY,
+];

@@ -44,3 +44,12 @@ pub const DELETE_BUDGET: Route = keyed(
     Style::Plain,
     "delete-budget",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_BUDGETS,
+    CREATE_BUDGET,
+    GET_BUDGET,
+    UPDATE_BUDGET,
+    DELETE_BUDGET,
+];

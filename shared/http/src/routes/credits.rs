@@ -68,3 +68,15 @@ pub const GET_USAGE_SUMMARY: Route = keyed(
     Style::Envelope,
     "get-usage-summary",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    GET_CREDITS,
+    LIST_CREDIT_TRANSACTIONS,
+    GET_PRICES,
+    LIST_STATEMENTS,
+    GET_STATEMENT,
+    GET_USAGE_REPORT,
+    EXPORT_FOCUS,
+    GET_USAGE_SUMMARY,
+];

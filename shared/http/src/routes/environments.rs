@@ -48,3 +48,12 @@ pub const DELETE_ENVIRONMENT: Route = keyed(
     Style::Plain,
     "delete-environment",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_ENVIRONMENTS,
+    CREATE_ENVIRONMENT,
+    GET_ENVIRONMENT,
+    UPDATE_ENVIRONMENT,
+    DELETE_ENVIRONMENT,
+];

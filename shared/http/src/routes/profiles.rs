@@ -56,3 +56,13 @@ pub const VALIDATE_PROFILE: Route = keyed(
     Style::Envelope,
     "validate-profile",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_PROFILES,
+    CREATE_PROFILE,
+    GET_PROFILE,
+    UPDATE_PROFILE,
+    DELETE_PROFILE,
+    VALIDATE_PROFILE,
+];

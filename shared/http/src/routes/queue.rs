@@ -20,3 +20,6 @@ pub const GET_QUEUE_HEALTH: Route = keyed(
     Style::Envelope,
     "get-queue-health",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[GET_QUEUE_POSITION, GET_QUEUE_HEALTH];

@@ -52,3 +52,13 @@ pub const GET_RUN_DIFF: Route = keyed(
     Style::Plain,
     "get-run-diff",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_RUNS,
+    GET_RUN,
+    CANCEL_RUN,
+    LIST_RUN_EVENTS,
+    GET_RUN_LOGS,
+    GET_RUN_DIFF,
+];

@@ -48,3 +48,12 @@ pub const DELETE_TEMPLATE: Route = keyed(
     Style::Plain,
     "delete-template",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_TEMPLATES,
+    CREATE_TEMPLATE,
+    GET_TEMPLATE,
+    UPDATE_TEMPLATE,
+    DELETE_TEMPLATE,
+];

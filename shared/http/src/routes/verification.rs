@@ -64,3 +64,14 @@ pub const RUN_VERIFICATION: Route = streaming(keyed(
     Style::Envelope,
     "run-verification",
 ));
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_PLUGINS,
+    REGISTER_PLUGIN,
+    GET_PLUGIN,
+    DELETE_PLUGIN,
+    ENABLE_PLUGIN,
+    DISABLE_PLUGIN,
+    RUN_VERIFICATION,
+];

@@ -80,3 +80,16 @@ pub const REDELIVER: Route = keyed(
     Style::Plain,
     "redeliver",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    LIST_WEBHOOKS,
+    CREATE_WEBHOOK,
+    GET_WEBHOOK,
+    UPDATE_WEBHOOK,
+    DELETE_WEBHOOK,
+    ROTATE_WEBHOOK_SECRET,
+    LIST_DELIVERIES,
+    TEST_WEBHOOK,
+    REDELIVER,
+];

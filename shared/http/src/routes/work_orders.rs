@@ -68,3 +68,14 @@ pub const START_RUN: Route = creating(
     "/v1/runs",
     "/runId",
 );
+
+/// The routes of this group.
+pub(super) const ALL: &[Route] = &[
+    CREATE_WORK_ORDER,
+    LIST_WORK_ORDERS,
+    GET_WORK_ORDER,
+    CANCEL_WORK_ORDER,
+    KILL_WORK_ORDER,
+    PURGE_WORK_ORDERS,
+    START_RUN,
+];

@@ -1,5 +1,5 @@
-//! A valid call of each route. A route that is not here fails the tests of [`super`]; a sample here
-//! is enough to cover it.
+//! A valid call of each route. A route whose documented example is none fails the tests of [`super`];
+//! a way of calling it in `ways.rs` is enough to cover it.
 
 mod ways;
 
