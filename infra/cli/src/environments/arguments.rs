@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 
 const AFTER_HELP: &str = "\
-FILE holds the environment as JSON: description, variables, secrets, setup, caches, registries, image, size,
-services, egress (docs/environments.md). Of a secret it has the name and the phases (setup, verify, agent); an
+FILE contains the environment as JSON: description, variables, secrets, setup, caches, registries, image, size,
+services, egress (docs/environments.md). It names each secret and its phases (setup, verify, agent); an
 operator sets the value with `awo admin set-secret --name env:ENVIRONMENT:NAME`.
 
 Examples:
@@ -27,7 +27,7 @@ pub enum Action {
     Show(One),
     /// Create an environment
     Create(Write),
-    /// Replace an environment; what FILE leaves out is gone
+    /// Replace an environment; fields that FILE does not contain are removed
     Update(Write),
     /// Delete an environment that no profile and no template names
     Delete(One),
@@ -35,17 +35,17 @@ pub enum Action {
 
 #[derive(Debug, Args)]
 pub struct Write {
-    /// The environment
+    /// Name of the environment
     pub name: String,
-    /// A file with its JSON, or - for standard input
+    /// File with the environment as JSON, or - for standard input
     pub file: String,
-    /// For people
+    /// Description
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct One {
-    /// The environment
+    /// Name of the environment
     pub name: String,
 }

@@ -16,68 +16,68 @@ pub struct Finance {
 
 #[derive(Debug, Subcommand)]
 pub enum FinanceAction {
-    /// Show what was booked in a period; it agrees with the ledger
+    /// Show the amounts booked in a period; they agree with the ledger
     Report(Report),
-    /// Limit what may be spent in a period, and see how far it is
+    /// Manage budgets: limits of the spending in a period
     Budgets(Budgets),
-    /// Show what the ledger says of a month, or of all
+    /// Show the statement of a month, or list all months
     Statements(Statements),
-    /// Close a month before the sweep does; on the stores themselves, like awo admin
+    /// Close a month before the sweep does; accesses the tables directly, like awo admin
     Close(Close),
-    /// Check closed months: their chain of hashes, and each against the ledger
+    /// Check the hash chain of closed months, and compare each month with the ledger
     Verify,
-    /// Show what models and compute cost
+    /// Show the prices of models and compute
     Prices(PricesWanted),
-    /// Write the charges of a month as FOCUS 1.2 has them, as CSV
+    /// Export the charges of a month as CSV in the format FOCUS 1.2
     Export(Export),
-    /// Compare what models used and cost with a provider's own report
+    /// Compare usage and costs of models with a provider's own report
     Reconcile(Reconcile),
 }
 
 #[derive(Debug, Args)]
 pub struct PricesWanted {
-    /// Only models in whose names this is
+    /// Only models whose names contain this text
     #[arg(value_name = "MODEL")]
     pub model: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Report {
-    /// First moment of the period: a day in UTC, or a time such as 2026-11-20T08:00:00Z [default: this month]
+    /// Start of the period, included: a UTC date, or a time such as 2026-11-20T08:00:00Z [default: this month]
     #[arg(long, value_name = "DATE")]
     pub from: Option<String>,
-    /// First moment after the period
+    /// End of the period, excluded
     #[arg(long, value_name = "DATE")]
     pub to: Option<String>,
-    /// What rows are told apart by: model, tenant, tenantUser, repository, agent, harness, key,
-    /// outcome or label:NAME, or model and one of the others with a comma between
+    /// Group the rows by model, tenant, tenantUser, repository, agent, harness, key, outcome or
+    /// label:NAME, or by model and one of the others, separated by a comma
     #[arg(long, value_name = "NAME", default_value = "model")]
     pub by: String,
-    /// Into what periods rows are divided
+    /// Divide the rows by day or month
     #[arg(long, value_parser = ["none", "day", "month"], default_value = "none")]
     pub bucket: String,
-    /// Only what has this value, such as tenant=acme or label:team=red; may be given again
+    /// Only charges with this value, such as tenant=acme or label:team=red; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = only)]
     pub only: Vec<(String, String)>,
-    /// All rows as CSV
+    /// Print all rows as CSV
     #[arg(long, conflicts_with = "json")]
     pub csv: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Export {
-    /// The month in UTC, such as 2026-11
+    /// Month in UTC, such as 2026-11
     #[arg(long, value_name = "MONTH")]
     pub month: String,
-    /// This day of it alone, such as 20
+    /// Only this day of the month, such as 20
     #[arg(long, value_name = "DAY")]
     pub day: Option<String>,
-    /// Where to write it [default: the standard output]
+    /// File to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
 
-/// Whose report is compared.
+/// Provider of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Provider {
     Anthropic,
@@ -86,16 +86,16 @@ pub enum Provider {
 
 #[derive(Debug, Args)]
 pub struct Reconcile {
-    /// The month in UTC, such as 2026-11
+    /// Month in UTC, such as 2026-11
     #[arg(long, value_name = "MONTH")]
     pub month: String,
-    /// Whose report it is
+    /// Provider of the report
     #[arg(long, value_enum)]
     pub provider: Provider,
-    /// Answers of the provider's usage and cost reports by day and model, as JSON; may be given again
+    /// Responses of the provider's usage and cost reports by day and model, as JSON; may be repeated
     #[arg(long, value_name = "FILE", required = true)]
     pub file: Vec<PathBuf>,
-    /// By how many per cent a model's tokens and dollars of the month may differ
+    /// Maximum difference in a model's tokens and dollars of the month, in per cent
     #[arg(long, value_name = "PER_CENT", default_value_t = 1.0)]
     pub tolerance: f64,
 }

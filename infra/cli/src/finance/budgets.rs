@@ -30,15 +30,15 @@ pub enum BudgetsAction {
     List,
     /// Show a budget
     Show {
-        /// The budget: bud_…
+        /// Budget: bud_…
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Create a budget; what its period had before counts
+    /// Create a budget; earlier charges of its period count
     Create(BudgetContent),
-    /// Replace all that is set of a budget
+    /// Replace a budget; fields that are not given are reset
     Update {
-        /// The budget: bud_…
+        /// Budget: bud_…
         #[arg(value_name = "ID")]
         id: String,
         #[command(flatten)]
@@ -46,7 +46,7 @@ pub enum BudgetsAction {
     },
     /// Delete a budget
     Delete {
-        /// The budget: bud_…
+        /// Budget: bud_…
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -55,16 +55,16 @@ pub enum BudgetsAction {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("scope").multiple(false))]
 pub struct BudgetContent {
-    /// What people call it
+    /// Display name
     #[arg(long)]
     pub name: String,
-    /// Most that may be spent and reserved in a period
+    /// Maximum of spent and reserved credits in a period
     #[arg(long, value_name = "CREDITS", value_parser = quantity::credits)]
     pub limit: Credits,
-    /// How long it is for; once never ends
+    /// Period of the budget; once never ends
     #[arg(long, value_parser = ["day", "month", "quarter", "once"], default_value = "month")]
     pub period: String,
-    /// What happens to a run that would pass the limit: it is refused, waits, or begins
+    /// Effect on a run that would exceed the limit: it is refused, waits, or begins
     #[arg(long, value_parser = ["block", "wait", "alert"], default_value = "block")]
     pub on_limit: String,
     /// Percentages of the limit at which webhooks get budget.threshold [default: 50,80,100]
@@ -143,7 +143,7 @@ struct Budget {
     forecast_credits: f64,
 }
 
-/// Does what is asked; without anything, it lists them.
+/// Executes the subcommand; the default lists the budgets.
 pub async fn run(client: &Client, wanted: &Budgets, output: &Output) -> Result<(), Failure> {
     match wanted.action.as_ref().unwrap_or(&BudgetsAction::List) {
         BudgetsAction::List => list(client, output).await,

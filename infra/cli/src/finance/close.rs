@@ -18,10 +18,10 @@ use crate::read::field;
 
 #[derive(Debug, Args)]
 pub struct Close {
-    /// The month, such as 2026-11, and all before it; it must have ended an hour ago
+    /// Month, such as 2026-11, which must have ended an hour ago; closes all earlier months too
     #[arg(value_name = "MONTH", value_parser = month)]
     pub month: Month,
-    /// The organization: org_… [default: each of them]
+    /// Organization: org_… [default: all organizations]
     #[arg(long, value_name = "ID", value_parser = quantity::org_id)]
     pub org: Option<OrgId>,
     /// Use the stores of the local service

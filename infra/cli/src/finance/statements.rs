@@ -23,13 +23,13 @@ const MAX_PAGES: usize = 100_000;
 
 #[derive(Debug, Args)]
 pub struct Statements {
-    /// A month such as 2026-11 [default: all of them]
+    /// Month, such as 2026-11 [default: all months]
     #[arg(value_name = "MONTH", value_parser = month)]
     pub month: Option<Month>,
-    /// As CSV
+    /// Print CSV
     #[arg(long, conflicts_with_all = ["json", "html"])]
     pub csv: bool,
-    /// As a page for print; of one month
+    /// Print an HTML page for printing; requires a month
     #[arg(long, conflicts_with = "json", requires = "month")]
     pub html: bool,
 }
