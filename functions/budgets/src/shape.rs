@@ -28,18 +28,18 @@ pub struct BudgetShape<'a> {
     alerts_at: &'a [u8],
     /// When the present period began.
     period_start: Timestamp,
-    /// When it ends; absent where it has no end.
+    /// When it ends; absent if it has no end.
     #[serde(skip_serializing_if = "Option::is_none")]
     period_end: Option<Timestamp>,
-    /// What runs cost whose credits were reserved in this period, less what was given back; with what
-    /// the period had before the budget was created.
+    /// The cost of runs whose credits were reserved in this period, less refunds; including charges
+    /// of the period before the budget was created.
     spent_credits: MicroCredits,
-    /// What runs reserve that are not settled.
+    /// The reserve of unsettled runs.
     reserved_credits: MicroCredits,
-    /// What is left of the limit.
+    /// The remainder of the limit.
     remaining_credits: MicroCredits,
-    /// What is spent at the end of the period if it goes on as it went so far; at least what is spent
-    /// and reserved now.
+    /// The extrapolated spending at the end of the period; at least the amount spent and reserved
+    /// now.
     forecast_credits: MicroCredits,
     /// When it was created.
     created_at: Timestamp,

@@ -63,7 +63,7 @@ pub fn document(example: Example<'_>) -> Value {
             "description": include_str!("document/description.md"),
             "license": { "name": LICENSE, "identifier": LICENSE },
         },
-        "servers": [{ "url": "/", "description": "Where this document came from." }],
+        "servers": [{ "url": "/", "description": "The origin of this document." }],
         "tags": tags(),
         "paths": paths,
         "webhooks": webhooks,
@@ -74,7 +74,7 @@ pub fn document(example: Example<'_>) -> Value {
             "securitySchemes": { "organizationKey": {
                 "type": "http",
                 "scheme": "bearer",
-                "description": "An organization's API key, `org_live_…`. Each operation names the scope that it needs; `*` has them all.",
+                "description": "An organization's API key, `org_live_…`. Each operation names the scope that it needs; `*` includes all.",
             } },
         },
     })
@@ -85,18 +85,18 @@ fn tags() -> Value {
         { "name": "work-orders", "description": "Tasks for agents." },
         { "name": "runs", "description": "Attempts at them." },
         { "name": "queue", "description": "Where they wait." },
-        { "name": "audit", "description": "The configuration that runs had." },
+        { "name": "audit", "description": "The configurations of runs." },
         { "name": "profiles", "description": "How runs iterate, verify and deliver." },
-        { "name": "templates", "description": "Where workspaces come from." },
+        { "name": "templates", "description": "Sources of workspaces." },
         { "name": "webhooks", "description": "Receivers of the events of runs." },
-        { "name": "webhook-payloads", "description": "What the service sends to webhooks: a receiver implements it." },
+        { "name": "webhook-payloads", "description": "Requests that the service sends to webhooks: a receiver implements them." },
         { "name": "verification", "description": "What checks them." },
-        { "name": "credits", "description": "What there is to spend, and what was spent." },
-        { "name": "statements", "description": "What was booked, by month." },
+        { "name": "credits", "description": "The balance, and the amounts spent." },
+        { "name": "statements", "description": "The booked amounts, by month." },
         { "name": "budgets", "description": "What may be spent." },
-        { "name": "prices", "description": "What models and compute cost." },
+        { "name": "prices", "description": "Prices of models and compute." },
         { "name": "usage", "description": "What was used." },
-        { "name": "exports", "description": "What was charged, for other tools." },
+        { "name": "exports", "description": "Charges, in formats of other tools." },
         { "name": "openapi", "description": "This document." },
     ])
 }
@@ -105,11 +105,11 @@ fn headers() -> Value {
     let whole = |description: &str| json!({ "description": description, "schema": { "type": "integer", "minimum": 0 } });
     json!({
         "X-Request-Id": {
-            "description": "The id of this request, to be named in questions about it.",
+            "description": "The id of this request; quote it in support requests.",
             "schema": { "type": "string" },
         },
-        "X-RateLimit-Limit": whole("Requests that the key may make in a minute."),
-        "X-RateLimit-Remaining": whole("How many of them are left in this window."),
+        "X-RateLimit-Limit": whole("The limit of requests of the key in a minute."),
+        "X-RateLimit-Remaining": whole("The remaining requests of this window."),
         "X-RateLimit-Reset": whole("The Unix second at which the window ends."),
         "Retry-After": whole("Seconds after which to repeat the request."),
         "Location": {
@@ -117,7 +117,7 @@ fn headers() -> Value {
             "schema": { "type": "string" },
         },
         "Idempotent-Replayed": {
-            "description": "`true` if this is the first answer to the `Idempotency-Key` again; absent otherwise.",
+            "description": "`true` if this is a replay of the first response to the `Idempotency-Key`; absent otherwise.",
             "schema": { "type": "string", "enum": ["true"] },
         },
         "ETag": {
@@ -125,7 +125,7 @@ fn headers() -> Value {
             "schema": { "type": "string" },
         },
         "Cache-Control": {
-            "description": "How long caches may keep it.",
+            "description": "The time for which caches may store it.",
             "schema": { "type": "string" },
         },
     })

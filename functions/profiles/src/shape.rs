@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 pub struct ProfileItemShape {
     /// Its name.
     name: ProfileName,
-    /// What it is for.
+    /// A description for people.
     description: String,
     /// The profile that fills its gaps, or null.
     #[schema(required)]
@@ -44,7 +44,7 @@ impl ProfileItemShape {
 pub struct ProfileListShape {
     /// At most 104.
     pub items: Vec<ProfileItemShape>,
-    /// How many there are.
+    /// The number of items.
     pub total: usize,
 }
 
@@ -127,7 +127,7 @@ pub struct ResolvedProfileShape {
     loop_strategy: LoopStrategy,
     /// What is verified.
     verification: Verification,
-    /// What happens to the result.
+    /// The delivery of the result.
     git_ops: GitOps,
     /// Limits of each run.
     execution_limits: ExecutionLimits,
@@ -171,6 +171,6 @@ pub struct ValidationShape {
     pub valid: bool,
     /// What a create or a replacement would refuse.
     pub errors: Vec<FaultShape>,
-    /// What would be kept and have no effect, or keep runs from beginning.
+    /// Members that would be stored without effect, or would prevent runs from beginning.
     pub warnings: Vec<FaultShape>,
 }

@@ -20,7 +20,7 @@ pub struct UsageReportRow {
     /// The day or the month, if the report has buckets.
     #[serde(skip_serializing_if = "Option::is_none")]
     bucket: Option<String>,
-    /// What the row is of, by the names that the report is grouped by; absent in totals.
+    /// The values of the row's groups, by their names; absent in totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     group: Option<BTreeMap<String, String>>,
     /// Settled runs.
@@ -47,11 +47,11 @@ pub struct UsageReportRow {
     compute_credits: MicroCredits,
     /// What holds did not cover.
     capped_credits: MicroCredits,
-    /// What was not charged, because the platform lost the run.
+    /// The amount not charged, because the platform lost the run.
     free_credits: MicroCredits,
-    /// What was charged: model + compute − capped − free.
+    /// The charge: model + compute − capped − free.
     credits: MicroCredits,
-    /// What was given back.
+    /// The refunds.
     refunds: MicroCredits,
 }
 

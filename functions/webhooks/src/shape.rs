@@ -16,7 +16,7 @@ pub struct WebhookShape<'a> {
     id: &'a WebhookId,
     /// Where deliveries go.
     url: &'a str,
-    /// What it is told of.
+    /// The types of its events.
     events: &'a [EventType],
     /// False if it is told of nothing.
     enabled: bool,

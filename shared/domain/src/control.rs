@@ -213,20 +213,20 @@ pub enum RunnerEvent {
     AgentOutput {
         /// From 1.
         iteration: u32,
-        /// In lines; of known programs their words and the tools that they call.
+        /// In lines; of known programs their messages and tool calls.
         text: String,
-        /// How many bytes before it were left out.
+        /// The number of bytes before it that were left out.
         left_out_bytes: u64,
     },
     /// The provider of the agent's models did not answer, and the run waits for it.
     ProviderWaiting {
-        /// The iteration that goes on then.
+        /// The iteration that continues after the wait.
         iteration: u32,
-        /// Whose models.
+        /// The provider of the models.
         provider: Provider,
-        /// What it did.
+        /// The provider's fault.
         reason: String,
-        /// For how long the run waits now.
+        /// The duration of this wait, in milliseconds.
         wait_ms: u64,
     },
     /// The wait is over, and the agent goes on.
@@ -238,7 +238,7 @@ pub enum RunnerEvent {
     AgentFinished {
         /// From 1.
         iteration: u32,
-        /// Whether the iteration may be verified.
+        /// Whether the iteration can be verified.
         completed: bool,
         /// Exit code, where there was one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -246,7 +246,7 @@ pub enum RunnerEvent {
         /// Why the iteration failed.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// The agent's own words.
+        /// The agent's own summary.
         #[serde(skip_serializing_if = "Option::is_none")]
         summary: Option<String>,
         /// Wall time.
@@ -289,7 +289,7 @@ pub enum RunnerEvent {
     },
     /// The children have ended, and what they did is merged.
     IntegrationStarted {
-        /// Whose results, in the order in which they are merged.
+        /// The children whose results are merged, in order.
         children: Vec<WorkOrderId>,
     },
     /// What a child did is part of the run's newest commit.
@@ -310,14 +310,14 @@ pub enum RunnerEvent {
     VerificationStarted {
         /// From 1.
         iteration: u32,
-        /// What will be verified.
+        /// The levels that will be verified.
         levels: Vec<Level>,
     },
     /// Verification is through.
     VerificationFinished {
         /// From 1.
         iteration: u32,
-        /// What was verified.
+        /// The verified levels.
         levels: Vec<Level>,
         /// The worst result.
         overall_status: Status,
@@ -337,11 +337,11 @@ pub enum RunnerEvent {
     DeliveryStarted {},
     /// The result branch is on the origin.
     Delivered {
-        /// Its name there.
+        /// Its name on the origin.
         branch: String,
         /// Its head.
         commit: String,
-        /// Where its pull request is, if the profile wanted one and there is one.
+        /// The URL of its pull request, if one was opened.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<String>)]
         pr_url: Option<PullRequestUrl>,

@@ -116,7 +116,7 @@ pub struct EnvironmentSecret {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SetupStep {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: String,
     /// Goes to `sh -c` in the checkout.
     pub run: String,
@@ -182,7 +182,7 @@ pub struct EnvironmentRegistry {
 /// A container beside the runner's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EnvironmentService {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: String,
     /// Its image.
     pub image: String,

@@ -49,7 +49,7 @@ pub struct RunEnding {
     pub status: RunStatus,
     /// Iterations begun.
     pub iterations: u32,
-    /// Where its pull request is, if there is one.
+    /// The URL of its pull request, if there is one.
     pub pr_url: Option<PullRequestUrl>,
     /// True if its result was verified by a check of the plan; shown of one that succeeded.
     pub verified: bool,

@@ -107,7 +107,7 @@ pub struct Breakdown {
     pub model_credits: MicroCredits,
     /// For compute.
     pub compute_credits: MicroCredits,
-    /// What the hold did not cover, and nobody pays.
+    /// The amount above the hold, which is not charged.
     pub capped_credits: MicroCredits,
 }
 

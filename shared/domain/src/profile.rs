@@ -75,14 +75,14 @@ pub struct LoopStrategy {
     pub min_iterations: u32,
     /// From which similarity on two outputs say the same (`ralph`), 0 to 1.
     pub convergence_threshold: f64,
-    /// How many outputs in a row must say the same (`ralph`).
+    /// The number of consecutive outputs that must converge (`ralph`).
     pub window_size: u32,
-    /// Lines by which an agent says that it is done (`ralph`).
+    /// Lines with which an agent signals completion (`ralph`).
     pub completion_signals: Vec<String>,
     /// Which one it is (`custom`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is told (`custom`).
+    /// The strategy's parameters (`custom`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub params: Option<Map<String, Value>>,
@@ -142,7 +142,7 @@ impl Baseline {
     }
 }
 
-/// What happens to the result.
+/// The delivery of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = GitDeliveryMode)]
@@ -176,17 +176,17 @@ impl GitMode {
 pub struct GitOps {
     /// Where the result goes.
     pub mode: GitMode,
-    /// What stands before the run's id in the branch's name.
+    /// The prefix of the run's id in the branch's name.
     pub branch_prefix: String,
-    /// What stands before the message of each commit.
+    /// The prefix of each commit's message.
     pub commit_message_prefix: String,
-    /// Where a pull request wants to be merged; the branch that was cloned where it is absent.
+    /// The target branch of a pull request; the default is the cloned branch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub target_branch: Option<Branch>,
     /// Whether a pull request is a draft.
     pub draft: bool,
-    /// Who is asked to review a pull request.
+    /// The requested reviewers of a pull request.
     pub reviewers: Vec<String>,
     /// The labels of a pull request.
     pub labels: Vec<String>,
@@ -196,7 +196,7 @@ pub struct GitOps {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionLimits {
-    /// Most iterations of a run, whatever else is asked.
+    /// The maximum iterations of a run, whatever other settings request.
     pub max_iterations: u32,
     /// Wall time of the whole run.
     pub max_duration_ms: u64,
@@ -239,7 +239,7 @@ pub struct Profile {
     pub loop_strategy: LoopStrategy,
     /// What is verified.
     pub verification: Verification,
-    /// What happens to the result.
+    /// The delivery of the result.
     pub git_ops: GitOps,
     /// Ends of patience.
     pub execution_limits: ExecutionLimits,

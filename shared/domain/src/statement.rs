@@ -83,7 +83,7 @@ pub struct Correction {
     pub credits: MicroCredits,
 }
 
-/// What the ledger says of a month: opening + purchases − deductions + refunds = closing.
+/// The ledger of a month: opening + purchases − deductions + refunds = closing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Statement {
@@ -107,13 +107,13 @@ pub struct Statement {
     /// What runs were charged.
     #[serde(deserialize_with = "computed")]
     pub deductions: MicroCredits,
-    /// What was given back.
+    /// The refunds.
     #[serde(deserialize_with = "computed")]
     pub refunds: MicroCredits,
     /// The balance at its end, or now.
     #[serde(deserialize_with = "computed")]
     pub closing_balance: MicroCredits,
-    /// What open runs reserve: at its end, if it is closed, else now.
+    /// The reserve of open runs: at its end, if it is closed, else now.
     #[serde(deserialize_with = "computed")]
     pub open_holds: MicroCredits,
     /// The first cost label, by whose values rows are separate.
@@ -123,7 +123,7 @@ pub struct Statement {
     pub rows: Vec<StatementRow>,
     /// The purchases, oldest first, up to 300.
     pub purchase_entries: Vec<Purchase>,
-    /// What was booked about runs of earlier months, oldest first, up to 300.
+    /// Bookings about runs of earlier months, oldest first, up to 300.
     pub corrections: Vec<Correction>,
     /// Versions of the price lists by which runs were charged.
     pub price_lists: Vec<String>,

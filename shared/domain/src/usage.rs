@@ -44,7 +44,7 @@ pub struct ModelUsage {
     /// Input tokens that went into the cache, where the provider says so: some ask more for them.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// What the agent says it cost, in US dollars: kept for information, never charged.
+    /// The cost that the agent reports, in US dollars: stored for information, never charged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

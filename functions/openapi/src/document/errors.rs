@@ -60,30 +60,30 @@ impl Failure {
     fn description(self) -> &'static str {
         match self {
             Failure::BadRequest => {
-                "The body, a query parameter or a header is not as it must be. Every fault is told with its place. Nothing was changed."
+                "The body, a query parameter or a header is invalid. Each fault is listed with its location. Nothing was changed."
             }
             Failure::Unauthorized => {
-                "The API key is missing, malformed, unknown or revoked; which one is not told."
+                "The API key is missing, malformed, unknown or revoked; the response does not distinguish these."
             }
             Failure::InsufficientCredits => {
-                "The credits available, or a budget, do not cover the hold of a run. Nothing was written."
+                "The available credits or a budget do not cover the hold of a run. Nothing was written."
             }
             Failure::Forbidden => {
-                "The key lacks the scope, or the thing is built in and cannot be changed."
+                "The key lacks the scope, or the resource is built in and cannot be changed."
             }
-            Failure::NotFound => "There is no such thing in your organization.",
-            Failure::Conflict => "The state of the thing does not allow it. Nothing was changed.",
+            Failure::NotFound => "Your organization has no such resource.",
+            Failure::Conflict => {
+                "The state of the resource does not allow the request. Nothing was changed."
+            }
             Failure::PayloadTooLarge => "The body is larger than 256 KiB.",
             Failure::UnsupportedMediaType => "A body must be declared as `application/json`.",
             Failure::IdempotencyMismatch => "The `Idempotency-Key` was used with another body.",
             Failure::RateLimited => {
-                "Too many requests of this key, too many of these at once, or too many that change the same at this moment; `Retry-After` says when to come again."
+                "Too many requests of this key, too many concurrent requests of this kind, or too many that change the same resource. Repeat after the seconds in `Retry-After`."
             }
-            Failure::InternalError => {
-                "Something went wrong on our side. The request id helps to find out what."
-            }
+            Failure::InternalError => "The service failed. The request id identifies the failure.",
             Failure::QueueFull => {
-                "The organization's queue is full; `Retry-After` says when to come again."
+                "The organization's queue is full. Repeat after the seconds in `Retry-After`."
             }
         }
     }
@@ -147,9 +147,9 @@ pub fn responses(paths: &str, example: impl Fn(&str, u16) -> Option<Value>) -> V
 /// The schemas of error bodies: plain, and in the envelope. They are open, as those of all answers
 /// are: what a gateway answers by itself has the members of both.
 pub fn schemas() -> Vec<(&'static str, Value)> {
-    let code = described(reference("ErrorCode"), "What went wrong, for programs.");
+    let code = described(reference("ErrorCode"), "The kind of error, for programs.");
     let message =
-        json!({ "type": "string", "description": "For people: what happened, and what to do." });
+        json!({ "type": "string", "description": "For people: the cause and the remedy." });
     let plain = json!({
         "code": code,
         "message": message,
@@ -158,7 +158,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     let errors = json!({
         "type": "array",
         "items": reference("FieldError"),
-        "description": "Of `BAD_REQUEST`: every fault of the request, the first hundred.",
+        "description": "For `BAD_REQUEST`: the faults of the request, at most the first hundred.",
     });
     let fault = json!({
         "path": { "type": "string", "description": "A JSON pointer into the body, or the name of a parameter or header." },
@@ -179,13 +179,13 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         (
             "ApiErrorDetails",
             open(
-                "More about an error, by its code.",
+                "Details of an error, by its code.",
                 &[],
                 &json!({
                     "errors": errors,
-                    "budgetId": { "type": "string", "description": "Of 402: the budget that does not cover the hold." },
-                    "limitCredits": { "type": "number", "description": "Of 402: the limit of that budget, in credits." },
-                    "remainingCredits": { "type": "number", "description": "Of 402: the credits that are left of that budget." },
+                    "budgetId": { "type": "string", "description": "For 402: the budget that does not cover the hold." },
+                    "limitCredits": { "type": "number", "description": "For 402: the limit of that budget, in credits." },
+                    "remainingCredits": { "type": "number", "description": "For 402: the remaining credits of that budget." },
                 }),
             ),
         ),

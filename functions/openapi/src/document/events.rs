@@ -184,14 +184,14 @@ fn webhooks(schemas: &mut Schemas) -> Value {
     });
     let (name, description) = (
         "WebhookTestWebhook",
-        "Somebody asked for a test of the webhook.",
+        "A client requested a test of the webhook.",
     );
     let data = named("WebhookTestEventData", data);
     payloads.push(payload(schemas, name, TEST_EVENT, description, data));
     names.push((TEST_EVENT, name.to_owned()));
     hooks.insert(TEST_EVENT.to_owned(), hook(name, TEST_EVENT, description));
     let all = union(
-        "What a webhook gets. Types and members may be added: ignore those that you do not know.",
+        "The body of a delivery to a webhook. Types and members may be added: ignore unknown ones.",
         payloads,
         names.into_iter(),
     );
@@ -265,11 +265,11 @@ fn hook(name: &str, kind: &str, description: &str) -> Value {
         "tags": ["webhook-payloads"],
         "security": [],
         "parameters": [
-            header("webhook-id", true, "The event's id: keep it for a day, and answer 204 to what you have had."),
-            header("webhook-timestamp", true, "The Unix second of sending; refuse what is older than five minutes."),
-            header("webhook-signature", true, "Signatures by Standard Webhooks, `v1,…`, with a space between two."),
+            header("webhook-id", true, "The event's id: store it for a day, and respond with 204 to a known id."),
+            header("webhook-timestamp", true, "The Unix second of sending; reject deliveries older than five minutes."),
+            header("webhook-signature", true, "Signatures by Standard Webhooks, `v1,…`, separated by a space."),
             header("X-Service-Signature", true, "`sha256=` and the hex HMAC of the body."),
-            header("X-Service-Signature-Previous", false, "For 24 hours after a rotation, the same by the secret before."),
+            header("X-Service-Signature-Previous", false, "For 24 hours after a rotation, the same with the previous secret."),
         ],
         "requestBody": {
             "required": true,
@@ -277,7 +277,7 @@ fn hook(name: &str, kind: &str, description: &str) -> Value {
         },
         "responses": {
             "2XX": { "description": "It was received. The body is not read." },
-            "410": { "description": "The receiver is gone: the webhook is disabled." },
+            "410": { "description": "The receiver no longer exists: the webhook is disabled." },
         },
     } })
 }

@@ -114,12 +114,12 @@ impl Operation {
     pub fn pages(self, limit: u32) -> Operation {
         let limit = default(whole(1..=u64::from(MAX_LIMIT)), limit);
         let offset = default(whole(0..=u64::from(MAX_OFFSET)), 0);
-        self.query("limit", limit, "How many a page holds at most.")
-            .query("offset", offset, "How many to skip. For more, follow `nextCursor`.")
+        self.query("limit", limit, "The maximum size of a page.")
+            .query("offset", offset, "The number of items to skip. For more, follow `nextCursor`.")
             .query(
                 "cursor",
                 json!({ "type": "string" }),
-                "The `nextCursor` of the page before; instead of `offset`, and with the same filters.",
+                "The `nextCursor` of the previous page; instead of `offset`, and with the same filters.",
             )
     }
 
@@ -291,11 +291,11 @@ impl Operation {
         };
         let envelope = json!({
             "type": "object",
-            "description": "The envelope of a good answer.",
+            "description": "The envelope of a successful response.",
             "required": ["success", "data", "requestId"],
             "properties": {
                 "success": { "const": true, "description": "True: it was done." },
-                "data": described(data, "What was asked for."),
+                "data": described(data, "The requested data."),
                 "requestId": described(text(1..=128), "As the header `X-Request-Id`."),
             },
         });
@@ -304,7 +304,7 @@ impl Operation {
             envelope
         } else {
             let either = json!({
-                "description": "The envelope of an answer that may come after its head: look at `success`.",
+                "description": "The envelope of a response whose status may be sent before its result: check `success`.",
                 "oneOf": [envelope, reference("EnvelopeError")],
             });
             named(&self.component("Response"), either)

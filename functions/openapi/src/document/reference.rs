@@ -21,7 +21,7 @@ const RUN_CODES: [(&str, &str); 13] = [
     ),
     (
         "TIMEOUT",
-        "The run, or its last iteration, took longer than it may.",
+        "The run, or its last iteration, exceeded its time limit.",
     ),
     (
         "WORKSPACE_FAILED",
@@ -49,7 +49,7 @@ const RUN_CODES: [(&str, &str); 13] = [
     ),
     (
         "PROVIDER_UNAVAILABLE",
-        "The provider of the agent's models did not answer for too long.",
+        "The provider of the agent's models was unavailable for too long.",
     ),
     (
         "CHILDREN_FAILED",
@@ -73,7 +73,7 @@ const OF_EVERY_EVENT: [&str; 4] = ["runId", "workOrderId", "sequence", "tenantCo
 pub fn reference(document: &Value) -> String {
     let mut page = String::from(
         "# Reference: scopes, errors, events\n\n\
-         Generated from the code by `make openapi`. The same is in [`openapi.json`](openapi.json), which the\n\
+         `make openapi` generates this page from the code. The same content is in [`openapi.json`](openapi.json), which the\n\
          service serves at `GET /openapi.json` and shows at `GET /docs`.\n",
     );
     scopes(&mut page, document);
@@ -95,7 +95,7 @@ fn scopes(page: &mut String, document: &Value) {
     put!(page, "\n## Scopes\n");
     put!(
         page,
-        "A key has scopes; `*` is all of them. A request that needs another one is 403 and names it.\n"
+        "A key has scopes; `*` includes all. A request without the required scope is 403, and the error names the scope.\n"
     );
     put!(page, "| scope | operations |\n|---|---|");
     let mut by_scope: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -116,8 +116,8 @@ fn errors(page: &mut String) {
     put!(page, "\n## Error codes\n");
     put!(
         page,
-        "An error has a `code` for programs and a `message` for people. Codes may be added: treat one that\n\
-         you do not know by its status.\n"
+        "An error has a `code` for programs and a `message` for people. Codes may be added: handle an unknown\n\
+         code by its status.\n"
     );
     put!(
         page,
@@ -141,8 +141,8 @@ fn run_errors(page: &mut String, document: &Value) {
     put!(page, "\n## Error codes of runs\n");
     put!(
         page,
-        "A failed run has `error {{code, message, category, retryable, remedy}}`; the message says what happened in\n\
-         this run. `retryable` is true if a new run with nothing changed can be expected to succeed.\n"
+        "A failed run has `error {{code, message, category, retryable, remedy}}`; the message describes the failure of\n\
+         this run. `retryable` is true if an unchanged new run can be expected to succeed.\n"
     );
     put!(
         page,
@@ -173,7 +173,7 @@ fn events(page: &mut String, document: &Value) {
         page,
         "`GET /v1/runs/{{id}}/events` has `{{sequence, type, timestamp, data}}` of each event. `data` always has `runId`,\n\
          `workOrderId`, `sequence`, and `tenantContext` if the work order has one; the table has the rest. Types\n\
-         and members may be added: ignore what you do not know.\n"
+         and members may be added: ignore unknown ones.\n"
     );
     put!(page, "| type | meaning | data |\n|---|---|---|");
     for (kind, name, schema) in members(document, union) {
@@ -188,8 +188,8 @@ fn payloads(page: &mut String, document: &Value) {
     put!(page, "\n## Payloads of webhooks\n");
     put!(
         page,
-        "A delivery is `{{id, type, timestamp, data}}`, signed as [webhooks.md](webhooks.md#verifying-a-signature) says. `data` is that of the event of\n\
-         the same type, but of `results` it has `pluginId`, `level`, `status` and `summary` alone. `webhook.test`\n\
+        "A delivery is `{{id, type, timestamp, data}}`, with [signatures](webhooks.md#verifying-a-signature). `data` is that of the event of\n\
+         the same type, except that `results` have only `pluginId`, `level`, `status` and `summary`. `webhook.test`\n\
          has `{{webhookId}}`.\n"
     );
     put!(page, "| type | schema |\n|---|---|");

@@ -67,9 +67,9 @@ pub fn plain_list(plural: &str, item: &Value) -> Value {
         "required": [plural, "total", "limit", "offset"],
         "properties": {
             plural: { "type": "array", "items": item, "description": "The items of this page." },
-            "total": described(count.clone(), "How many there are in all, exactly."),
-            "limit": described(count.clone(), "How many a page holds at most."),
-            "offset": described(count, "How many were skipped."),
+            "total": described(count.clone(), "The exact total."),
+            "limit": described(count.clone(), "The maximum size of a page."),
+            "offset": described(count, "The number of skipped items."),
             "nextCursor": {
                 "type": "string",
                 "description": "The next page's `cursor`; absent on the last page.",

@@ -86,7 +86,7 @@ fn is_loopback(url: &Url) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelEndpoint {
-    /// Whose models.
+    /// The provider of the models.
     pub provider: Provider,
     /// Where.
     pub base_url: BaseUrl,

@@ -51,7 +51,7 @@ impl Provider {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelKey {
-    /// Whose models.
+    /// The provider of the models.
     pub provider: Provider,
     /// The key.
     pub key: String,

@@ -52,7 +52,7 @@ pub struct Measures {
     /// What was charged.
     #[serde(skip_serializing_if = "is_zero")]
     pub credits_micro: i64,
-    /// What was given back.
+    /// The refunds.
     #[serde(skip_serializing_if = "is_zero")]
     pub refunds_micro: i64,
 }

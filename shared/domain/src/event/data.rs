@@ -43,7 +43,7 @@ pub struct KillRequestedData<'a> {
     pub grace_period_ms: u64,
     /// True if SIGKILL is sent at once.
     pub immediate: bool,
-    /// The client's words.
+    /// The reason that the client gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
 }
@@ -89,7 +89,7 @@ pub struct CompletedData<'a> {
     pub verified: bool,
     /// When it began and ended.
     pub timing: RunTiming,
-    /// What it was charged.
+    /// Its charge.
     pub cost: RunCharge,
     /// The pull request of its result, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,12 +107,12 @@ pub struct FailedData<'a> {
     pub iterations: u32,
     /// When it began and ended.
     pub timing: RunTiming,
-    /// What it was charged.
+    /// Its charge.
     pub cost: RunCharge,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<RunFailure<'a>>,
-    /// The client's words, if a client's kill ended it.
+    /// The reason that the client gave, if a client's kill ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
     /// The pull request that was opened before it failed, if there is one.
@@ -129,7 +129,7 @@ pub struct CancelledData<'a> {
     pub status: RunStatus,
     /// How many iterations began.
     pub iterations: u32,
-    /// Why a client stopped it, if it was told.
+    /// The client's reason, if it gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'a str>,
 }

@@ -128,7 +128,7 @@ const CATALOGUE: [Row; 30] = [
         T::RunKillRequested,
         "run.kill_requested",
         Payload::Own(TypeSchema::of::<KillRequestedData<'static>>()),
-        "A client asked for the run's processes to be killed.",
+        "A client requested a kill of the run's processes.",
     ),
     (
         T::RunCompleted,
@@ -176,7 +176,7 @@ const CATALOGUE: [Row; 30] = [
         T::AgentOutput,
         "agent.output",
         Payload::Reported("agentOutput"),
-        "A sample of what the agent wrote while it works.",
+        "A sample of the agent's output while it works.",
     ),
     (
         T::AgentFinished,
@@ -200,7 +200,7 @@ const CATALOGUE: [Row; 30] = [
         T::ChildrenRefused,
         "children.refused",
         Payload::Reported("childrenRefused"),
-        "The agent asked for children, and none was created.",
+        "The agent requested children, and none was created.",
     ),
     (
         T::ProtectedRestored,
@@ -266,7 +266,7 @@ const CATALOGUE: [Row; 30] = [
         T::DeliverySkipped,
         "delivery.skipped",
         Payload::Reported("deliverySkipped"),
-        "A part of the delivery was left out, and the run goes on.",
+        "A part of the delivery was left out, and the run continues.",
     ),
 ];
 

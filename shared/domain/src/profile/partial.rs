@@ -72,7 +72,7 @@ pub const CHILD_DEPTH: RangeInclusive<u64> = 0..=3;
 /// Largest whole number that every reader of JSON takes for the same.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
-/// A loop strategy with gaps: what is absent comes from the profile that this one extends.
+/// A loop strategy that may be partial: absent members come from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialLoopStrategy)]
@@ -99,7 +99,7 @@ pub struct PartialLoopStrategy {
     pub params: Option<Map<String, Value>>,
 }
 
-/// A verification policy with gaps: what is absent comes from the profile that this one extends.
+/// A verification policy that may be partial: absent members come from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialVerification)]
@@ -122,7 +122,7 @@ pub struct PartialVerification {
     pub baseline: Option<Baseline>,
 }
 
-/// Use of git with gaps: what is absent comes from the profile that this one extends.
+/// Use of git that may be partial: absent members come from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialGitOps)]
@@ -144,7 +144,7 @@ pub struct PartialGitOps {
     pub labels: Option<Vec<String>>,
 }
 
-/// Limits with gaps: what is absent comes from the profile that this one extends.
+/// Limits that may be partial: absent members come from the profile that this one extends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schema(as = PartialExecutionLimits)]
@@ -180,7 +180,7 @@ pub struct Groups {
     /// What is verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<PartialVerification>,
-    /// What happens to the result.
+    /// The delivery of the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_ops: Option<PartialGitOps>,
     /// Ends of patience.

@@ -39,7 +39,7 @@ pub enum RunErrorCode {
     Killed,
 }
 
-/// Where the fault of a run that failed lies.
+/// The location of a failed run's fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorCategory {
@@ -100,7 +100,7 @@ impl RunErrorCode {
         )
     }
 
-    /// Where the fault lies.
+    /// The location of the fault.
     #[must_use]
     pub fn category(self) -> ErrorCategory {
         match self {
@@ -213,7 +213,7 @@ pub struct RunFailure<'a> {
     pub code: RunErrorCode,
     /// For people: what happened.
     pub message: &'a str,
-    /// Where the fault lies.
+    /// The location of the fault.
     pub category: ErrorCategory,
     /// True if a new run with nothing changed can be expected to go better.
     pub retryable: bool,

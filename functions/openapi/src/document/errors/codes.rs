@@ -35,37 +35,37 @@ pub const CODES: [ErrorCode; 19] = [
         "BAD_REQUEST",
         &[400],
         "The body, a query parameter or a header is wrong. Nothing was changed.",
-        "Correct what the message names. Under `/v1`, `details.errors` has each fault with its place. A repetition fails again.",
+        "Correct what the message names. Under `/v1`, `details.errors` has each fault with its location. An unchanged repetition fails again.",
     ),
     code(
         "UNAUTHORIZED",
         &[401],
-        "The API key is missing, malformed, unknown, expired or revoked; the answer does not say which.",
-        "Send `Authorization: Bearer org_live_…` with a key that is in force.",
+        "The API key is missing, malformed, unknown, expired or revoked; the response does not distinguish these.",
+        "Send `Authorization: Bearer org_live_…` with a valid key.",
     ),
     code(
         "FORBIDDEN",
         &[402, 403],
         "With 402, the available credits or a budget do not cover the hold of a run. With 403, the key lacks the scope that the message names, or the resource is built in.",
-        "402: buy credits, wait for runs to settle, lower `limits.maxCredits`, or raise the budget that `details.budgetId` names. 403: use a key with that scope, or make a resource of your own.",
+        "402: buy credits, wait for runs to settle, lower `limits.maxCredits`, or raise the budget that `details.budgetId` names. 403: use a key with that scope, or create your own resource.",
     ),
     code(
         "NOT_FOUND",
         &[404],
         "The organization has no such resource, or no route has the path. Under `/api/v1` this is the code of every missing resource.",
-        "Check id and path. A resource of another organization is not distinguished from one that does not exist.",
+        "Check id and path. A resource of another organization and a missing one get the same response.",
     ),
     code(
         "WORK_ORDER_NOT_FOUND",
         &[404],
         "The organization has no work order of this id (paths under `/v1`).",
-        "Check the id. A purged work order is gone for good.",
+        "Check the id. A purged work order cannot be restored.",
     ),
     code(
         "RUN_NOT_FOUND",
         &[404],
         "The organization has no run of this id (paths under `/v1`).",
-        "Check the id. The runs of a purged work order are gone with it.",
+        "Check the id. A purge also deletes the runs of a work order.",
     ),
     code(
         "TEMPLATE_NOT_FOUND",
@@ -94,7 +94,7 @@ pub const CODES: [ErrorCode; 19] = [
     code(
         "STATEMENT_NOT_FOUND",
         &[404],
-        "The organization has no statement of this month: nothing happened in it, or it has not begun.",
+        "The organization has no statement of this month: it has no entries, or has not begun.",
         "List the statements.",
     ),
     code(
@@ -107,7 +107,7 @@ pub const CODES: [ErrorCode; 19] = [
         "CONFLICT",
         &[409],
         "The state of the resource does not allow the request, its name is taken, a limit of the organization is reached, or a request with the same `Idempotency-Key` is in flight. Nothing was changed.",
-        "Read the resource again and decide anew. With an `Idempotency-Key`, repeat after a second.",
+        "Read the resource again and reconsider the request. With an `Idempotency-Key`, repeat after a second.",
     ),
     code(
         "PAYLOAD_TOO_LARGE",
@@ -125,25 +125,25 @@ pub const CODES: [ErrorCode; 19] = [
         "IDEMPOTENCY_MISMATCH",
         &[422],
         "The `Idempotency-Key` was used with another body in the last 24 hours.",
-        "Use a new key for a new request; repeat a request with the very same body.",
+        "Use a new key for a new request; repeat a request with the same body.",
     ),
     code(
         "RATE_LIMITED",
         &[429],
-        "The key has used up its requests of this minute, the organization has as many of these open at once as it may, or too many requests change the same resource. Nothing was done, except that a kill counts.",
+        "The key has used up its requests of this minute, the organization has the maximum of concurrent requests of this kind, or too many requests change the same resource. The request had no effect, except that a kill takes effect.",
         "Repeat after the seconds in `Retry-After`.",
     ),
     code(
         "QUEUE_FULL",
         &[503],
-        "The organization's queue holds as many work orders as it may. Nothing was written.",
-        "Repeat after the seconds in `Retry-After`, or cancel work orders that wait.",
+        "The organization's queue is full. Nothing was written.",
+        "Repeat after the seconds in `Retry-After`, or cancel waiting work orders.",
     ),
     code(
         "INTERNAL_ERROR",
         &[500, 502, 504],
-        "Something went wrong in the service or in the gateway before it.",
-        "Repeat with the same `Idempotency-Key`. If it stays, report the `X-Request-Id`.",
+        "The service failed, or the gateway before it.",
+        "Repeat with the same `Idempotency-Key`. If the error persists, report the `X-Request-Id`.",
     ),
 ];
 
@@ -152,6 +152,6 @@ pub fn schema() -> Value {
     json!({
         "type": "string",
         "enum": CODES.map(|of| of.code),
-        "description": "What went wrong, for programs. Codes may be added: treat one that you do not know by its status.",
+        "description": "The kind of error, for programs. Codes may be added: handle an unknown code by its status.",
     })
 }

@@ -16,12 +16,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let get = Operation::of(
         &routes::GET_BUDGET,
         "Get a budget",
-        "With what counts against its limit in the present period.",
+        "Each has the amounts that count against its limit in the present period.",
     );
     let delete = Operation::of(
         &routes::DELETE_BUDGET,
         "Delete a budget",
-        "Nothing counts against it any more, and what waited for it may begin.",
+        "Nothing counts against it any more, and runs that waited for it can begin.",
     );
     vec![
         list.pages(DEFAULT_LIMIT)
@@ -45,11 +45,11 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::CREATE_BUDGET,
         "Create a budget",
-        "A run counts in the period in which its credits are reserved: with what it reserves until it is \
-         settled, with what it cost from then on. What would take a budget above its limit is refused \
+        "A run counts in the period in which its credits are reserved: with its hold until it is \
+         settled, with its cost from then on. A run that would exceed a budget's limit is refused \
          (`block`: 402 with `details.budgetId`), waits in the queue (`wait`) or begins (`alert`). A budget that \
-         is created in mid-period begins with what was spent and is reserved. At most 50 an organization, \
-         else 409.",
+         is created in mid-period begins with the spent and reserved amounts. An organization has at most 50, \
+         then 409.",
     )
     .body(object(content(schemas)), example)
     .idempotent()
@@ -68,8 +68,8 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_BUDGET,
         "Replace a budget",
-        "Replaces all that is set of it. With another scope or period it counts anew, with what that \
-         period had before; else it goes on counting.",
+        "Replaces the whole budget. With another scope or period it counts from the amounts of that \
+         period; else it continues to count.",
     )
     .body(object(content(schemas)), example)
     .answers(Success::of::<BudgetShape>(schemas, 200, "The budget."))
@@ -105,7 +105,7 @@ fn content(schemas: &mut Schemas) -> Vec<(&'static str, Value)> {
     ]);
     let scope = input(
         "BudgetScopeInput",
-        "Whose runs count: of the organization (without it, or `{}`), or of one of these.",
+        "The runs that count: those of the organization (without it, or `{}`), or of one of these.",
         scope,
     );
     let percent = json!({ "type": "integer", "minimum": 1, "maximum": 100 });
@@ -127,7 +127,7 @@ fn content(schemas: &mut Schemas) -> Vec<(&'static str, Value)> {
             "alertsAt",
             described(
                 alerts,
-                "Percentages of the limit at which webhooks get `budget.threshold`; 50, 80 and 100 without it.",
+                "Percentages of the limit at which webhooks get `budget.threshold`; the default is 50, 80 and 100.",
             ),
         ),
     ]

@@ -30,7 +30,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let balance = Operation::of(
         &routes::GET_CREDITS,
         "Get the credit balance",
-        "What is there, what holds of runs reserve, and what is left of it.",
+        "The balance, the amount that holds of runs reserve, and the available remainder.",
     );
     let balance = balance.answers(Success::of::<BalanceShape>(schemas, 200, "The balance."));
     let summary = Operation::of(
@@ -47,7 +47,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     .query(
         "model",
         json!({ "type": "string" }),
-        "What this model was used for.",
+        "Only usage of this model.",
     )
     .query("startDate", bound(), FROM)
     .query("endDate", bound(), UNTIL)
@@ -64,9 +64,8 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let prices = Operation::of(
         &routes::GET_PRICES,
         "List prices",
-        "What a call of each model costs whose price is known, and what compute costs, as runs that end now \
-         are charged. A model that is not in the list has no price: its tokens are counted, and it is \
-         named in `unpricedModels`.",
+        "The present prices of calls of each model with a known price, and of compute. A model that is not in \
+         the list has no price: its tokens are counted, and `unpricedModels` names it.",
     )
     .answers(Success::of::<PriceListShape>(schemas, 200, "The price list."));
     vec![
@@ -102,8 +101,8 @@ fn statement(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::GET_STATEMENT,
         "Get a statement",
-        "What the ledger says of a month: opening balance + purchases − deductions + refunds = closing balance. \
-         What is booked about runs of earlier months stands in `corrections`. `hash` and `previousHash` chain \
+        "The ledger of a month: opening balance + purchases − deductions + refunds = closing balance. \
+         `corrections` has bookings about runs of earlier months. `hash` and `previousHash` chain \
          closed months.",
     )
     .answers(Success::of::<Statement>(schemas, 200, "The statement."))
@@ -128,8 +127,8 @@ fn focus() -> Operation {
         "Export charges as FOCUS",
         "The charges of a month, or of a day of it, as a Cost and Usage dataset of FOCUS 1.2 in CSV: a row \
          for each run, model and meter, for compute, refunds and purchases. The effective cost in credits of \
-         all rows of usage is deductions less refunds. Rows of a day that is over are the same at each export. \
-         An export that breaks off ends with a line that begins with `# incomplete`.",
+         all rows of usage is deductions less refunds. Rows of a past day are the same at each export. \
+         An incomplete export ends with a line that begins with `# incomplete`.",
     )
     .required_query("month", month, "The month, in UTC.")
     .query("day", day, "This day of it alone.")
@@ -139,14 +138,14 @@ fn focus() -> Operation {
 
 fn report(schemas: &mut Schemas) -> Operation {
     let text = || json!({ "type": "string" });
-    let groups = "What rows are told apart by: `model` (without it), `tenant`, `tenantUser`, `repository`, \
+    let groups = "The groups of rows: `model` (the default), `tenant`, `tenantUser`, `repository`, \
                   `agent`, `harness`, `key`, `outcome` or `label:<name>`, or `model,` and one of the others.";
     let mut report = Operation::of(
         &routes::GET_USAGE_REPORT,
         "Report costs",
-        "What was booked in a period, by settlement. Without filters, credits less refunds are what \
-         the ledger says of the same period, whatever they are grouped by. Where models are told apart, \
-         compute stands in the model `(compute)`, and a run counts once for each model that it used. \
+        "The amounts booked in a period, by settlement. Without filters, credits less refunds agree with \
+         the ledger of the same period, for every grouping. In groups by model, \
+         compute has the model `(compute)`, and a run counts once for each model that it used. \
          A cost label filters as `label:<name>`.",
     )
     .query("from", bound(), FROM)
@@ -159,7 +158,7 @@ fn report(schemas: &mut Schemas) -> Operation {
             "A period into which the rows of a report are divided.",
             word(["none", "day", "month"]),
         ),
-        "Into what periods rows are divided; `none` without it.",
+        "The periods of rows; the default is `none`.",
     )
     .query("model", text(), "Only of this model.");
     for (name, says) in [
@@ -172,7 +171,7 @@ fn report(schemas: &mut Schemas) -> Operation {
             "key",
             "Only of work orders that the key with this id created.",
         ),
-        ("outcome", "Only of runs that ended so."),
+        ("outcome", "Only of runs with this outcome."),
     ] {
         report = report.query(name, text(), says);
     }
@@ -195,7 +194,7 @@ fn transactions(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::LIST_CREDIT_TRANSACTIONS,
         "List credit transactions",
-        "Newest first. Amounts are always positive; the type says the direction.",
+        "Newest first. Amounts are always positive; the type determines the direction.",
     )
     .query("startDate", bound(), FROM)
     .query("endDate", bound(), UNTIL)

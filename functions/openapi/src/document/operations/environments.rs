@@ -24,12 +24,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let get = Operation::of(
         &routes::GET_ENVIRONMENT,
         "Get an environment",
-        "Of secrets it has the names and the phases.",
+        "Secrets appear with their names and phases, without values.",
     );
     let delete = Operation::of(
         &routes::DELETE_ENVIRONMENT,
         "Delete an environment",
-        "One that a profile or a template names is 409. Work orders that name it keep what it was when they were made.",
+        "An environment that a profile or a template names is 409. Work orders that name it retain the copy that they stored.",
     );
     vec![
         list.pages(DEFAULT_LIMIT)
@@ -52,10 +52,10 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::CREATE_ENVIRONMENT,
         "Create an environment",
-        "Where the commands of runs happen: variables, secrets by phase, setup, caches, registries, size. \
+        "An environment defines where commands of runs execute: variables, secrets by phase, setup, caches, registries, size. \
          An operator sets the value of a secret, and of a registry's credential, with \
-         `awo admin set-secret --name env:<environment>:<NAME>`. A name that is taken is 409; what this \
-         deployment cannot give (images and services on one machine, egress) is 400.",
+         `awo admin set-secret --name env:<environment>:<NAME>`. A taken name is 409; a field that this \
+         deployment cannot honour (images and services on one machine, egress) is 400.",
     )
     .body(body, example())
     .idempotent()
@@ -72,7 +72,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_ENVIRONMENT,
         "Replace an environment",
-        "Whole: what the body does not say is gone. Runs whose compute begins later see it; their image and services are those of the moment at which they were created, their size that of their work order. 409 means that others kept changing it.",
+        "Replaces the whole environment: members that the body does not contain are removed. It applies to runs that are claimed later; image and services are those of the run's creation, the size that of the work order's. 409 means that concurrent requests changed it.",
     )
     .body(body, example())
     .fails(&[Failure::Conflict])
@@ -94,7 +94,7 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ),
         (
             "description",
-            described(text(0..=MAX_DESCRIPTION), "What it is for."),
+            described(text(0..=MAX_DESCRIPTION), "A description for people."),
         ),
         ("variables", variables()),
         (
@@ -113,17 +113,20 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ),
         (
             "caches",
-            described(caches, "Folders that are kept between runs, by lock files."),
+            described(
+                caches,
+                "Folders that are cached between runs, by lock files.",
+            ),
         ),
         (
             "registries",
-            described(registries, "Registries that want a credential."),
+            described(registries, "Registries that require a credential."),
         ),
         (
             "image",
             described(
                 text(1..=MAX_IMAGE),
-                "The image of the task, built on the runner's base and pinned by its digest; in the cloud alone.",
+                "The image of the task, built on the runner's base and pinned by its digest; only in the cloud.",
             ),
         ),
         (
@@ -134,7 +137,7 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
             "services",
             described(
                 list(&service(), 0..=MAX_SERVICES),
-                "Containers beside the runner's, on its loopback; in the cloud alone, and not with caches.",
+                "Containers beside the runner's, on its loopback; only in the cloud, and not with caches.",
             ),
         ),
         (
@@ -167,14 +170,11 @@ fn step() -> Value {
         ("name!", described(text(1..=MAX_STEP_NAME), "Its name.")),
         (
             "run!",
-            described(text(1..=MAX_COMMAND), "Goes to `sh -c` in the checkout."),
+            described(text(1..=MAX_COMMAND), "Runs with `sh -c` in the checkout."),
         ),
         (
             "timeoutMs",
-            described(
-                whole(STEP_MS),
-                "The longest that it may take, in milliseconds.",
-            ),
+            described(whole(STEP_MS), "Its timeout, in milliseconds."),
         ),
     ]);
     input("SetupStepInput", "A command of the setup.", step)
@@ -195,7 +195,7 @@ fn registry(schemas: &mut Schemas) -> Value {
             variable("The secret with its credential: a token, or `user:password`."),
         ),
     ]);
-    let description = "A registry that wants a credential.";
+    let description = "A registry that requires a credential.";
     input("EnvironmentRegistryInput", description, registry)
 }
 
@@ -218,7 +218,7 @@ fn service() -> Value {
             "ready",
             described(
                 text(1..=MAX_COMMAND),
-                "Goes to `sh -c` in it, and succeeds once it is ready: the run begins then.",
+                "Runs with `sh -c` in the container. The run begins once it succeeds.",
             ),
         ),
     ]);

@@ -25,7 +25,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let delete = Operation::of(
         &routes::DELETE_PROFILE,
         "Delete a profile",
-        "One that others extend is 409, a built-in one 403. Runs that go by it go on with what they had.",
+        "A profile that others extend is 409, a built-in one 403. Active runs continue with their present configuration.",
     );
     vec![
         list.answers(Success::of::<ProfileListShape>(
@@ -48,8 +48,8 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::CREATE_PROFILE,
         "Create a profile",
-        "What it does not say comes from the profile that it extends, else from `default`. A name \
-         that is taken is 409, a parent that is not there 400.",
+        "Absent members come from the profile that it extends, else from `default`. A taken \
+         name is 409, a missing parent 400.",
     )
     .body(body, example())
     .idempotent()
@@ -64,7 +64,7 @@ fn create(schemas: &mut Schemas) -> Operation {
 fn get(schemas: &mut Schemas) -> Operation {
     // A resolved profile is also one as it was written: the first that fits counts.
     let either = json!({
-        "description": "The profile with its gaps filled, or as it was written.",
+        "description": "The effective profile, or the profile as written.",
         "anyOf": [
             schemas.of::<ResolvedProfileShape>(),
             schemas.of::<ProfileShape>(),
@@ -74,7 +74,7 @@ fn get(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::GET_PROFILE,
         "Get a profile",
-        "As it was written, or with `resolve=true` what it comes to with those that it extends.",
+        "The profile as written, or with `resolve=true` the effective profile, including the profiles that it extends.",
     )
     .query(
         "resolve",
@@ -89,7 +89,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_PROFILE,
         "Replace a profile",
-        "Whole: what the body does not say is gone. Runs go by it from their next iteration on. 409 means that others kept changing profiles.",
+        "Replaces the whole profile: members that the body does not contain are removed. It applies to active runs from their next iteration. 409 means that concurrent requests changed profiles.",
     )
     .body(body, example())
     .fails(&[Failure::Conflict])
@@ -118,11 +118,11 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         (name, described(schemas.of::<ProfileName>(), "Its name.")),
         (
             "description",
-            described(text(0..=MAX_DESCRIPTION), "What it is for."),
+            described(text(0..=MAX_DESCRIPTION), "A description for people."),
         ),
         (
             "extends",
-            described(parent, "The profile that fills its gaps."),
+            described(parent, "The profile that provides absent members."),
         ),
         ("loopStrategy", loop_strategy(schemas)),
         ("verification", verification(schemas)),

@@ -9,13 +9,13 @@ use crate::document::schema::Schemas;
 pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let position = Operation::of(
         &routes::GET_QUEUE_POSITION,
-        "Get a work order's place in the queue",
-        "Positions count in the order in which entries will be taken. A work order that is not in the queue is 404.",
+        "Get a work order's position in the queue",
+        "Positions count in the order of dispatch. A work order that is not in the queue is 404.",
     );
     let health = Operation::of(
         &routes::GET_QUEUE_HEALTH,
         "Get the queue's health",
-        "When the queue is full it is `unhealthy`, and the same data comes with status 503.",
+        "A full queue is `unhealthy`, and the same data has status 503.",
     );
     vec![
         position.answers(Success::of::<QueuePositionShape>(

@@ -32,18 +32,21 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let get = Operation::of(
         &routes::GET_RUN,
         "Get a run",
-        "`computeStoppedAt` says that none of its processes is left, `settledAt` that its cost is final.",
+        "`computeStoppedAt` means that none of its processes is left, `settledAt` that its cost is final.",
     );
     let diff = Operation::of(
         &routes::GET_RUN_DIFF,
-        "Get what a run has changed",
-        "Its base against its newest commit, as a unified diff of up to 1 MiB; empty if there is no commit.",
+        "Get the changes of a run",
+        "The unified diff from its base to its newest commit, up to 1 MiB; empty without a commit.",
     );
-    let reason = described(text(0..=MAX_REASON), "Kept in the run's events and audit.");
+    let reason = described(
+        text(0..=MAX_REASON),
+        "Stored in the run's events and audit.",
+    );
     let cancel = Operation::of(
         &routes::CANCEL_RUN,
         "Cancel a run",
-        "Answers at once; the processes are stopped then. Canceling a work order's newest run cancels the work order. Terminal runs are 409.",
+        "Responds at once; the processes are stopped afterwards. Canceling a work order's newest run cancels the work order. Terminal runs are 409.",
     )
     .optional_body(object([("reason", reason)]), json!({ "reason": "no longer needed" }))
     .fails(&[Failure::Conflict]);
@@ -76,12 +79,12 @@ fn events(schemas: &mut Schemas) -> Operation {
     .query(
         "limit",
         default(whole(1..=u64::from(MAX_LIMIT)), MAX_LIMIT),
-        "How many a page holds at most; not for a live stream.",
+        "The maximum size of a page; not for a live stream.",
     )
     .header(
         "Last-Event-ID",
         sequence,
-        "The last sequence seen, for a live stream; counts before `after`.",
+        "The last received sequence, for a live stream; it takes precedence over `after`.",
     )
     .answers(Success::of::<TimelineShape>(
         schemas,
@@ -91,7 +94,7 @@ fn events(schemas: &mut Schemas) -> Operation {
     .answers_also(200, "text/event-stream", stream)
     .answers_nothing_also(
         204,
-        "To `Accept: text/event-stream`: the run has ended and has no event after the one seen last. A standard EventSource stops then.",
+        "To `Accept: text/event-stream`: the run has ended and has no further event. A standard EventSource then stops.",
     )
 }
 

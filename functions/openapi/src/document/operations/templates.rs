@@ -29,7 +29,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let delete = Operation::of(
         &routes::DELETE_TEMPLATE,
         "Delete a template",
-        "Work orders that were made from it keep what it resolved to. Built-in ones are 403.",
+        "Work orders that were created from it retain their resolved source. Built-in ones are 403.",
     );
     vec![
         list.pages(DEFAULT_LIMIT)
@@ -59,7 +59,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::CREATE_TEMPLATE,
         "Create a template",
-        "A workspace source with gaps, and commands that prepare what was cloned. An id that is taken is 409.",
+        "A workspace source with placeholders, and commands that prepare the clone. A taken id is 409.",
     )
     .body(object(body), example)
     .idempotent()
@@ -71,7 +71,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_TEMPLATE,
         "Update a template",
-        "The fields that are given replace those that are there; the result is checked as a whole. Built-in ones are 403; 409 means that others kept changing it.",
+        "Given fields replace the present ones; the resulting template is checked. Built-in ones are 403; 409 means that concurrent requests changed it.",
     )
     .body(object(content(["name", "source"])), json!({ "description": "Where our services live", "tags": [] }))
     .fails(&[Failure::Conflict])
@@ -89,27 +89,27 @@ fn content([name, source]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
         ("description", description.clone()),
         (
             "required",
-            described(flag(), "True if its value must not come out empty."),
+            described(flag(), "True if its value must not be empty."),
         ),
         (
             "default",
-            described(text(0..=MAX_VALUE), "Its value where none is given."),
+            described(text(0..=MAX_VALUE), "Its value if none is given."),
         ),
     ]);
     let variable = input(
         "TemplateVariableInput",
-        "What a gap is filled with.",
+        "A variable that fills a placeholder.",
         variable,
     );
     let commands = described(
         list(&text(1..=MAX_COMMAND), 0..=MAX_COMMANDS),
-        "After the clone, each by `sh -c` in the workspace, one after the other.",
+        "They run in order after the clone, with `sh -c` in the workspace.",
     );
     let hooks = object([("postCreate", commands)]);
     let environment = json!({
         "type": ["string", "null"],
         "pattern": "^[A-Za-z0-9-]{1,128}$",
-        "description": "The environment of work orders that name none; null takes it away.",
+        "description": "The environment of work orders that name none; null removes it.",
     });
     vec![
         (name, described(text(1..=MAX_NAME), "For people.")),
@@ -142,20 +142,16 @@ fn git_source() -> Value {
             "repository!",
             described(
                 text(1..=MAX_REPOSITORY),
-                "Its URL; it may hold gaps such as `{{name}}`.",
+                "Its URL; it may contain placeholders such as `{{name}}`.",
             ),
         ),
         (
             "branch",
             described(
                 text(1..=MAX_BRANCH),
-                "The branch; the remote's default branch without it.",
+                "The branch; the default is the remote's default branch.",
             ),
         ),
     ]);
-    input(
-        "TemplateGitSourceInput",
-        "Where workspaces come from.",
-        source,
-    )
+    input("TemplateGitSourceInput", "Sources of workspaces.", source)
 }

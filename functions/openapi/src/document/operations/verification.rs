@@ -39,7 +39,7 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let disable = Operation::of(
         &routes::DISABLE_PLUGIN,
         "Disable a plugin",
-        "It runs nowhere from now on, in runs neither.",
+        "From now on it runs neither in verifications nor in runs.",
     );
     vec![
         list.answers(Success::of::<PluginsShape>(schemas, 200, "All plugins.")),
@@ -71,7 +71,7 @@ fn register(schemas: &mut Schemas) -> Operation {
             "name",
             described(
                 text(1..=MAX_NAME),
-                "For people; without it the part of the id after `custom:`.",
+                "A display name; the default is the part of the id after `custom:`.",
             ),
         ),
         (
@@ -89,12 +89,15 @@ fn register(schemas: &mut Schemas) -> Operation {
             "timeoutMs",
             described(
                 default(whole(plugin::TIMEOUT_MS), plugin::DEFAULT_TIMEOUT_MS),
-                "The longest that it may take, in milliseconds.",
+                "Its timeout, in milliseconds.",
             ),
         ),
         (
             "enabled",
-            described(default(flag(), true), "False if it is not to run yet."),
+            described(
+                default(flag(), true),
+                "False to register it without running it.",
+            ),
         ),
     ]);
     let example = json!({
@@ -108,7 +111,7 @@ fn register(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::REGISTER_PLUGIN,
         "Register a plugin",
-        "A command that runs in the clean checkout of every iteration. An id that is taken is 409.",
+        "A command that runs in the clean checkout of every iteration. A taken id is 409.",
     )
     .body(body, example)
     .idempotent()
@@ -138,7 +141,7 @@ fn run(schemas: &mut Schemas) -> Operation {
             "modifiedFiles",
             described(
                 list(&file, 0..=MAX_MODIFIED_FILES),
-                "The files that checks of files look at; all of them without it.",
+                "The files that checks of files examine; the default is all.",
             ),
         ),
         (
@@ -159,7 +162,7 @@ fn run(schemas: &mut Schemas) -> Operation {
             "timeoutMs",
             described(
                 default(whole(manual::TIMEOUT_MS), manual::DEFAULT_TIMEOUT_MS),
-                "The longest that the verification may take, in milliseconds.",
+                "The timeout of the verification, in milliseconds.",
             ),
         ),
         (

@@ -23,12 +23,12 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let get = Operation::of(
         &routes::GET_WEBHOOK,
         "Get a webhook",
-        "Without its secret, which is shown once only.",
+        "Without its secret, which is shown only once.",
     );
     let delete = Operation::of(
         &routes::DELETE_WEBHOOK,
         "Delete a webhook",
-        "What is pending for it is not sent any more, and its deliveries cannot be seen any more.",
+        "Its pending deliveries are no longer sent, and its deliveries are no longer visible.",
     );
     vec![
         list.pages(DEFAULT_LIMIT)
@@ -54,7 +54,7 @@ fn create(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::CREATE_WEBHOOK,
         "Create a webhook",
-        "From now on it is told of these events. The secret that signs its deliveries is in this answer and in no other. An organization has at most 20 webhooks; then 409.",
+        "From now on it gets these events. Only this response has the secret that signs its deliveries. An organization has at most 20 webhooks; then 409.",
     )
     .body(body, example)
     .idempotent()
@@ -68,7 +68,7 @@ fn update(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::UPDATE_WEBHOOK,
         "Update a webhook",
-        "The fields that are given replace those that are there; an empty description takes the description away. A disabled webhook is told of nothing. 409 means that others kept changing it.",
+        "Given fields replace the present ones; an empty description removes the description. A disabled webhook gets no events. 409 means that concurrent requests changed it.",
     )
     .body(object(body), json!({ "events": ["run.failed"], "enabled": true }))
     .fails(&[Failure::Conflict])
@@ -79,7 +79,7 @@ fn rotate(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::ROTATE_WEBHOOK_SECRET,
         "Rotate the secret of a webhook",
-        "A new secret, shown in this answer and in no other. For 24 hours the one before signs beside it. Rotating again within that time ends the older one at once. 409 means that others kept changing the webhook.",
+        "Only this response has the new secret. For 24 hours the previous one also signs. Another rotation within that time ends the older one at once. 409 means that concurrent requests changed the webhook.",
     )
     .optional_body(object([]), json!({}))
     .idempotent()
@@ -91,7 +91,7 @@ fn test(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::TEST_WEBHOOK,
         "Test a webhook",
-        "One attempt at once, of an event of the type `webhook.test` whose data is `{webhookId}`, also to a webhook that is disabled. It is no delivery: it is not tried again, not listed, and changes nothing. 429 if four deliveries to the webhook are under way.",
+        "Makes one immediate attempt with an event of the type `webhook.test` whose data is `{webhookId}`, even to a disabled webhook. It is not a delivery: it is neither retried nor listed, and changes nothing. 429 if four deliveries to the webhook are under way.",
     )
     .optional_body(object([]), json!({}))
     .late()
@@ -104,7 +104,7 @@ fn deliveries(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::LIST_DELIVERIES,
         "List the deliveries of a webhook",
-        "Newest first, each with its attempts and with the time of the next one. They are kept for 30 days.",
+        "Newest first, each with its attempts and the time of the next one. They are stored for 30 days.",
     )
     .query("status", status, "Those of this status.")
     .pages(DEFAULT_LIMIT)
@@ -115,7 +115,7 @@ fn redeliver(schemas: &mut Schemas) -> Operation {
     Operation::of(
         &routes::REDELIVER,
         "Deliver once more",
-        "The same event and the same body in a new delivery, due at once, with attempts of its own. 409 if the delivery is still pending or the webhook is disabled.",
+        "Creates a new delivery of the same event and body, due at once, with its own attempts. 409 if the delivery is still pending or the webhook is disabled.",
     )
     .optional_body(object([]), json!({}))
     .idempotent()
@@ -127,12 +127,12 @@ fn redeliver(schemas: &mut Schemas) -> Operation {
 fn content(schemas: &mut Schemas, [url, events]: [&'static str; 2]) -> Vec<(&'static str, Value)> {
     // Each once; but generators make a set of what is unique, which is awkward to write.
     let types = list(&schemas.of::<EventType>(), 1..=EventType::ALL.len());
-    let place = "An `https` URL that can be public: no user name, no fragment, no address or name of a special or local range.";
+    let place = "A public `https` URL: no user name, no fragment, no address or name of a special or local range.";
     vec![
         (url, described(text(1..=MAX_URL), place)),
         (
             events,
-            described(types, "The types of the events that it gets, each once."),
+            described(types, "The types of its events, each once."),
         ),
         (
             "description",

@@ -51,13 +51,13 @@ pub fn all(schemas: &mut Schemas) -> Vec<Operation> {
     let cancel = Operation::of(
         &routes::CANCEL_WORK_ORDER,
         "Cancel a work order",
-        "It is `canceled` at once; what runs of it is stopped then. Terminal work orders are 409.",
+        "It is `canceled` at once; its processes are stopped afterwards. Terminal work orders are 409.",
     )
     .fails(&[Failure::Conflict]);
     let start = Operation::of(
         &routes::START_RUN,
         "Start a new run",
-        "Of a `queued` work order, whose waiting run is replaced, or of a `failed` one. Others are 409. There is no body.",
+        "The work order is `queued`, and its waiting run is replaced, or `failed`. Other statuses are 409. There is no body.",
     )
     .optional_body(object([]), json!({}))
     .idempotent()
@@ -101,7 +101,7 @@ fn create(schemas: &mut Schemas) -> Operation {
             "maxIterations",
             described(
                 whole(1..=u64::from(MAX_ITERATIONS)),
-                "Instead of the profile's own count.",
+                "Replaces the profile's own count.",
             ),
         ),
         ("tenantContext", tenant()),
@@ -110,7 +110,7 @@ fn create(schemas: &mut Schemas) -> Operation {
             "environment",
             described(
                 schemas.of::<EnvironmentName>(),
-                "Where its commands happen; else the template's, else the profile's.",
+                "The environment of its commands; the default is the template's, else the profile's.",
             ),
         ),
         ("agent", agent(schemas)),
@@ -120,14 +120,14 @@ fn create(schemas: &mut Schemas) -> Operation {
             "parentId",
             described(
                 schemas.of::<WorkOrderId>(),
-                "A work order that is not terminal, of which this is a child.",
+                "The parent of this work order; it must not be terminal.",
             ),
         ),
     ]);
     Operation::of(
         &routes::CREATE_WORK_ORDER,
         "Create a work order",
-        "It gets its first run, which waits in the queue; what the run may cost is held.",
+        "It gets its first run, which waits in the queue. The run's maximum cost is held.",
     )
     .body(body, example)
     .idempotent()
@@ -141,12 +141,15 @@ fn create(schemas: &mut Schemas) -> Operation {
 
 fn limits() -> Value {
     let limits = object([
-        ("maxCredits", credits("What a run may cost; also its hold.")),
+        (
+            "maxCredits",
+            credits("The maximum cost of a run; also its hold."),
+        ),
         (
             "maxDurationMs",
             described(
                 whole(DURATION_MS),
-                "The longest that a run may take, in milliseconds.",
+                "The maximum duration of a run, in milliseconds.",
             ),
         ),
     ]);
@@ -165,7 +168,7 @@ fn tenant() -> Value {
             described(text(1..=MAX_TENANT), "A user of that customer."),
         ),
     ]);
-    let description = "The tenant that the work is for.";
+    let description = "The tenant of the work.";
     input("TenantContextInput", description, tenant)
 }
 
@@ -192,7 +195,7 @@ fn source(schemas: &mut Schemas) -> Value {
             "branch",
             described(
                 text(1..=MAX_BRANCH),
-                "The remote's default branch, if it is absent.",
+                "The branch; the default is the remote's default branch.",
             ),
         ),
     ]);
@@ -205,13 +208,13 @@ fn source(schemas: &mut Schemas) -> Value {
         ),
         (
             "variables",
-            described(variables, "What fills the template's gaps."),
+            described(variables, "The values of the template's placeholders."),
         ),
     ]);
     let git = input("GitSourceInput", "A git repository.", git);
     let template = input(
         "TemplateSourceInput",
-        "A template, with what fills its gaps.",
+        "A template, with the values of its placeholders.",
         template,
     );
     let of = |name: &str| format!("#/components/schemas/{name}");
@@ -223,7 +226,7 @@ fn source(schemas: &mut Schemas) -> Value {
     });
     input(
         "WorkspaceSourceInput",
-        "Where the workspace comes from.",
+        "The source of the workspace.",
         either,
     )
 }
@@ -236,7 +239,7 @@ fn agent(schemas: &mut Schemas) -> Value {
             "model",
             described(
                 text(1..=MAX_MODEL_NAME),
-                "The model that it should use, for agents that use one.",
+                "The model of the agent, if the agent uses one.",
             ),
         ),
         (
@@ -249,7 +252,7 @@ fn agent(schemas: &mut Schemas) -> Value {
     ]);
     input(
         "AgentInput",
-        "The agent that does the work; the deployment's default without it.",
+        "The agent that does the work; the default is the deployment's.",
         agent,
     )
 }
@@ -257,7 +260,7 @@ fn agent(schemas: &mut Schemas) -> Value {
 fn kill(schemas: &mut Schemas) -> Operation {
     let grace = described(
         default(whole(0..=MAX_GRACE_MS), DEFAULT_GRACE_MS),
-        "From the terminate signal to the kill signal.",
+        "The time between the terminate signal and the kill signal.",
     );
     let body = object([
         ("gracePeriodMs", grace),
@@ -267,7 +270,10 @@ fn kill(schemas: &mut Schemas) -> Operation {
         ),
         (
             "reason",
-            described(text(0..=MAX_REASON), "Kept in the run's events and audit."),
+            described(
+                text(0..=MAX_REASON),
+                "Stored in the run's events and audit.",
+            ),
         ),
     ]);
     Operation::of(
@@ -284,7 +290,7 @@ fn kill(schemas: &mut Schemas) -> Operation {
     .answers(Success::of::<KilledShape>(
         schemas,
         200,
-        "It is dead, or `success` is false.",
+        "All its processes are dead, or `success` is false.",
     ))
 }
 
@@ -295,18 +301,18 @@ fn purge(schemas: &mut Schemas) -> Operation {
             "statuses",
             described(
                 list(&status, 1..=WorkOrderStatus::ALL.len()),
-                "Only work orders of these statuses; of all without it.",
+                "Only work orders of these statuses; the default is all.",
             ),
         ),
         (
             "olderThanDays",
-            json!({ "type": "number", "minimum": 0, "maximum": 36_500, "description": "Only work orders that were created so many days ago or earlier." }),
+            json!({ "type": "number", "minimum": 0, "maximum": 36_500, "description": "Only work orders that were created at least this many days ago." }),
         ),
         (
             "dryRun",
             described(
                 default(flag(), false),
-                "Counts what would be deleted, and deletes nothing.",
+                "Counts the matching work orders, and deletes nothing.",
             ),
         ),
     ]);
