@@ -42,10 +42,10 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         let answer = Answer::created(BudgetShape::of(of, now))?;
         Ok(call.rendered(&answer))
     };
-    let remembered = idempotent.as_ref().map(|request| (request, &rendered as _));
+    let idempotent = idempotent.as_ref().map(|request| (request, &rendered as _));
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
-    match Box::pin(state.store.create_budget(org, &new, remembered)).await? {
-        BudgetCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+    match Box::pin(state.store.create_budget(org, &new, idempotent)).await? {
+        BudgetCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
         BudgetCreated::New(of) => {
             let (key, content) = (&call.caller.key_id, &new.content);
             tracing::info!(event = "budget_created", %org, %key, budget = %new.id, ?content);

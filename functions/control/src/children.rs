@@ -16,7 +16,7 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
 use awo_http::work_order_request::{ChildRequest, Inherited};
-use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
 use awo_store::ledger::holds::ParentsHold;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::report::Reporter;
@@ -117,13 +117,16 @@ impl Asking<'_> {
 
     async fn answer(&self) -> Result<ChildrenAnswer, Error> {
         let (store, whole) = (&self.state.store, self.request(None));
-        let known = store.first_answer(self.org(), &whole, self.now);
+        let known = store.stored_response(self.org(), &whole, self.now);
         let first = match known.await.map_err(other_request)? {
             Some(first) => first,
             None => {
                 let answer = self.open_all().await?;
-                let json = serde_json::to_string(&answer).map_err(Error::internal)?;
-                let storing = store.store_response(self.org(), &whole, (200, json), self.now);
+                let new = NewResponse {
+                    request: &whole,
+                    body: serde_json::to_string(&answer).map_err(Error::internal)?,
+                };
+                let storing = store.store_response(self.org(), &new, self.now);
                 storing.await.map_err(other_request)?
             }
         };
@@ -245,7 +248,10 @@ impl Asking<'_> {
         };
         // Unless it was this very request that took the room.
         let first = self.request(Some(0));
-        let begun = self.state.store.first_answer(self.org(), &first, self.now);
+        let begun = self
+            .state
+            .store
+            .stored_response(self.org(), &first, self.now);
         let begun = begun.await.map_err(other_request)?.is_some();
         Ok((!begun).then(|| format!("/children {why}")))
     }
@@ -280,9 +286,11 @@ impl Asking<'_> {
             used: self.used(),
             of: self.run.reservation(),
         });
-        let request = self.request(Some(at));
-        let answer = Some((&request, (201, new.id.to_string())));
-        let created = state.store.create_work_order(&new, state.limits, answer);
+        let response = NewResponse {
+            request: &self.request(Some(at)),
+            body: new.id.to_string(),
+        };
+        let created = (state.store).create_work_order(&new, state.limits, Some(&response));
         match created.await? {
             Created::New => Ok(new.id),
             Created::Replayed(first) => WorkOrderId::parse(&first.body).map_err(Error::internal),

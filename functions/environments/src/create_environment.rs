@@ -40,12 +40,12 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         updated_at: None,
     };
     let answer = Answer::created(EnvironmentShape::from(&environment))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let response = call.response(idempotent.as_ref(), &answer);
     let created = state
         .store
-        .create_environment(call.org(), &environment, remembered);
+        .create_environment(call.org(), &environment, response.as_ref());
     match created.await? {
         EnvironmentCreated::New => Ok(answer),
-        EnvironmentCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        EnvironmentCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }

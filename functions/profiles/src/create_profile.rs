@@ -58,12 +58,12 @@ async fn create(
         message: format!("the profile {name} is created: work orders can use it as their harness"),
         profile: ProfileItemShape::of(name, content, false),
     })?;
-    let remembered = request.map(|request| (request, call.rendered(&answer)));
+    let response = call.response(request, &answer);
     let change = ProfileChange::Create(new);
-    let changed = store.change_profiles(call.org(), set, change, remembered, call.now);
+    let changed = store.change_profiles(call.org(), set, change, response.as_ref(), call.now);
     Ok(match changed.await? {
         ProfilesChanged::Yes => Some(answer),
-        ProfilesChanged::Replayed(first) => Some(Answer::replayed(first.status, first.body)),
+        ProfilesChanged::Replayed(first) => Some(Answer::replayed(201, first)),
         ProfilesChanged::Outdated => None,
     })
 }
@@ -95,8 +95,8 @@ async fn answered_before(
     let Some(request) = request else {
         return Err(error);
     };
-    match store.first_answer(call.org(), request, call.now).await? {
-        Some(first) => Ok(Answer::replayed(first.status, first.body)),
+    match store.stored_response(call.org(), request, call.now).await? {
+        Some(first) => Ok(Answer::replayed(201, first)),
         None => Err(error),
     }
 }

@@ -44,12 +44,12 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         updated_at: None,
     };
     let answer = Answer::created(TemplateShape::from(&template))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let response = call.response(idempotent.as_ref(), &answer);
     let created = state
         .store
-        .create_template(call.org(), &template, remembered);
+        .create_template(call.org(), &template, response.as_ref());
     match created.await? {
         TemplateCreated::New => Ok(answer),
-        TemplateCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        TemplateCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }

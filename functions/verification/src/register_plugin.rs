@@ -27,10 +27,10 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         return Err(taken_plugin_id(&plugin.id));
     }
     let answer = Answer::created(PluginShape::from(&plugin))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
-    let registered = store.register_plugin(call.org(), &plugin, remembered);
+    let response = call.response(idempotent.as_ref(), &answer);
+    let registered = store.register_plugin(call.org(), &plugin, response.as_ref());
     match registered.await? {
         PluginRegistered::New => Ok(answer),
-        PluginRegistered::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        PluginRegistered::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }

@@ -38,10 +38,12 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = WebhookId::new(call.now, state.mint.random(call.now));
     let webhook = Webhook::new(id, content, state.mint.webhook_secret(), call.now);
     let answer = Answer::created(NewWebhookShape::of(&webhook))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
-    let created = state.store.create_webhook(call.org(), &webhook, remembered);
+    let response = call.response(idempotent.as_ref(), &answer);
+    let created = state
+        .store
+        .create_webhook(call.org(), &webhook, response.as_ref());
     match created.await? {
         WebhookCreated::New => Ok(answer),
-        WebhookCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        WebhookCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }

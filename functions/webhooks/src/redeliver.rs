@@ -46,10 +46,10 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = DeliveryId::new(call.now, state.mint.random(call.now));
     let new = old.again(id, call.now);
     let answer = Answer::ok(DeliveryShape::from(&new))?;
-    let remembered = (request.as_ref()).map(|request| (request, call.rendered(&answer)));
-    match store.create_delivery(&new, remembered).await? {
+    let response = call.response(request.as_ref(), &answer);
+    match store.create_delivery(&new, response.as_ref()).await? {
         DeliveryCreated::New => Ok(answer),
-        DeliveryCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        DeliveryCreated::Replayed(first) => Ok(Answer::replayed(200, first)),
     }
 }
 
@@ -77,9 +77,9 @@ async fn answered_before(
     error: Error,
 ) -> Result<Answer, Error> {
     if let Some(request) = request {
-        let first = store.first_answer(call.org(), request, call.now);
+        let first = store.stored_response(call.org(), request, call.now);
         if let Some(first) = first.await? {
-            return Ok(Answer::replayed(first.status, first.body));
+            return Ok(Answer::replayed(200, first));
         }
     }
     Err(error)

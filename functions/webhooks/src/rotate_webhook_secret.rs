@@ -61,11 +61,11 @@ async fn rotate(
         secret: new.secrets.current.reveal(),
         previous_secret_expires_at: previous_until,
     })?;
-    let remembered = request.map(|request| (request, call.rendered(&answer)));
-    let replaced = (state.store).replace_webhook(call.org(), &new, remembered, call.now);
+    let response = call.response(request, &answer);
+    let replaced = (state.store).replace_webhook(call.org(), &new, response.as_ref(), call.now);
     Ok(match replaced.await? {
         WebhookReplaced::Done => Some(answer),
-        WebhookReplaced::Replayed(first) => Some(Answer::replayed(first.status, first.body)),
+        WebhookReplaced::Replayed(first) => Some(Answer::replayed(200, first)),
         WebhookReplaced::Changed => None,
     })
 }
@@ -77,9 +77,9 @@ async fn answered_before(
     request: Option<&IdempotentRequest>,
 ) -> Result<Answer, Error> {
     if let Some(request) = request {
-        let first = store.first_answer_of_webhooks(call.org(), request, call.now);
+        let first = store.stored_webhook_response(call.org(), request, call.now);
         if let Some(first) = first.await? {
-            return Ok(Answer::replayed(first.status, first.body));
+            return Ok(Answer::replayed(200, first));
         }
     }
     Err(Error::NotFound(Resource::Webhook))

@@ -92,16 +92,16 @@ impl State {
         new.account = account;
         let (work_order, prompt) = (new.work_order(), &new.order.task_prompt);
         let answer = Answer::created(WorkOrderShape::of(&work_order, prompt))?;
-        let remembered = idempotent.map(|request| (request, call.rendered(&answer)));
+        let response = call.response(idempotent, &answer);
         let store = &self.store;
-        let created = store.create_work_order(&new, self.limits, remembered);
+        let created = store.create_work_order(&new, self.limits, response.as_ref());
         match created.await? {
             Created::New => {
                 let wake_up = WakeUp::of(call.org());
                 self.queue.wake_or_leave_to_sweep(&wake_up).await;
                 Ok(Some(answer))
             }
-            Created::Replayed(first) => Ok(Some(Answer::replayed(first.status, first.body))),
+            Created::Replayed(first) => Ok(Some(Answer::replayed(201, first))),
             Created::OtherPolicy => Ok(None),
         }
     }
@@ -187,9 +187,9 @@ async fn answered_before(
     let (Some(request), Error::Invalid(_)) = (request, &error) else {
         return Err(error);
     };
-    let first = state.store.first_answer(call.org(), request, call.now);
+    let first = state.store.stored_response(call.org(), request, call.now);
     match first.await {
-        Ok(Some(first)) => Ok(Answer::replayed(first.status, first.body)),
+        Ok(Some(first)) => Ok(Answer::replayed(201, first)),
         Ok(None) | Err(Error::IdempotencyMismatch) => Err(error),
         Err(failed) => Err(failed),
     }

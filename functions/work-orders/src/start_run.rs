@@ -33,7 +33,7 @@ async fn handle(starter: Arc<Starter>, call: Call) -> Result<Answer, Error> {
     };
     match starter.start(&request).await? {
         NewestRun::New(run_id, status) => answer(&run_id, status, call.now),
-        NewestRun::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        NewestRun::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }
 

@@ -8,7 +8,7 @@ use awo_domain::queue::Waiting;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
-use awo_store::engine::idempotency::{FirstAnswer, IdempotentRequest};
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, StoredResponse};
 use awo_store::runs::lifecycle::dispatch::{EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::runs::lifecycle::start::{Beginning, NewRun, Started};
@@ -32,14 +32,14 @@ pub struct StartRequest<'a> {
     pub org: &'a OrgId,
     /// The work order.
     pub work_order: &'a WorkOrderId,
-    /// The request's idempotency, with the response to store for a run that begins in this status.
+    /// The request's idempotency, with the response to store for its replays.
     pub idempotent: Option<(&'a IdempotentRequest, RenderStart<'a>)>,
     /// Now.
     pub now: Timestamp,
 }
 
-/// Renders the response to a start.
-pub type RenderStart<'a> = &'a (dyn Fn(&RunId, RunStatus) -> Result<(u16, String), Error> + Sync);
+/// Makes the body of the response to a start, of a run that begins in this status.
+pub type RenderStart<'a> = &'a (dyn Fn(&RunId, RunStatus) -> Result<String, Error> + Sync);
 
 /// The result of a start.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub enum NewestRun {
     /// A new run, with the status in which it begins.
     New(RunId, RunStatus),
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Starter {
@@ -94,7 +94,8 @@ impl Starter {
         order: &WorkOrder,
     ) -> Result<NewestRun, Error> {
         if let Some((idempotent, _)) = request.idempotent {
-            let first = (self.dispatcher.store).first_answer(request.org, idempotent, request.now);
+            let store = &self.dispatcher.store;
+            let first = store.stored_response(request.org, idempotent, request.now);
             if let Some(first) = first.await? {
                 return Ok(NewestRun::Replayed(first));
             }
@@ -183,13 +184,16 @@ impl Starter {
             Beginning::InSlot { .. } => RunStatus::Building,
             Beginning::Queued => RunStatus::Queued,
         };
-        let stored = match request.idempotent {
-            Some((idempotent, render)) => Some((idempotent, render(&new.run_id, status)?)),
+        let response = match request.idempotent {
+            Some((request, render)) => Some(NewResponse {
+                request,
+                body: render(&new.run_id, status)?,
+            }),
             None => None,
         };
         let started = dispatcher
             .store
-            .start_run(new, beginning, dispatcher.limits, stored)
+            .start_run(new, beginning, dispatcher.limits, response.as_ref())
             .await?;
         match (started, beginning) {
             (Started::Changed, _) => return Ok(Attempt::Changed),

@@ -25,11 +25,13 @@ pub(crate) use stored::WebhookItem;
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, ResponseStore, first_answer};
+use crate::engine::idempotency::{
+    IdempotentRequest, NewResponse, ResponseStore, StoredResponse, replay,
+};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, webhooks};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
 use crate::webhooks::subscribers::Announced;
 
@@ -136,7 +138,7 @@ pub enum WebhookCreated {
     /// It is there.
     New,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 /// What came of a change.
@@ -147,7 +149,7 @@ pub enum WebhookReplaced {
     /// It was not as it was read, or is gone: nothing was written.
     Changed,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Store {
@@ -173,21 +175,21 @@ impl Store {
         Ok(item.map(Webhook::from))
     }
 
-    /// The first answer to a request that showed a secret, if that still counts.
+    /// The first response to a request that showed a secret, if that still counts.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
-    pub async fn first_answer_of_webhooks(
+    pub async fn stored_webhook_response(
         &self,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,
-    ) -> Result<Option<FirstAnswer>, Error> {
-        self.first_answer_in(ResponseStore::WithWebhooks, org, request, now)
+    ) -> Result<Option<StoredResponse>, Error> {
+        self.stored_response_in(ResponseStore::WithWebhooks, org, request, now)
             .await
     }
 
-    /// Adds a webhook. `answer` is what a replay of the same request will be given.
+    /// Adds a webhook. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there are too many; [`Error::IdempotencyMismatch`], or internal; in
@@ -196,13 +198,13 @@ impl Store {
         &self,
         org: &OrgId,
         webhook: &Webhook,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<WebhookCreated, Error> {
         let mut tries = Tries::new("create webhook: the last webhook was deleted all the time");
         loop {
             tries.next().await?;
             let announced = self.announce_webhooks(org).await?;
-            let created = self.write_webhook(org, webhook, &announced, idempotent.clone());
+            let created = self.write_webhook(org, webhook, &announced, response);
             if let Some(created) = created.await? {
                 // Again, for what was dispatched as the tally's mark was removed.
                 self.announce_to_runs(org).await?;
@@ -217,29 +219,28 @@ impl Store {
         org: &OrgId,
         webhook: &Webhook,
         announced: &Announced,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<Option<WebhookCreated>, Error> {
         let count = Change::new()
             .add("count", 1)
             .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
         let item = WebhookItem::of(webhook, webhook.revision);
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
-        let mut transaction = Transaction::new()
+        let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
+        let created = Transaction::new()
             .put(&key, &item)?
             .update(&count_key, count)
-            .update(&Key::tally(org), announced.still());
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
-            transaction = transaction.remember_in(responses, org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
+            .update(&Key::tally(org), announced.still())
+            .store_response_in(responses, org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match created {
             Committed::Yes => return Ok(Some(WebhookCreated::New)),
             Committed::No(refusals) => refusals,
         };
         let is_full = refusals.iter().any(|of| of.kind == ItemKind::WebhookCount);
-        match replay(request, refusals) {
-            Some(first) => first.map(WebhookCreated::Replayed).map(Some),
+        match replay(response, &refusals)? {
+            Some(first) => Ok(Some(WebhookCreated::Replayed(first))),
             None if !is_full => Ok(None),
             None => Err(Error::Conflict(format!(
                 "your organization has {MAX_WEBHOOKS} webhooks, the maximum: delete one first"
@@ -247,8 +248,8 @@ impl Store {
         }
     }
 
-    /// Writes `new`, which was made from what was read, over just that. `answer` is what a replay
-    /// of the same request, made at `now`, will be given.
+    /// Writes `new`, which was made from what was read, over just that. `response` is what a
+    /// replay of the same request, made at `now`, gets.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
@@ -256,26 +257,25 @@ impl Store {
         &self,
         org: &OrgId,
         new: &Webhook,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
     ) -> Result<WebhookReplaced, Error> {
         let item = WebhookItem::of(new, new.revision + 1);
         let unchanged = Change::new().when("revision", new.revision);
         let key = Key::webhook(org, &new.id);
-        let mut transaction = Transaction::new().put_when(&key, &item, unchanged)?;
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let responses = ResponseStore::WithWebhooks;
-            transaction = transaction.remember_in(responses, org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
+        let replaced = Transaction::new()
+            .put_when(&key, &item, unchanged)?
+            .store_response_in(ResponseStore::WithWebhooks, org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match replaced {
             Committed::Yes => return Ok(WebhookReplaced::Done),
             Committed::No(refusals) => refusals,
         };
-        match replay(request, refusals) {
-            Some(first) => first.map(WebhookReplaced::Replayed),
-            None => Ok(WebhookReplaced::Changed),
-        }
+        Ok(match replay(response, &refusals)? {
+            Some(first) => WebhookReplaced::Replayed(first),
+            None => WebhookReplaced::Changed,
+        })
     }
 
     /// Removes a webhook. What is pending for it is not sent any more, and DynamoDB removes its
@@ -311,15 +311,4 @@ impl Store {
             }
         }
     }
-}
-
-/// The first answer to the request, if that is among what stood in the way.
-fn replay(
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Option<Result<FirstAnswer, Error>> {
-    let before = refusals.into_iter();
-    let mut before = before.filter(|refusal| refusal.kind == ItemKind::SecretResponse);
-    let known = before.next()?;
-    request.map(|request| first_answer(request, known.item))
 }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, environments};
@@ -69,7 +69,7 @@ pub enum EnvironmentCreated {
     /// It is there.
     New,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Transaction {
@@ -149,7 +149,7 @@ impl Store {
         }
     }
 
-    /// Adds an environment. `answer` is what a replay of the same request will be given.
+    /// Adds an environment. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that name, or if there are too many;
@@ -158,7 +158,7 @@ impl Store {
         &self,
         org: &OrgId,
         environment: &Environment,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<EnvironmentCreated, Error> {
         let now = environment.created_at;
         let item = EnvironmentItem {
@@ -175,16 +175,15 @@ impl Store {
             .at_most_or_missing("count", i64::from(MAX_ENVIRONMENTS) - 1);
         let key = Key::environment(org, &environment.name);
         let count_key = Key::environment_count(org);
-        let mut transaction = Transaction::new()
+        let created = Transaction::new()
             .put(&key, &item)?
-            .update(&count_key, count);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
+            .update(&count_key, count)
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        match created {
             Committed::Yes => Ok(EnvironmentCreated::New),
-            Committed::No(refusals) => refused(&environment.name, request, refusals),
+            Committed::No(refusals) => refused(&environment.name, response, &refusals),
         }
     }
 
@@ -314,19 +313,13 @@ impl WorkOrder {
 /// What a refused create tells the caller: a replay before all else.
 fn refused(
     name: &EnvironmentName,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
+    response: Option<&NewResponse<'_>>,
+    refusals: &[Refusal],
 ) -> Result<EnvironmentCreated, Error> {
-    let (mut taken, mut replay) = (false, None);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Environment;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(EnvironmentCreated::Replayed),
-        None if taken => Err(Error::Conflict(format!(
+    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Environment);
+    match replay(response, refusals)? {
+        Some(first) => Ok(EnvironmentCreated::Replayed(first)),
+        None if is_taken => Err(Error::Conflict(format!(
             "there is an environment {name} already: choose another name, or change that one with PUT"
         ))),
         None => Err(Error::Conflict(format!(

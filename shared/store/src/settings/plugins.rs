@@ -6,12 +6,12 @@
 //! there are never more than [`MAX_PLUGINS`].
 
 use awo_domain::plugin::{BuiltIn, MAX_PLUGINS, Plugin, PluginId};
-use awo_domain::{Error, OrgId, Resource, Timestamp};
+use awo_domain::{Error, OrgId, Resource};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, plugins};
@@ -50,7 +50,7 @@ pub enum PluginRegistered {
     /// It is there.
     New,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Store {
@@ -89,7 +89,7 @@ impl Store {
         Ok(item.and_then(PluginItem::read).or(untouched))
     }
 
-    /// Registers a custom plugin. `answer` is what a replay of the same request will be given.
+    /// Registers a custom plugin. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that id, or if there are too many;
@@ -98,7 +98,7 @@ impl Store {
         &self,
         org: &OrgId,
         plugin: &Plugin,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<PluginRegistered, Error> {
         let item = PluginItem {
             sk: plugin.id.to_string(),
@@ -109,17 +109,15 @@ impl Store {
         let count = Change::new()
             .add("count", 1)
             .at_most_or_missing("count", i64::from(MAX_PLUGINS) - 1);
-        let mut transaction = Transaction::new()
+        let registered = Transaction::new()
             .put(&Key::plugin(org, &plugin.id), &item)?
-            .update(&Key::plugin_count(org), count);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let now: Timestamp = plugin.created_at;
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
+            .update(&Key::plugin_count(org), count)
+            .store_response(org, response, plugin.created_at)?
+            .commit(self)
+            .await?;
+        match registered {
             Committed::Yes => Ok(PluginRegistered::New),
-            Committed::No(refusals) => refused(&plugin.id, request, refusals),
+            Committed::No(refusals) => refused(&plugin.id, response, &refusals),
         }
     }
 
@@ -165,19 +163,13 @@ impl Store {
 /// What a refused registration tells the caller: a replay before all else.
 fn refused(
     id: &PluginId,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
+    response: Option<&NewResponse<'_>>,
+    refusals: &[Refusal],
 ) -> Result<PluginRegistered, Error> {
-    let (mut taken, mut replay) = (false, None);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Plugin;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(PluginRegistered::Replayed),
-        None if taken => Err(taken_plugin_id(id)),
+    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Plugin);
+    match replay(response, refusals)? {
+        Some(first) => Ok(PluginRegistered::Replayed(first)),
+        None if is_taken => Err(taken_plugin_id(id)),
         None => Err(Error::Conflict(format!(
             "your organization has {MAX_PLUGINS} plugins, the maximum: delete one first"
         ))),

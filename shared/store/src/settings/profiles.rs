@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, profiles};
@@ -127,7 +127,7 @@ pub enum ProfilesChanged {
     /// It is done.
     Yes,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
     /// The profiles are not as they were read: decide anew.
     Outdated,
 }
@@ -221,8 +221,7 @@ impl Store {
         })
     }
 
-    /// Changes an organization's profiles. The answer with `idempotent` is what a replay of the
-    /// same request will be given.
+    /// Changes an organization's profiles. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it names an environment that is not there,
@@ -232,7 +231,7 @@ impl Store {
         org: &OrgId,
         seen: &ProfileSet,
         change: ProfileChange<'_>,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
     ) -> Result<ProfilesChanged, Error> {
         let there = || Change::new().when_present("pk");
@@ -259,14 +258,13 @@ impl Store {
         };
         let key = Key::profile_changes(org);
         let environment = change.environment();
-        let mut transaction = transaction
+        let changed = transaction
             .update(&key, counted)
-            .name_environment(org, environment);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
+            .name_environment(org, environment)
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match changed {
             Committed::Yes => return Ok(ProfilesChanged::Yes),
             Committed::No(refusals) => refusals,
         };
@@ -274,14 +272,10 @@ impl Store {
         if !refusals.is_empty() && refusals.iter().all(is_unnamed) {
             return Err(no_environment(environment));
         }
-        let mut refusals = refusals.into_iter();
-        let replay = refusals.find(|refusal| refusal.kind == ItemKind::StoredResponse);
-        match request.zip(replay) {
-            Some((request, known)) => {
-                first_answer(request, known.item).map(ProfilesChanged::Replayed)
-            }
-            None => Ok(ProfilesChanged::Outdated),
-        }
+        Ok(match replay(response, &refusals)? {
+            Some(first) => ProfilesChanged::Replayed(first),
+            None => ProfilesChanged::Outdated,
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, templates};
@@ -60,7 +60,7 @@ pub enum TemplateCreated {
     /// It is there.
     New,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Store {
@@ -98,7 +98,7 @@ impl Store {
         }))
     }
 
-    /// Adds a template. `answer` is what a replay of the same request will be given.
+    /// Adds a template. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that id, or if there are too many; [`Error::Invalid`] if
@@ -108,7 +108,7 @@ impl Store {
         &self,
         org: &OrgId,
         template: &Template,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<TemplateCreated, Error> {
         let now = template.created_at;
         let item = TemplateItem {
@@ -122,17 +122,16 @@ impl Store {
         let count = Change::new()
             .add("count", 1)
             .at_most_or_missing("count", i64::from(MAX_TEMPLATES) - 1);
-        let mut transaction = Transaction::new()
+        let created = Transaction::new()
             .put(&Key::template(org, &template.id), &item)?
             .update(&Key::template_count(org), count)
-            .name_environment(org, template.content.environment.as_ref());
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
+            .name_environment(org, template.content.environment.as_ref())
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        match created {
             Committed::Yes => Ok(TemplateCreated::New),
-            Committed::No(refusals) => refused(template, request, refusals),
+            Committed::No(refusals) => refused(template, response, &refusals),
         }
     }
 
@@ -194,20 +193,14 @@ fn only_environment(refusals: &[Refusal]) -> bool {
 /// What a refused create tells the caller: a replay before all else.
 fn refused(
     template: &Template,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
+    response: Option<&NewResponse<'_>>,
+    refusals: &[Refusal],
 ) -> Result<TemplateCreated, Error> {
-    let (mut taken, mut replay) = (false, None);
-    let is_unnamed = only_environment(&refusals);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Template;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(TemplateCreated::Replayed),
-        None if taken => Err(taken_id(&template.id)),
+    let is_unnamed = only_environment(refusals);
+    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Template);
+    match replay(response, refusals)? {
+        Some(first) => Ok(TemplateCreated::Replayed(first)),
+        None if is_taken => Err(taken_id(&template.id)),
         None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
         None => Err(Error::Conflict(format!(
             "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"

@@ -9,9 +9,8 @@ use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp,
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
 use crate::engine::item::{SCHEMA_VERSION, due_shard};
-use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, deliveries};
 use crate::engine::list::{Page, Slice};
 use crate::engine::transaction::{Committed, Transaction};
@@ -168,7 +167,7 @@ pub enum DeliveryCreated {
     /// It is there.
     New,
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
 impl Transaction {
@@ -223,32 +222,28 @@ impl Store {
         tokio::try_join!(self.slice(page), self.count(&whole))
     }
 
-    /// Adds a delivery. `answer` is what a replay of the same request will be given.
+    /// Adds a delivery. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
     pub async fn create_delivery(
         &self,
         delivery: &Delivery,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<DeliveryCreated, Error> {
         let (org, now) = (&delivery.org_id, delivery.created_at);
-        let mut transaction = Transaction::new().add_delivery(delivery)?;
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
+        let created = Transaction::new()
+            .add_delivery(delivery)?
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match created {
             Committed::Yes => return Ok(DeliveryCreated::New),
             Committed::No(refusals) => refusals,
         };
-        let before = refusals.into_iter();
-        let mut before = before.filter(|refusal| refusal.kind == ItemKind::StoredResponse);
-        match (request, before.next()) {
-            (Some(request), Some(known)) => {
-                first_answer(request, known.item).map(DeliveryCreated::Replayed)
-            }
-            _ => Err(Error::internal("a new delivery has an id that is taken")),
+        match replay(response, &refusals)? {
+            Some(first) => Ok(DeliveryCreated::Replayed(first)),
+            None => Err(Error::internal("a new delivery has an id that is taken")),
         }
     }
 }

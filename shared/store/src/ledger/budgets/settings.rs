@@ -9,8 +9,7 @@ use serde::Deserialize;
 use super::{BudgetStanding, CounterItem};
 use crate::Store;
 use crate::costs::policy::CostPolicy;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
-use crate::engine::item_kind::ItemKind;
+use crate::engine::idempotency::{IdempotentRequest, NewResponse, StoredResponse, replay};
 use crate::engine::key::{Key, budget_counters};
 use crate::engine::list::Slice;
 use crate::engine::table::read;
@@ -49,11 +48,11 @@ pub enum BudgetCreated {
     /// It is there.
     New(Box<BudgetStanding>),
     /// The same request was answered before.
-    Replayed(FirstAnswer),
+    Replayed(StoredResponse),
 }
 
-/// Status and body of an answer, as it is kept for replays.
-type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<(u16, String), Error> + Sync);
+/// Makes the body of the response to store for replays.
+type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<String, Error> + Sync);
 
 impl Store {
     /// The budgets of an organization, newest first, with what counts in their present periods.
@@ -152,8 +151,8 @@ impl Store {
         budgets.iter().map(counter).collect()
     }
 
-    /// Creates a budget, which counts from then on what its period had before. `answer` makes of it
-    /// what a replay of the same request will be given.
+    /// Creates a budget, which counts from then on what its period had before. `idempotent` makes
+    /// of it what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there are too many, [`Error::Invalid`] if it is about a label that is
@@ -183,23 +182,25 @@ impl Store {
                 .cloned()
                 .chain([created.budget.clone()]);
             let next = policy.with_budgets(budgets.collect());
-            let mut transaction = self
+            let response = match idempotent {
+                Some((request, render)) => Some(NewResponse {
+                    request,
+                    body: render(&created)?,
+                }),
+                None => None,
+            };
+            let committed = self
                 .declaration(org, (&policy, &next), Some(changes))?
-                .open_budget(org, &created, new.now)?;
-            if let Some((request, answer)) = idempotent {
-                let answer = answer(&created)?;
-                transaction = transaction.remember(org, request, answer, new.now)?;
-            }
-            match transaction.commit(self).await? {
+                .open_budget(org, &created, new.now)?
+                .store_response(org, response.as_ref(), new.now)?
+                .commit(self)
+                .await?;
+            let refusals = match committed {
                 Committed::Yes => return Ok(BudgetCreated::New(Box::new(created))),
-                Committed::No(refusals) => {
-                    let replay = refusals
-                        .into_iter()
-                        .find(|r| r.kind == ItemKind::StoredResponse);
-                    if let Some((replay, (request, _))) = replay.zip(idempotent) {
-                        return first_answer(request, replay.item).map(BudgetCreated::Replayed);
-                    }
-                }
+                Committed::No(refusals) => refusals,
+            };
+            if let Some(first) = replay(response.as_ref(), &refusals)? {
+                return Ok(BudgetCreated::Replayed(first));
             }
         }
     }
@@ -212,7 +213,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<BudgetCreated, Error> {
         if let Some(request) = request
-            && let Some(first) = self.first_answer(org, request, now).await?
+            && let Some(first) = self.stored_response(org, request, now).await?
         {
             return Ok(BudgetCreated::Replayed(first));
         }
