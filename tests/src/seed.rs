@@ -10,10 +10,11 @@ use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::{Limits, Order, TenantContext};
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::Store;
+use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::queue::tally::QueueLimits;
 use awo_store::webhooks::deliveries::{Attempt, Delivery, Notice};
 use awo_store::work_orders::cascades::Stopping;
-use awo_store::work_orders::{Account, Created, NewWorkOrder};
+use awo_store::work_orders::{Account, NewWorkOrder};
 
 /// More than any test makes.
 const ROOM: QueueLimits = QueueLimits {
@@ -61,7 +62,8 @@ impl<'a> Seed<'a> {
             now: at,
         };
         let made = self.store.create_work_order(&new, ROOM, None).await;
-        assert!(matches!(made.expect("a work order"), Created::New));
+        let made = made.expect("a work order");
+        assert!(matches!(made, Some(RequestOutcome::New(()))));
         new
     }
 

@@ -16,12 +16,12 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
 use awo_http::work_order_request::{ChildRequest, Inherited};
-use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::ledger::holds::ParentsHold;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::report::Reporter;
 use awo_store::work_orders::parents::why_no_parent;
-use awo_store::work_orders::{Account, Created, WorkOrder};
+use awo_store::work_orders::{Account, WorkOrder};
 use lambda_http::Request;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -292,9 +292,11 @@ impl Asking<'_> {
         };
         let created = (state.store).create_work_order(&new, state.limits, Some(&response));
         match created.await? {
-            Created::New => Ok(new.id),
-            Created::Replayed(first) => WorkOrderId::parse(&first.body).map_err(Error::internal),
-            Created::OtherPolicy => Err(Error::internal("what a child holds is its root's")),
+            Some(RequestOutcome::New(())) => Ok(new.id),
+            Some(RequestOutcome::Replayed(first)) => {
+                WorkOrderId::parse(&first.body).map_err(Error::internal)
+            }
+            None => Err(Error::internal("what a child holds is its root's")),
         }
     }
 

@@ -7,7 +7,6 @@ use awo_domain::Error;
 use awo_domain::environment::{Deployment, Environment};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::environments::EnvironmentCreated;
 
 use crate::content::read_new;
 use crate::shape::EnvironmentShape;
@@ -44,8 +43,5 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let created = state
         .store
         .create_environment(call.org(), &environment, response.as_ref());
-    match created.await? {
-        EnvironmentCreated::New => Ok(answer),
-        EnvironmentCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
-    }
+    Ok(answer.unless_replayed(created.await?))
 }

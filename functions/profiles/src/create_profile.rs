@@ -9,7 +9,7 @@ use awo_domain::profile::{ProfileName, built_in, resolve_among};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
-use awo_store::settings::profiles::{ProfileChange, ProfileSet, ProfilesChanged, StoredProfile};
+use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
 
 use crate::content::read_new;
 use crate::replace::{CHANGE_TRIES, kept_changing};
@@ -61,11 +61,8 @@ async fn create(
     let response = call.response(request, &answer);
     let change = ProfileChange::Create(new);
     let changed = store.change_profiles(call.org(), set, change, response.as_ref(), call.now);
-    Ok(match changed.await? {
-        ProfilesChanged::Yes => Some(answer),
-        ProfilesChanged::Replayed(first) => Some(Answer::replayed(201, first)),
-        ProfilesChanged::Outdated => None,
-    })
+    let changed = changed.await?;
+    Ok(changed.map(|changed| answer.unless_replayed(changed)))
 }
 
 fn may_create(set: &ProfileSet, new: &StoredProfile) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::template::{Template, built_in_template};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::templates::{TemplateCreated, taken_id};
+use awo_store::settings::templates::taken_id;
 
 use crate::content::read_new;
 use crate::shape::TemplateShape;
@@ -48,8 +48,5 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let created = state
         .store
         .create_template(call.org(), &template, response.as_ref());
-    match created.await? {
-        TemplateCreated::New => Ok(answer),
-        TemplateCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
-    }
+    Ok(answer.unless_replayed(created.await?))
 }

@@ -6,7 +6,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::plugins::{PluginRegistered, taken_plugin_id};
+use awo_store::settings::plugins::taken_plugin_id;
 
 use crate::content::read_plugin;
 use crate::shape::PluginShape;
@@ -29,8 +29,5 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
     let answer = Answer::created(PluginShape::from(&plugin))?;
     let response = call.response(idempotent.as_ref(), &answer);
     let registered = store.register_plugin(call.org(), &plugin, response.as_ref());
-    match registered.await? {
-        PluginRegistered::New => Ok(answer),
-        PluginRegistered::Replayed(first) => Ok(Answer::replayed(201, first)),
-    }
+    Ok(answer.unless_replayed(registered.await?))
 }

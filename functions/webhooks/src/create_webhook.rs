@@ -7,7 +7,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, WebhookId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::webhooks::{Webhook, WebhookCreated};
+use awo_store::webhooks::Webhook;
 
 use crate::content::read_new;
 use crate::shape::NewWebhookShape;
@@ -42,8 +42,5 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let created = state
         .store
         .create_webhook(call.org(), &webhook, response.as_ref());
-    match created.await? {
-        WebhookCreated::New => Ok(answer),
-        WebhookCreated::Replayed(first) => Ok(Answer::replayed(201, first)),
-    }
+    Ok(answer.unless_replayed(created.await?))
 }

@@ -9,7 +9,7 @@ use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::deliveries::{Delivery, DeliveryCreated};
+use awo_store::webhooks::deliveries::Delivery;
 
 use crate::shape::DeliveryShape;
 
@@ -47,10 +47,8 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let new = old.again(id, call.now);
     let answer = Answer::ok(DeliveryShape::from(&new))?;
     let response = call.response(request.as_ref(), &answer);
-    match store.create_delivery(&new, response.as_ref()).await? {
-        DeliveryCreated::New => Ok(answer),
-        DeliveryCreated::Replayed(first) => Ok(Answer::replayed(200, first)),
-    }
+    let created = store.create_delivery(&new, response.as_ref());
+    Ok(answer.unless_replayed(created.await?))
 }
 
 /// The delivery, if it may be made once more. A webhook that is disabled or deleted just now is not

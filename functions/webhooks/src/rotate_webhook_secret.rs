@@ -8,7 +8,7 @@ use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
-use awo_store::webhooks::{Webhook, WebhookReplaced};
+use awo_store::webhooks::Webhook;
 
 use crate::shape::NewSecretShape;
 
@@ -63,11 +63,8 @@ async fn rotate(
     })?;
     let response = call.response(request, &answer);
     let replaced = (state.store).replace_webhook(call.org(), &new, response.as_ref(), call.now);
-    Ok(match replaced.await? {
-        WebhookReplaced::Done => Some(answer),
-        WebhookReplaced::Replayed(first) => Some(Answer::replayed(200, first)),
-        WebhookReplaced::Changed => None,
-    })
+    let replaced = replaced.await?;
+    Ok(replaced.map(|replaced| answer.unless_replayed(replaced)))
 }
 
 /// A replay of a rotation of a webhook that is gone since, or a missing one.

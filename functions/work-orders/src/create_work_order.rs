@@ -15,9 +15,9 @@ use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::costs::policy::CostPolicy;
-use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::{IdempotentRequest, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
-use awo_store::work_orders::{Account, Created};
+use awo_store::work_orders::Account;
 
 /// How often a create is tried that meets a change of what the organization declares.
 const POLICY_TRIES: u32 = 4;
@@ -95,15 +95,14 @@ impl State {
         let response = call.response(idempotent, &answer);
         let store = &self.store;
         let created = store.create_work_order(&new, self.limits, response.as_ref());
-        match created.await? {
-            Created::New => {
-                let wake_up = WakeUp::of(call.org());
-                self.queue.wake_or_leave_to_sweep(&wake_up).await;
-                Ok(Some(answer))
-            }
-            Created::Replayed(first) => Ok(Some(Answer::replayed(201, first))),
-            Created::OtherPolicy => Ok(None),
+        let Some(created) = created.await? else {
+            return Ok(None);
+        };
+        if let RequestOutcome::New(()) = created {
+            let wake_up = WakeUp::of(call.org());
+            self.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
+        Ok(Some(answer.unless_replayed(created)))
     }
 
     /// The values of the cost labels. Before a client is told that one is missing, the declaration

@@ -1,7 +1,7 @@
 //! Successful responses.
 
 use awo_domain::Error;
-use awo_store::engine::idempotency::StoredResponse;
+use awo_store::engine::idempotency::{RequestOutcome, StoredResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -112,6 +112,15 @@ impl Answer {
             status,
             body: Body::Raw(first.body),
             headers: vec![("idempotent-replayed", "true".to_owned())],
+        }
+    }
+
+    /// This answer, or the response to an earlier request with the same idempotency key.
+    #[must_use]
+    pub fn unless_replayed(self, outcome: RequestOutcome) -> Answer {
+        match outcome {
+            RequestOutcome::New(()) => self,
+            RequestOutcome::Replayed(first) => Answer::replayed(self.status, first),
         }
     }
 

@@ -26,7 +26,7 @@ pub(crate) use stored::WebhookItem;
 use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::idempotency::{
-    IdempotentRequest, NewResponse, ResponseStore, StoredResponse, replay,
+    IdempotentRequest, NewResponse, RequestOutcome, ResponseStore, StoredResponse, replay,
 };
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, webhooks};
@@ -132,26 +132,6 @@ struct Count {
     count: i64,
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum WebhookCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-}
-
-/// What came of a change.
-#[derive(Debug)]
-pub enum WebhookReplaced {
-    /// It is as it was to be.
-    Done,
-    /// It was not as it was read, or is gone: nothing was written.
-    Changed,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-}
-
 impl Store {
     /// The organization's webhooks, newest first: one query.
     ///
@@ -199,7 +179,7 @@ impl Store {
         org: &OrgId,
         webhook: &Webhook,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<WebhookCreated, Error> {
+    ) -> Result<RequestOutcome, Error> {
         let mut tries = Tries::new("create webhook: the last webhook was deleted all the time");
         loop {
             tries.next().await?;
@@ -220,7 +200,7 @@ impl Store {
         webhook: &Webhook,
         announced: &Announced,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<Option<WebhookCreated>, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         let count = Change::new()
             .add("count", 1)
             .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
@@ -235,12 +215,12 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match created {
-            Committed::Yes => return Ok(Some(WebhookCreated::New)),
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
         let is_full = refusals.iter().any(|of| of.kind == ItemKind::WebhookCount);
         match replay(response, &refusals)? {
-            Some(first) => Ok(Some(WebhookCreated::Replayed(first))),
+            Some(first) => Ok(Some(RequestOutcome::Replayed(first))),
             None if !is_full => Ok(None),
             None => Err(Error::Conflict(format!(
                 "your organization has {MAX_WEBHOOKS} webhooks, the maximum: delete one first"
@@ -248,8 +228,8 @@ impl Store {
         }
     }
 
-    /// Writes `new`, which was made from what was read, over just that. `response` is what a
-    /// replay of the same request, made at `now`, gets.
+    /// Writes `new`, which was made from what was read, over just that; none if the webhook is not so
+    /// any more, or is gone. `response` is what a replay of the same request, made at `now`, gets.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
@@ -259,7 +239,7 @@ impl Store {
         new: &Webhook,
         response: Option<&NewResponse<'_>>,
         now: Timestamp,
-    ) -> Result<WebhookReplaced, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         let item = WebhookItem::of(new, new.revision + 1);
         let unchanged = Change::new().when("revision", new.revision);
         let key = Key::webhook(org, &new.id);
@@ -269,13 +249,10 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match replaced {
-            Committed::Yes => return Ok(WebhookReplaced::Done),
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
-        Ok(match replay(response, &refusals)? {
-            Some(first) => WebhookReplaced::Replayed(first),
-            None => WebhookReplaced::Changed,
-        })
+        Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }
 
     /// Removes a webhook. What is pending for it is not sent any more, and DynamoDB removes its

@@ -29,7 +29,7 @@ pub(crate) use listing::start_after;
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::{SCHEMA_VERSION, work_orders_with};
 use crate::engine::key::{Key, children_of};
 use crate::engine::transaction::{Committed, Transaction};
@@ -205,17 +205,6 @@ impl NewWorkOrder {
     }
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum Created {
-    /// It is there and waits.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-    /// The organization declares other things about its costs by now: read them, and decide again.
-    OtherPolicy,
-}
-
 /// Which work orders to list.
 #[derive(Debug, Clone, Default)]
 pub struct WorkOrderFilter {
@@ -232,7 +221,8 @@ pub struct WorkOrderFilter {
 impl Store {
     /// Creates a work order, its first run, its queue entry and its hold, in one transaction.
     ///
-    /// `response` is what a replay of the same request gets.
+    /// `response` is what a replay of the same request gets. None if the organization declares other
+    /// things about its costs by now: read them, and decide again.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
@@ -243,11 +233,11 @@ impl Store {
         new: &NewWorkOrder,
         limits: QueueLimits,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<Created, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         for waits in [false, true] {
             let transaction = self.creation(new, limits, waits, response)?;
             match transaction.commit(self).await? {
-                Committed::Yes => return Ok(Created::New),
+                Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
                 // What an agent asks for is refused instead: its parent would not end.
                 Committed::No(refusals)
                     if !waits && new.asked_by.is_none() && only_waits(&refusals) => {}

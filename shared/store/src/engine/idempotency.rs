@@ -56,6 +56,15 @@ impl fmt::Debug for StoredResponse {
     }
 }
 
+/// The result of a request that may carry an idempotency key.
+#[derive(Debug)]
+pub enum RequestOutcome<T = ()> {
+    /// It is done.
+    New(T),
+    /// The same request was answered before.
+    Replayed(StoredResponse),
+}
+
 /// A response as it is stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -14,7 +14,7 @@ mod settings;
 
 pub use alerts::Alert;
 pub use funding::WantedHold;
-pub use settings::{BudgetCreated, NewBudget};
+pub use settings::NewBudget;
 
 use std::collections::BTreeMap;
 

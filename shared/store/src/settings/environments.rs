@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, environments};
@@ -61,15 +61,6 @@ impl From<EnvironmentItem> for KnownEnvironment {
             },
         }
     }
-}
-
-/// What came of a create.
-#[derive(Debug)]
-pub enum EnvironmentCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
 }
 
 impl Transaction {
@@ -159,7 +150,7 @@ impl Store {
         org: &OrgId,
         environment: &Environment,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<EnvironmentCreated, Error> {
+    ) -> Result<RequestOutcome, Error> {
         let now = environment.created_at;
         let item = EnvironmentItem {
             name: environment.name.clone(),
@@ -182,7 +173,7 @@ impl Store {
             .commit(self)
             .await?;
         match created {
-            Committed::Yes => Ok(EnvironmentCreated::New),
+            Committed::Yes => Ok(RequestOutcome::New(())),
             Committed::No(refusals) => refused(&environment.name, response, &refusals),
         }
     }
@@ -315,10 +306,10 @@ fn refused(
     name: &EnvironmentName,
     response: Option<&NewResponse<'_>>,
     refusals: &[Refusal],
-) -> Result<EnvironmentCreated, Error> {
+) -> Result<RequestOutcome, Error> {
     let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Environment);
     match replay(response, refusals)? {
-        Some(first) => Ok(EnvironmentCreated::Replayed(first)),
+        Some(first) => Ok(RequestOutcome::Replayed(first)),
         None if is_taken => Err(Error::Conflict(format!(
             "there is an environment {name} already: choose another name, or change that one with PUT"
         ))),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, plugins};
@@ -42,15 +42,6 @@ impl PluginItem {
             _ => None,
         }
     }
-}
-
-/// What came of a registration.
-#[derive(Debug)]
-pub enum PluginRegistered {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
 }
 
 impl Store {
@@ -99,7 +90,7 @@ impl Store {
         org: &OrgId,
         plugin: &Plugin,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<PluginRegistered, Error> {
+    ) -> Result<RequestOutcome, Error> {
         let item = PluginItem {
             sk: plugin.id.to_string(),
             plugin: Some(plugin.clone()),
@@ -116,7 +107,7 @@ impl Store {
             .commit(self)
             .await?;
         match registered {
-            Committed::Yes => Ok(PluginRegistered::New),
+            Committed::Yes => Ok(RequestOutcome::New(())),
             Committed::No(refusals) => refused(&plugin.id, response, &refusals),
         }
     }
@@ -165,10 +156,10 @@ fn refused(
     id: &PluginId,
     response: Option<&NewResponse<'_>>,
     refusals: &[Refusal],
-) -> Result<PluginRegistered, Error> {
+) -> Result<RequestOutcome, Error> {
     let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Plugin);
     match replay(response, refusals)? {
-        Some(first) => Ok(PluginRegistered::Replayed(first)),
+        Some(first) => Ok(RequestOutcome::Replayed(first)),
         None if is_taken => Err(taken_plugin_id(id)),
         None => Err(Error::Conflict(format!(
             "your organization has {MAX_PLUGINS} plugins, the maximum: delete one first"

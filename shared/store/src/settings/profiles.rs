@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, profiles};
@@ -121,17 +121,6 @@ impl<'a> ProfileChange<'a> {
     }
 }
 
-/// What came of a change.
-#[derive(Debug)]
-pub enum ProfilesChanged {
-    /// It is done.
-    Yes,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-    /// The profiles are not as they were read: decide anew.
-    Outdated,
-}
-
 impl Store {
     /// The organization's own profiles, by name.
     ///
@@ -222,6 +211,7 @@ impl Store {
     }
 
     /// Changes an organization's profiles. `response` is what a replay of the same request gets.
+    /// None if the profiles are not as they were read: decide anew.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it names an environment that is not there,
@@ -233,7 +223,7 @@ impl Store {
         change: ProfileChange<'_>,
         response: Option<&NewResponse<'_>>,
         now: Timestamp,
-    ) -> Result<ProfilesChanged, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         let there = || Change::new().when_present("pk");
         let transaction = Transaction::new();
         let transaction = match change {
@@ -265,17 +255,14 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match changed {
-            Committed::Yes => return Ok(ProfilesChanged::Yes),
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
         let is_unnamed = |of: &Refusal| of.kind == ItemKind::Environment;
         if !refusals.is_empty() && refusals.iter().all(is_unnamed) {
             return Err(no_environment(environment));
         }
-        Ok(match replay(response, &refusals)? {
-            Some(first) => ProfilesChanged::Replayed(first),
-            None => ProfilesChanged::Outdated,
-        })
+        Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }
 }
 

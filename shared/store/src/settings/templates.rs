@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, templates};
@@ -52,15 +52,6 @@ pub struct CurrentTemplate {
     /// The template.
     pub template: Template,
     revision: u32,
-}
-
-/// What came of a create.
-#[derive(Debug)]
-pub enum TemplateCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
 }
 
 impl Store {
@@ -109,7 +100,7 @@ impl Store {
         org: &OrgId,
         template: &Template,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<TemplateCreated, Error> {
+    ) -> Result<RequestOutcome, Error> {
         let now = template.created_at;
         let item = TemplateItem {
             id: template.id.clone(),
@@ -130,7 +121,7 @@ impl Store {
             .commit(self)
             .await?;
         match created {
-            Committed::Yes => Ok(TemplateCreated::New),
+            Committed::Yes => Ok(RequestOutcome::New(())),
             Committed::No(refusals) => refused(template, response, &refusals),
         }
     }
@@ -195,11 +186,11 @@ fn refused(
     template: &Template,
     response: Option<&NewResponse<'_>>,
     refusals: &[Refusal],
-) -> Result<TemplateCreated, Error> {
+) -> Result<RequestOutcome, Error> {
     let is_unnamed = only_environment(refusals);
     let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Template);
     match replay(response, refusals)? {
-        Some(first) => Ok(TemplateCreated::Replayed(first)),
+        Some(first) => Ok(RequestOutcome::Replayed(first)),
         None if is_taken => Err(taken_id(&template.id)),
         None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
         None => Err(Error::Conflict(format!(

@@ -9,7 +9,7 @@ use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp,
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::{SCHEMA_VERSION, due_shard};
 use crate::engine::key::{Key, deliveries};
 use crate::engine::list::{Page, Slice};
@@ -161,15 +161,6 @@ impl Delivery {
     }
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum DeliveryCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
-}
-
 impl Transaction {
     /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
     /// other there is a notification.
@@ -230,7 +221,7 @@ impl Store {
         &self,
         delivery: &Delivery,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<DeliveryCreated, Error> {
+    ) -> Result<RequestOutcome, Error> {
         let (org, now) = (&delivery.org_id, delivery.created_at);
         let created = Transaction::new()
             .add_delivery(delivery)?
@@ -238,11 +229,11 @@ impl Store {
             .commit(self)
             .await?;
         let refusals = match created {
-            Committed::Yes => return Ok(DeliveryCreated::New),
+            Committed::Yes => return Ok(RequestOutcome::New(())),
             Committed::No(refusals) => refusals,
         };
         match replay(response, &refusals)? {
-            Some(first) => Ok(DeliveryCreated::Replayed(first)),
+            Some(first) => Ok(RequestOutcome::Replayed(first)),
             None => Err(Error::internal("a new delivery has an id that is taken")),
         }
     }

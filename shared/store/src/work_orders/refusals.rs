@@ -2,9 +2,9 @@
 
 use awo_domain::Error;
 
-use super::{Created, NewWorkOrder, QUEUE_RETRY_S};
+use super::{NewWorkOrder, QUEUE_RETRY_S};
 use crate::costs::policy::policy_of;
-use crate::engine::idempotency::{NewResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::transaction::Refusal;
 use crate::ledger::budgets::over_budget;
@@ -17,9 +17,9 @@ pub(super) fn refused(
     new: &NewWorkOrder,
     response: Option<&NewResponse<'_>>,
     refusals: Vec<Refusal>,
-) -> Result<Created, Error> {
+) -> Result<Option<RequestOutcome>, Error> {
     if let Some(first) = replay(response, &refusals)? {
-        return Ok(Created::Replayed(first));
+        return Ok(Some(RequestOutcome::Replayed(first)));
     }
     let over = over_budget(&refusals);
     let mut refusals = refusals;
@@ -41,9 +41,7 @@ pub(super) fn refused(
         ItemKind::Tally => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),
-        ItemKind::Balance if policy_of(item.as_ref()) != new.account.policy => {
-            Ok(Created::OtherPolicy)
-        }
+        ItemKind::Balance if policy_of(item.as_ref()) != new.account.policy => Ok(None),
         ItemKind::Balance => Err(insufficient(new.hold, item)?),
         ItemKind::ParentRun => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),

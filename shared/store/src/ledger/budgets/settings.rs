@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::{BudgetStanding, CounterItem};
 use crate::Store;
 use crate::costs::policy::CostPolicy;
-use crate::engine::idempotency::{IdempotentRequest, NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome, replay};
 use crate::engine::key::{Key, budget_counters};
 use crate::engine::list::Slice;
 use crate::engine::table::read;
@@ -40,15 +40,6 @@ pub struct NewBudget {
     pub content: Content,
     /// Now.
     pub now: Timestamp,
-}
-
-/// What came of a create.
-#[derive(Debug)]
-pub enum BudgetCreated {
-    /// It is there.
-    New(Box<BudgetStanding>),
-    /// The same request was answered before.
-    Replayed(StoredResponse),
 }
 
 /// Makes the body of the response to store for replays.
@@ -163,7 +154,7 @@ impl Store {
         org: &OrgId,
         new: &NewBudget,
         idempotent: Option<(&IdempotentRequest, Rendered<'_>)>,
-    ) -> Result<BudgetCreated, Error> {
+    ) -> Result<RequestOutcome<BudgetStanding>, Error> {
         let mut tries = Tries::new("create budget: credits were reserved and settled all the time");
         loop {
             tries.next().await?;
@@ -196,11 +187,11 @@ impl Store {
                 .commit(self)
                 .await?;
             let refusals = match committed {
-                Committed::Yes => return Ok(BudgetCreated::New(Box::new(created))),
+                Committed::Yes => return Ok(RequestOutcome::New(created)),
                 Committed::No(refusals) => refusals,
             };
             if let Some(first) = replay(response.as_ref(), &refusals)? {
-                return Ok(BudgetCreated::Replayed(first));
+                return Ok(RequestOutcome::Replayed(first));
             }
         }
     }
@@ -211,11 +202,11 @@ impl Store {
         org: &OrgId,
         request: Option<&IdempotentRequest>,
         now: Timestamp,
-    ) -> Result<BudgetCreated, Error> {
+    ) -> Result<RequestOutcome<BudgetStanding>, Error> {
         if let Some(request) = request
             && let Some(first) = self.stored_response(org, request, now).await?
         {
-            return Ok(BudgetCreated::Replayed(first));
+            return Ok(RequestOutcome::Replayed(first));
         }
         Err(Error::Conflict(format!(
             "your organization has {MAX_BUDGETS} budgets, which is the most: delete one first"

@@ -12,7 +12,7 @@ use awo_domain::{Error, RunId, Timestamp};
 use crate::Store;
 use crate::capacity::permits::FreePermit;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, StoredResponse, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
 use crate::engine::transaction::{Committed, Refusal, Transaction};
@@ -62,16 +62,14 @@ pub enum Beginning<'a> {
     },
 }
 
-/// What came of a start.
+/// The result of a start.
 #[derive(Debug)]
-pub enum Started {
-    /// There is a new run.
-    New,
-    /// The same request was answered before.
-    Replayed(StoredResponse),
+pub enum StartOutcome<T = ()> {
+    /// There is a new run, or the same request was answered before.
+    Done(RequestOutcome<T>),
     /// A budget does not cover it, and its runs wait: start it so.
     WaitsForBudget,
-    /// Work order, queue or slots are not as they were read: look again.
+    /// Work order, queue or slots are not as they were read: read them again.
     Changed,
 }
 
@@ -88,7 +86,7 @@ impl Store {
         beginning: &Beginning<'_>,
         limits: QueueLimits,
         response: Option<&NewResponse<'_>>,
-    ) -> Result<Started, Error> {
+    ) -> Result<StartOutcome, Error> {
         let (org, now) = (new.org, new.now);
         let waits = new.order.status == WorkOrderStatus::Queued;
         let run = new.run(beginning)?;
@@ -123,7 +121,7 @@ impl Store {
             .commit(self)
             .await?;
         match started {
-            Committed::Yes => Ok(Started::New),
+            Committed::Yes => Ok(StartOutcome::Done(RequestOutcome::New(()))),
             Committed::No(refusals) => new.refused(beginning, response, refusals),
         }
     }
@@ -283,12 +281,12 @@ impl NewRun<'_> {
         beginning: &Beginning<'_>,
         response: Option<&NewResponse<'_>>,
         mut refusals: Vec<Refusal>,
-    ) -> Result<Started, Error> {
+    ) -> Result<StartOutcome, Error> {
         if !self.waits && only_waits(&refusals) {
-            return Ok(Started::WaitsForBudget);
+            return Ok(StartOutcome::WaitsForBudget);
         }
         if let Some(first) = replay(response, &refusals)? {
-            return Ok(Started::Replayed(first));
+            return Ok(StartOutcome::Done(RequestOutcome::Replayed(first)));
         }
         let over = over_budget(&refusals);
         refusals.sort_by_key(|refusal| match refusal.kind {
@@ -315,7 +313,7 @@ impl NewRun<'_> {
             }
             _ => match over.filter(|_| kind == ItemKind::BudgetCounter) {
                 Some(error) => Err(error),
-                None => Ok(Started::Changed),
+                None => Ok(StartOutcome::Changed),
             },
         }
     }
