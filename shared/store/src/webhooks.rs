@@ -201,15 +201,12 @@ impl Store {
         announced: &Announced,
         response: Option<&NewResponse<'_>>,
     ) -> Result<Option<RequestOutcome>, Error> {
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
         let item = WebhookItem::of(webhook, webhook.revision);
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
         let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
         let created = Transaction::new()
             .put(&key, &item)?
-            .update(&count_key, count)
+            .count_one_more(&count_key, MAX_WEBHOOKS)
             .update(&Key::tally(org), announced.still())
             .store_response_in(responses, org, response, now)?
             .commit(self)

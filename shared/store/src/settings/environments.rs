@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, environments};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Refusal, Transaction};
+use crate::settings::counted::create_outcome;
 use crate::work_orders::WorkOrder;
 
 /// An environment as it is stored.
@@ -79,15 +80,23 @@ impl Transaction {
     }
 }
 
-/// The fault of a profile or a template that names an environment which is not there.
+/// The fault of a profile or a template that names an environment which is not there, if nothing else
+/// was refused.
 #[must_use]
-pub(crate) fn no_environment(name: Option<&EnvironmentName>) -> Error {
+pub(crate) fn missing_environment(
+    refusals: &[Refusal],
+    name: Option<&EnvironmentName>,
+) -> Option<Error> {
+    let is_environment = |of: &Refusal| of.kind == ItemKind::Environment;
+    if refusals.is_empty() || !refusals.iter().all(is_environment) {
+        return None;
+    }
     let name = name.map(EnvironmentName::as_str).unwrap_or_default();
     let message = format!(
         "is not the name of an environment: there is no {name}; GET /v1/environments lists those there \
          are"
     );
-    Error::invalid("/environment", message)
+    Some(Error::invalid("/environment", message))
 }
 
 impl Store {
@@ -161,21 +170,23 @@ impl Store {
             namings: 0,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_ENVIRONMENTS) - 1);
         let key = Key::environment(org, &environment.name);
         let count_key = Key::environment_count(org);
         let created = Transaction::new()
             .put(&key, &item)?
-            .update(&count_key, count)
+            .count_one_more(&count_key, MAX_ENVIRONMENTS)
             .store_response(org, response, now)?
             .commit(self)
             .await?;
-        match created {
-            Committed::Yes => Ok(RequestOutcome::New(())),
-            Committed::No(refusals) => refused(&environment.name, response, &refusals),
-        }
+        let name = &environment.name;
+        let taken = format!(
+            "there is an environment {name} already: choose another name, or change that one with PUT"
+        );
+        let full = format!(
+            "your organization has {MAX_ENVIRONMENTS} environments, which is the most: delete one first"
+        );
+        let faults = (Error::Conflict(taken), Error::Conflict(full));
+        create_outcome(created, ItemKind::Environment, None, response, faults)
     }
 
     /// Writes `new` over what was read; false if that has changed meanwhile.
@@ -212,10 +223,9 @@ impl Store {
             .when("namings", read.namings)
             .when("createdAt", read.environment.created_at);
         let key = Key::environment(org, &read.environment.name);
-        let count = Change::new().add("count", -1);
         let deleted = Transaction::new()
             .delete(&key, unnamed)
-            .update(&Key::environment_count(org), count)
+            .count_one_less(&Key::environment_count(org))
             .commit(self)
             .await?;
         Ok(deleted.is_yes())
@@ -298,23 +308,5 @@ impl WorkOrder {
             ))
         })?;
         Ok(Some(ChosenEnvironment { name, content }))
-    }
-}
-
-/// What a refused create tells the caller: a replay before all else.
-fn refused(
-    name: &EnvironmentName,
-    response: Option<&NewResponse<'_>>,
-    refusals: &[Refusal],
-) -> Result<RequestOutcome, Error> {
-    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Environment);
-    match replay(response, refusals)? {
-        Some(first) => Ok(RequestOutcome::Replayed(first)),
-        None if is_taken => Err(Error::Conflict(format!(
-            "there is an environment {name} already: choose another name, or change that one with PUT"
-        ))),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_ENVIRONMENTS} environments, which is the most: delete one first"
-        ))),
     }
 }

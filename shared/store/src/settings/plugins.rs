@@ -11,13 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, plugins};
 use crate::engine::list::Slice;
 use crate::engine::table::Updated;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::counted::create_outcome;
 
 /// A plugin as it is stored; of a built-in one only whether it is enabled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -97,19 +98,16 @@ impl Store {
             enabled: plugin.enabled,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_PLUGINS) - 1);
-        let registered = Transaction::new()
+        let created = Transaction::new()
             .put(&Key::plugin(org, &plugin.id), &item)?
-            .update(&Key::plugin_count(org), count)
+            .count_one_more(&Key::plugin_count(org), MAX_PLUGINS)
             .store_response(org, response, plugin.created_at)?
             .commit(self)
             .await?;
-        match registered {
-            Committed::Yes => Ok(RequestOutcome::New(())),
-            Committed::No(refusals) => refused(&plugin.id, response, &refusals),
-        }
+        let full =
+            format!("your organization has {MAX_PLUGINS} plugins, the maximum: delete one first");
+        let faults = (taken_plugin_id(&plugin.id), Error::Conflict(full));
+        create_outcome(created, ItemKind::Plugin, None, response, faults)
     }
 
     /// Switches a plugin on or off.
@@ -141,29 +139,13 @@ impl Store {
     pub async fn delete_plugin(&self, org: &OrgId, id: &PluginId) -> Result<(), Error> {
         let deleted = Transaction::new()
             .delete(&Key::plugin(org, id), Change::new().when_present("pk"))
-            .update(&Key::plugin_count(org), Change::new().add("count", -1))
+            .count_one_less(&Key::plugin_count(org))
             .commit(self)
             .await?;
         match deleted {
             Committed::Yes => Ok(()),
             Committed::No(_) => Err(Error::NotFound(Resource::Plugin)),
         }
-    }
-}
-
-/// What a refused registration tells the caller: a replay before all else.
-fn refused(
-    id: &PluginId,
-    response: Option<&NewResponse<'_>>,
-    refusals: &[Refusal],
-) -> Result<RequestOutcome, Error> {
-    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Plugin);
-    match replay(response, refusals)? {
-        Some(first) => Ok(RequestOutcome::Replayed(first)),
-        None if is_taken => Err(taken_plugin_id(id)),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_PLUGINS} plugins, the maximum: delete one first"
-        ))),
     }
 }
 

@@ -17,11 +17,10 @@ use crate::Store;
 use crate::engine::change::Change;
 use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
-use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, profiles};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
-use crate::settings::environments::no_environment;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::environments::missing_environment;
 use crate::work_orders::WorkOrder;
 
 /// A profile as it is stored.
@@ -258,9 +257,8 @@ impl Store {
             Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
-        let is_unnamed = |of: &Refusal| of.kind == ItemKind::Environment;
-        if !refusals.is_empty() && refusals.iter().all(is_unnamed) {
-            return Err(no_environment(environment));
+        if let Some(fault) = missing_environment(&refusals, environment) {
+            return Err(fault);
         }
         Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }

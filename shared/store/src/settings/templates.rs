@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, templates};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
-use crate::settings::environments::no_environment;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::counted::create_outcome;
+use crate::settings::environments::missing_environment;
 
 /// A template as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -110,20 +111,19 @@ impl Store {
             revision: 1,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_TEMPLATES) - 1);
+        let environment = template.content.environment.as_ref();
         let created = Transaction::new()
             .put(&Key::template(org, &template.id), &item)?
-            .update(&Key::template_count(org), count)
-            .name_environment(org, template.content.environment.as_ref())
+            .count_one_more(&Key::template_count(org), MAX_TEMPLATES)
+            .name_environment(org, environment)
             .store_response(org, response, now)?
             .commit(self)
             .await?;
-        match created {
-            Committed::Yes => Ok(RequestOutcome::New(())),
-            Committed::No(refusals) => refused(template, response, &refusals),
-        }
+        let full = format!(
+            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
+        );
+        let faults = (taken_id(&template.id), Error::Conflict(full));
+        create_outcome(created, ItemKind::Template, environment, response, faults)
     }
 
     /// Writes `new` over what was read; false if that has changed meanwhile.
@@ -151,10 +151,9 @@ impl Store {
             .await?;
         match replaced {
             Committed::Yes => Ok(true),
-            Committed::No(refusals) if only_environment(&refusals) => {
-                Err(no_environment(environment))
+            Committed::No(refusals) => {
+                missing_environment(&refusals, environment).map_or(Ok(false), Err)
             }
-            Committed::No(_) => Ok(false),
         }
     }
 
@@ -165,37 +164,13 @@ impl Store {
     pub async fn delete_template(&self, org: &OrgId, id: &TemplateId) -> Result<(), Error> {
         let deleted = Transaction::new()
             .delete(&Key::template(org, id), Change::new().when_present("pk"))
-            .update(&Key::template_count(org), Change::new().add("count", -1))
+            .count_one_less(&Key::template_count(org))
             .commit(self)
             .await?;
         match deleted {
             Committed::Yes => Ok(()),
             Committed::No(_) => Err(Error::NotFound(Resource::Template)),
         }
-    }
-}
-
-/// True if nothing but the environment that is named is missing.
-fn only_environment(refusals: &[Refusal]) -> bool {
-    let mut guards = refusals.iter().map(|refusal| refusal.kind);
-    !refusals.is_empty() && guards.all(|guard| guard == ItemKind::Environment)
-}
-
-/// What a refused create tells the caller: a replay before all else.
-fn refused(
-    template: &Template,
-    response: Option<&NewResponse<'_>>,
-    refusals: &[Refusal],
-) -> Result<RequestOutcome, Error> {
-    let is_unnamed = only_environment(refusals);
-    let is_taken = refusals.iter().any(|of| of.kind == ItemKind::Template);
-    match replay(response, refusals)? {
-        Some(first) => Ok(RequestOutcome::Replayed(first)),
-        None if is_taken => Err(taken_id(&template.id)),
-        None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
-        ))),
     }
 }
 
