@@ -60,7 +60,7 @@ fn redeliverable(webhook: Option<Webhook>, delivery: Option<Delivery>) -> Result
         let what = "this webhook is disabled: enable it first";
         return Err(Error::Conflict(what.to_owned()));
     }
-    if !delivery.status.is_terminal() {
+    if !delivery.progress.status.is_terminal() {
         let what = "this delivery is still pending: it is retried automatically";
         return Err(Error::Conflict(what.to_owned()));
     }

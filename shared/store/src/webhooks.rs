@@ -6,12 +6,13 @@
 //! another beside it; a role that cannot read the one cannot read the other.
 
 pub mod addressed;
-pub mod attempts;
 pub mod deliveries;
+pub(crate) mod delivery_changes;
 pub mod delivery_permits;
 pub mod notifications;
 pub mod outbox;
 pub(crate) mod subscribers;
+pub(crate) mod write_batch;
 
 use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;

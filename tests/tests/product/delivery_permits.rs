@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment};
 use awo_domain::webhook::EventType;
+use awo_domain::webhook::delivery::DeliveryEvent;
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
@@ -127,7 +128,7 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
         assert!(taken.is_some());
         let begin = async |delivery_permits: &[u32], holder: &str| {
             let id = AttemptId::new(now, cloud.mint.random(now));
-            let begun = due.clone().begun(id, now);
+            let begun = due.after(DeliveryEvent::Begun(id, now)).unwrap();
             store
                 .begin_in_delivery_permit(begun, delivery_permits, &wanted(holder))
                 .await
@@ -142,7 +143,7 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
         let (one, other) = (one.unwrap(), other.unwrap());
         assert!(has(&one) != has(&other), "{one:?} {other:?}");
         let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
-        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+        assert_eq!(found.expect("a delivery").progress.attempts.len(), 1);
         // And the other has not taken its delivery permit.
         let delivery_permit = if has(&one) { 2 } else { 1 };
         let free = alone
@@ -166,7 +167,12 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
     let store = alone.clone().grouping();
     let begin = async |webhook: &WebhookId, delivery_permits: &[u32], holder: &str| {
         let due = due(alone, &org, webhook, now).await;
-        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let begun = due
+            .after(DeliveryEvent::Begun(
+                AttemptId::new(now, world.cloud.mint.random(now)),
+                now,
+            ))
+            .unwrap();
         let wanted = wanted(holder, now);
         store
             .begin_in_delivery_permit(begun, delivery_permits, &wanted)
@@ -183,7 +189,7 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
         assert!(taken.unwrap().is_none(), "{delivery_permits:?} are held");
         let id = DeliveryId::new(now, 1);
         let found = alone.delivery(&org, webhook, &id).await.unwrap();
-        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+        assert_eq!(found.expect("a delivery").progress.attempts.len(), 1);
     }
 }
 
@@ -195,7 +201,12 @@ async fn a_delivery_permit_that_is_taken_again_since_the_reply_was_lost_is_one_p
         let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
         let webhook = new_webhook(&world, now);
         let due = due(&alone, &org, &webhook, now).await;
-        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let begun = due
+            .after(DeliveryEvent::Begun(
+                AttemptId::new(now, world.cloud.mint.random(now)),
+                now,
+            ))
+            .unwrap();
         let begin = async || {
             let wanted = wanted("a", now);
             let begun = store.begin_in_delivery_permit(begun.clone(), &[0, 1], &wanted);

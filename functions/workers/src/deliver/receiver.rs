@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState, UNDER_WAY_MS};
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::addressed::Addressed;
-use awo_store::webhooks::attempts::{DeliveryStanding, UNDER_WAY_MS};
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::delivery_permits::Wanted;
 
@@ -77,16 +77,19 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
         // DynamoDB has removed it in its time.
         return Ok(Settled::Is(Verdict::Done));
     };
-    let given_up = found.given_up(now, &state.schedule, random(state, now));
-    let is_given_up = given_up.is_some();
-    let delivery = given_up.unwrap_or(found);
-    let is_under_way = delivery.attempts.last().is_some_and(|last| last.is_open());
+    let unseen_end = (found.progress).unseen_end(now, &state.schedule, random(state, now));
+    let is_given_up = unseen_end.is_some();
+    let delivery = match unseen_end {
+        Some(end) => found.after(end)?,
+        None => found,
+    };
+    let is_under_way = delivery.progress.state() == DeliveryState::UnderWay;
     let reason = match &webhook {
         None => Some(DELETED),
         Some(webhook) if !webhook.enabled => Some(DISABLED),
         Some(_) => None,
     };
-    let standing = delivery.standing(now);
+    let standing = delivery.progress.standing(now);
     let verdict = match (standing, reason, webhook) {
         (DeliveryStanding::Over, ..) => {
             if is_given_up {
@@ -95,8 +98,8 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
             Verdict::Done
         }
         (_, Some(reason), _) if !is_under_way => {
-            let abandoned = state.store.change_delivery(delivery.abandoned(reason));
-            match abandoned.await? {
+            let abandoned = delivery.after(DeliveryEvent::Abandoned(reason.to_owned()))?;
+            match state.store.change_delivery(abandoned).await? {
                 Some(_) => Verdict::Done,
                 None => Verdict::Soon,
             }

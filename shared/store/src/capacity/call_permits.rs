@@ -6,6 +6,7 @@
 //! once it has expired, which every taker checks; nothing waits for TTL, which only cleans up.
 
 use awo_domain::stop::CONFIRM_MS;
+use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use serde::Deserialize;
 
@@ -17,7 +18,6 @@ use crate::engine::key::{Key, Partition};
 use crate::engine::list::Slice;
 use crate::engine::table::Updated;
 use crate::engine::transaction::Transaction;
-use crate::webhooks::attempts::UNDER_WAY_MS;
 
 /// Most live streams of an organization at once.
 pub const MAX_STREAMS: u32 = 20;

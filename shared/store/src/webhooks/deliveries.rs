@@ -4,8 +4,9 @@
 //! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
 //! [`KEPT_MS`] after its creation; nothing waits for that.
 
+use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
+use awo_domain::{DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -33,28 +34,6 @@ pub struct Notice {
     pub body: String,
 }
 
-/// An attempt of a delivery. It is noted before it is made: without an end it is under way, or
-/// nobody lived to say how it went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Attempt {
-    /// Its id.
-    pub id: AttemptId,
-    /// Its number, from 1.
-    pub number: u32,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// How long it took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<i64>,
-    /// What the receiver answered, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status_code: Option<u16>,
-    /// What went wrong, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-}
-
 /// A delivery as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -74,13 +53,9 @@ pub struct Delivery {
     pub run_id: Option<RunId>,
     /// The body as it is signed and sent.
     pub body: String,
-    /// How it stands.
-    pub status: DeliveryStatus,
-    /// What was tried, in order.
-    pub attempts: Vec<Attempt>,
-    /// When it is tried next, while it is pending.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt_at: Option<Timestamp>,
+    /// Its attempts, and what follows.
+    #[serde(flatten)]
+    pub progress: DeliveryProgress,
     /// When it was made.
     pub created_at: Timestamp,
     /// The delivery that a client wanted again.
@@ -92,9 +67,6 @@ pub struct Delivery {
     /// When the sweep looks at it, Unix milliseconds, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<i64>,
-    /// Why it was abandoned without another attempt: a sentence without a full stop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub abandoned_reason: Option<String>,
     /// Unix seconds after which DynamoDB may remove it.
     pub ttl: i64,
     /// How often it was written: a change is made to what was read.
@@ -120,12 +92,9 @@ impl Delivery {
             event_type: notice.event_type,
             run_id: notice.run_id,
             body: notice.body,
-            status: DeliveryStatus::Pending,
-            attempts: Vec::new(),
-            next_attempt_at: Some(now),
+            progress: DeliveryProgress::new(now),
             created_at: now,
             redelivery_of: None,
-            abandoned_reason: None,
             due_shard: Some(due_shard(id.as_str())),
             due_at: Some(now.plus_ms(NOTIFICATION_MS).epoch_ms()),
             ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
@@ -133,6 +102,25 @@ impl Delivery {
             id,
             v: SCHEMA_VERSION,
         }
+    }
+
+    /// The delivery after `event`, with what the index of due items has of it.
+    ///
+    /// # Errors
+    /// Internal, if the event cannot happen to it.
+    pub fn after(&self, event: DeliveryEvent) -> Result<Delivery, Error> {
+        let progress = self.progress.clone().after(event);
+        let progress =
+            progress.ok_or_else(|| Error::internal("no such event in this delivery's state"))?;
+        let (status, next) = (progress.status, progress.next_attempt_at);
+        let due = progress.under_way_until();
+        let due = due.or(next.map(|at| at.plus_ms(NOTIFICATION_MS)));
+        Ok(Delivery {
+            progress,
+            due_at: due.map(Timestamp::epoch_ms),
+            due_shard: self.due_shard.clone().filter(|_| !status.is_terminal()),
+            ..self.clone()
+        })
     }
 
     /// Where it is.
@@ -166,7 +154,7 @@ impl Transaction {
     /// other there is a notification.
     pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
-        let noted = if delivery.attempts.is_empty() {
+        let noted = if delivery.progress.attempts.is_empty() {
             self.notification(Notification::Delivery(delivery.at()))
         } else {
             self

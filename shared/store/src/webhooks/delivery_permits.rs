@@ -13,9 +13,9 @@ use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::key::Key;
 use crate::engine::transaction::{Committed, Refusal};
 use crate::engine::write::Act;
-use crate::engine::write_batch::{BatchOutcome, Changes};
-use crate::webhooks::attempts::writing::{change_of, is_as_wanted, next_revision};
 use crate::webhooks::deliveries::Delivery;
+use crate::webhooks::delivery_changes::{change_of, is_as_wanted, next_revision};
+use crate::webhooks::write_batch::{BatchOutcome, Changes};
 
 /// Deliveries under way to one receiver at once.
 pub const DELIVERY_PERMITS: u32 = 4;

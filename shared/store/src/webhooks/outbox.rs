@@ -3,6 +3,7 @@
 //! deliveries once, despite crashes and purges of the run.
 
 use awo_domain::event::TimelineEvent;
+use awo_domain::webhook::delivery::DeliveryEvent;
 use awo_domain::webhook::envelope::body;
 use awo_domain::webhook::identity::{delivery_id, event_id};
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
@@ -175,7 +176,7 @@ impl Store {
             let id = delivery_id(&event.event_id, webhook);
             let mut delivery = Delivery::new(id, &event.org_id, webhook, notice, now);
             if let Some(attempt) = attempt {
-                delivery = delivery.begun(attempt.clone(), now);
+                delivery = delivery.after(DeliveryEvent::Begun(attempt.clone(), now))?;
                 begun.push(delivery.clone());
             }
             transaction = transaction.add_delivery(&delivery)?;
