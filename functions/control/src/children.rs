@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 use crate::State;
 use crate::runner::{body, checked_commit, reporter};
 
-/// Most faults that an agent is told, and longest one, in characters.
+/// Most faults in an agent's answer, and longest one, in characters.
 const MAX_ERRORS: usize = 50;
 const MAX_ERROR: usize = 500;
 
@@ -65,7 +65,7 @@ fn hash(parts: &[&[u8]]) -> String {
     hex::encode(Sha256::digest(parts.join(&b'\n')))
 }
 
-/// What is kept of an answer.
+/// What is stored of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredAnswer {
     answer: ChildrenAnswer,
@@ -318,7 +318,7 @@ impl Asking<'_> {
     }
 }
 
-/// What an agent is told, if it is something that an agent can know of.
+/// The fault in an agent's answer, if it is one that an agent can know of.
 fn why_not_opened(at: usize, error: &Error) -> Option<String> {
     match error {
         Error::Invalid(_) => Some(format!(

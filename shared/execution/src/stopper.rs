@@ -66,7 +66,7 @@ pub enum Killed {
 pub(crate) enum KillTarget {
     /// No process of it is to be waited for.
     Over(Killed),
-    /// Its task is told.
+    /// Its task has the request.
     Dies(Box<Lease>),
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct StopTarget {
 }
 
 impl Stopper {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -106,7 +106,7 @@ impl Stopper {
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
-                // Whoever asks again may be the one who could not tell the children.
+                // A repeated request may follow one that could not stop the children.
                 self.stop_family(org, &found.order).await;
                 return Err(is_over("work order", status.as_str()));
             }
@@ -208,7 +208,7 @@ impl Stopper {
         tokio::join!(dead, self.stop_family(org, &order)).0
     }
 
-    /// Writes down that a work order is to die, and tells its task; it may be over by that.
+    /// Records the kill request of a work order, and signals its task; it may be over by that.
     pub(crate) async fn request_kill(
         &self,
         org: &OrgId,
@@ -335,7 +335,7 @@ impl Stopper {
     }
 
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
-    /// yet cannot be told; its runner's claim will be refused.
+    /// yet cannot be signaled; its runner's claim will be refused.
     pub(crate) async fn wake_task(&self, lease: &Lease) {
         let sent = async {
             let task = match &lease.task_arn {

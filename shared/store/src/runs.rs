@@ -142,7 +142,7 @@ pub struct Run {
     /// When it got compute again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// What its cost is told apart by.
+    /// What its cost is attributed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The size of its task, by which compute is priced.

@@ -36,12 +36,12 @@ use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
 use crate::webhooks::subscribers::Announced;
 
-/// What a client says of a webhook.
+/// What a client sets of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// Where deliveries go.
     pub url: WebhookUrl,
-    /// What it is told of, in the client's order, each type once.
+    /// The types of events that it gets, in the client's order, each once.
     pub events: Vec<EventType>,
     /// For people.
     pub description: Option<String>,
@@ -52,9 +52,9 @@ pub struct Content {
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
-    /// What its owner says of it.
+    /// What its owner has set.
     pub content: Content,
-    /// True if it is told of events.
+    /// True if it gets events.
     pub enabled: bool,
     /// When it was made.
     pub created_at: Timestamp,

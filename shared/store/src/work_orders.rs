@@ -76,7 +76,7 @@ pub struct WorkOrder {
     /// The environment of its runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentName>,
-    /// What that said when the work order was made, as JSON: it may be deleted since.
+    /// What that was when the work order was made, as JSON: it may be deleted since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_snapshot: Option<String>,
     /// The size of its tasks, by which compute is priced.
@@ -157,7 +157,7 @@ pub struct NewWorkOrder {
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
     pub profile_snapshot: Option<String>,
-    /// What its environment says, as JSON.
+    /// The content of its environment, as JSON.
     pub environment_snapshot: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,

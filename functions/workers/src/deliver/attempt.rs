@@ -173,7 +173,7 @@ fn begun(state: &State, delivery: &Delivery, now: Timestamp) -> Result<Delivery,
 }
 
 /// Makes attempts that are noted, gives the delivery permit back behind the last ones unless some of them were
-/// not made, and tells how long it took to send them.
+/// not made, and returns how long it took to send them.
 async fn make(
     state: &State,
     ready: &Ready,

@@ -24,7 +24,7 @@ const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
 
-/// Lets messages come back when they are wanted, and tells which stay.
+/// Lets messages come back when they are wanted, and returns which stay.
 pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> Vec<String> {
     let (mut stay, mut hidden) = (Vec::new(), Vec::new());
     for (message, verdict) in settled {

@@ -30,7 +30,7 @@ enum Settled {
     Not(Box<(Delivery, Webhook)>),
 }
 
-/// Serves the deliveries to one receiver, and tells which messages stay.
+/// Serves the deliveries to one receiver, and returns which messages stay.
 pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
     let (mut due, mut settled, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut free_delivery_permits = Vec::new();

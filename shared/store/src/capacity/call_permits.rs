@@ -45,7 +45,7 @@ pub const FUNCTION_MS: i64 = 15 * 60_000;
 const KILL_SLACK_MS: u64 = 10_000;
 /// When DynamoDB may delete what was never given back.
 const CLEAN_UP_MS: i64 = 60 * 60_000;
-/// Most permits that are looked at: those that count, and some that have expired.
+/// Most permits that are read: those that count, and some that have expired.
 const MAX_SEEN: u32 = 256;
 /// When a client should try again that got no permit.
 const RETRY_S: i64 = 30;

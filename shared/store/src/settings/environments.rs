@@ -4,7 +4,7 @@
 //! there are never more than [`MAX_ENVIRONMENTS`]. A change is written over exactly what it was made
 //! from. A profile or a template that names an environment counts that at its item (`namings`), in
 //! the transaction that writes the name: so it names one that is there, and a delete, which is
-//! conditional on the number that it read before it looked for names, never passes one by.
+//! conditional on the number that it read before it searched for names, never misses one.
 
 use awo_domain::environment::{
     Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS,
@@ -276,7 +276,7 @@ impl WorkOrder {
         }
     }
 
-    /// The work order for a new run whose environment says this now.
+    /// The work order for a new run whose environment is this now.
     ///
     /// # Errors
     /// Internal, if it cannot be snapshot.

@@ -47,7 +47,7 @@ struct Changes {
 pub struct StoredProfile {
     /// Its name, unique in its organization.
     pub name: ProfileName,
-    /// What it says.
+    /// Its content.
     pub content: PartialContent,
     /// When it was made.
     pub created_at: Timestamp,
@@ -88,7 +88,7 @@ pub struct ProfileSet {
 }
 
 impl ProfileSet {
-    /// What they say.
+    /// Their contents.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let all = self.profiles.iter();
@@ -152,7 +152,7 @@ impl Store {
         })
     }
 
-    /// What the profile of that name comes to: a built-in one, or one of this organization; none
+    /// The profile of that name, resolved: a built-in one, or one of this organization; none
     /// if there is none. It costs one query, or nothing.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Store {
             .map_err(|fault| Error::Invalid(vec![fault]))
     }
 
-    /// What the work order's profile comes to now, if there still is such a profile and a run
+    /// The work order's profile as it resolves now, if there still is such a profile and a run
     /// can have it.
     pub(crate) async fn present_profile(
         &self,
@@ -193,7 +193,7 @@ impl Store {
         }
     }
 
-    /// What a new run of this work order goes by: its profile as it is now, or, if no run can
+    /// The effective profile of a new run of this work order: as it is now, or, if no run can
     /// have that any more, as it was when the work order was made.
     ///
     /// # Errors
@@ -264,7 +264,7 @@ impl Store {
     }
 }
 
-/// A profile, or what one says, as it is snapshot.
+/// A profile, or the content of one, as a snapshot has it.
 ///
 /// # Errors
 /// Internal, if it does not write.

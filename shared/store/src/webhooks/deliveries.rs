@@ -18,10 +18,10 @@ use crate::engine::transaction::{Committed, Transaction};
 use crate::webhooks::notifications::{DeliveryRef, Notification};
 use crate::webhooks::outbox::NOTIFICATION_MS;
 
-/// How long a delivery is kept: 30 days.
+/// How long a delivery is stored: 30 days.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// What webhooks are told: an event, and the bytes that say it.
+/// What webhooks get: an event, and the bytes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The event: the same at each attempt and in each delivery of it.
@@ -64,7 +64,7 @@ pub struct Delivery {
     /// Index of due items, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_shard: Option<String>,
-    /// When the sweep looks at it, Unix milliseconds, while it is pending.
+    /// When the sweep reads it, Unix milliseconds, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<i64>,
     /// Unix seconds after which DynamoDB may remove it.
@@ -150,7 +150,7 @@ impl Delivery {
 }
 
 impl Transaction {
-    /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
+    /// Adds a delivery that is not there yet. Who adds one with an attempt makes it; of any
     /// other there is a notification.
     pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);

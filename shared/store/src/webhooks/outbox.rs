@@ -27,7 +27,7 @@ use crate::webhooks::notifications::{DeliveryRef, Notification};
 /// How long a notification has before the sweep sends it again.
 pub(crate) const NOTIFICATION_MS: i64 = 60_000;
 
-/// An event that webhooks are still to be told of.
+/// An event whose deliveries are not created yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboxEvent {
@@ -46,7 +46,7 @@ pub struct OutboxEvent {
     /// The body as it is signed and sent.
     pub body: String,
     pub(crate) due_shard: String,
-    /// When the sweep looks at it, Unix milliseconds.
+    /// When the sweep reads it, Unix milliseconds.
     pub(crate) due_at: i64,
     pub(crate) v: u32,
 }
@@ -72,7 +72,7 @@ pub enum Overdue {
     },
 }
 
-/// A webhook that is to be told of an event.
+/// A webhook that is to get an event.
 #[derive(Debug, Clone)]
 pub struct Recipient {
     /// Which.
@@ -137,7 +137,7 @@ impl Transaction {
 }
 
 impl Store {
-    /// Events that webhooks of the organization are still to be told of: those of a run in order.
+    /// Events of the organization whose deliveries are not created yet: those of a run in order.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

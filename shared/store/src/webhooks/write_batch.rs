@@ -180,7 +180,7 @@ impl Store {
     }
 
     /// Changes deliveries and delivery permits if the conditions of all these changes hold. What was written
-    /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
+    /// by a try whose reply was lost may be reported as refused: it is found as it was wanted then.
     pub(crate) async fn change(&self, changes: Changes) -> Result<BatchOutcome, Error> {
         let tried = BatchAttempt {
             changes: Arc::new(changes),

@@ -14,7 +14,7 @@ use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
 use crate::work_orders::WorkOrder;
 
-/// How long whoever stopped the parent has to tell its children before the sweep does.
+/// How long whoever stopped the parent has to stop its children before the sweep does.
 const TELLING_MS: i64 = 30_000;
 
 /// What a client asked for.

@@ -11,7 +11,7 @@ use crate::ledger::budgets::over_budget;
 use crate::ledger::credits::insufficient;
 use crate::work_orders::parents::parent_refused;
 
-/// What a refused create tells the caller: a replay before all else, since the first answer
+/// What a refused create means: a replay before all else, since the first answer
 /// holds whatever has become of the queue and the credits since.
 pub(super) fn refused(
     new: &NewWorkOrder,

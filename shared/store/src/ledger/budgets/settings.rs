@@ -16,7 +16,7 @@ use crate::engine::table::read;
 use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
 
-/// Of a budget's counters, those that are looked at: of the present period, and of a later one by
+/// Of a budget's counters, those that are read: of the present period, and of a later one by
 /// another clock or another declaration.
 const NEWEST: u32 = 4;
 

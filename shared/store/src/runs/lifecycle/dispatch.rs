@@ -136,7 +136,7 @@ impl Taking {
 pub enum Dispatched {
     /// The run has the slot.
     Yes,
-    /// Somebody else was faster, or there is no slot or permit any more: look again.
+    /// Another dispatcher was faster, or there is no slot or permit any more: read the queue again.
     Lost,
 }
 
@@ -226,7 +226,7 @@ impl Store {
         }
     }
 
-    /// Puts the queue's next look a while off, or ends the looking if nothing waits.
+    /// Postpones the next reading of the queue, or ends the readings if nothing waits.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

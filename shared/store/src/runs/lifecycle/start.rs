@@ -274,7 +274,7 @@ impl NewRun<'_> {
         }
     }
 
-    /// What a refused start tells: a replay before all else, then what has changed since, then
+    /// What a refused start means: a replay before all else, then what has changed since, then
     /// what the caller can do something about.
     fn refused(
         &self,
