@@ -14,7 +14,7 @@ use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::queue::tally::QueueLimits;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::work_orders::{Account, NewWorkOrder};
 
 /// More than any test makes.
@@ -78,7 +78,7 @@ impl<'a> Seed<'a> {
             reason: None,
             requested_at: at,
         };
-        let stopping = Stopping {
+        let stopping = FamilyStop {
             stop: &stop,
             children: None,
         };

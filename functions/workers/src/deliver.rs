@@ -22,7 +22,7 @@ use awo_domain::webhook::schedule::Schedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::capacity::call_permits::CallPermit;
-use awo_store::webhooks::addressed::Addressed;
+use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
 use awo_store::webhooks::notifications::{DeliveryRef, Notification};
 use awo_webhooks::Sender;
@@ -71,7 +71,7 @@ struct Message {
 struct Job {
     message: Message,
     at: DeliveryRef,
-    found: Addressed,
+    found: AddressedDelivery,
 }
 
 /// The deliveries of an organization, by their receivers.
@@ -96,7 +96,7 @@ enum Verdict {
 /// When a setting is missing or does not read.
 pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
-        store: cloud.store()?.grouping(),
+        store: cloud.store()?.with_write_batches(),
         clock: cloud.clock.clone(),
         mint: cloud.mint.clone(),
         queue: cloud.notification_queue()?,

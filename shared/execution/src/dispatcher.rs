@@ -14,7 +14,7 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::capacity::permits::{AT_TASK_LIMIT, FreePermit, MaxTasks};
 use awo_store::queue::tally::QueueLimits;
-use awo_store::runs::lifecycle::dispatch::{Dispatched, EntryItem, QueueState};
+use awo_store::runs::lifecycle::dispatch::{DispatchOutcome, EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
 use tokio::task::JoinSet;
 
@@ -170,15 +170,15 @@ impl Dispatcher {
                 self.store
                     .dispatch(&queue, entry, (&lease, &permit), self.limits, now);
             let dispatched = dispatched.await?;
-            if dispatched == Dispatched::Yes {
+            if dispatched == DispatchOutcome::Yes {
                 tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 let dispatcher = self.clone();
                 starts.spawn(async move { dispatcher.start(&lease, now).await });
             }
             entries = queue.entries;
             match dispatched {
-                Dispatched::Yes => drop(entries.remove(nth)),
-                Dispatched::Lost => entries.clear(),
+                DispatchOutcome::Yes => drop(entries.remove(nth)),
+                DispatchOutcome::Lost => entries.clear(),
             }
         }
         Ok(Filled::ThereMayBeMore)

@@ -13,7 +13,7 @@ use awo_store::Store;
 use awo_store::capacity::call_permits::{CallPermit, LongCall};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::work_orders::purge::{PurgeTarget, in_transactions};
 use futures::{StreamExt, stream};
 
@@ -293,8 +293,8 @@ impl Purger {
 }
 
 /// Children that the purge does not name go on.
-fn alone(stop: &Stop) -> Stopping<'_> {
-    Stopping {
+fn alone(stop: &Stop) -> FamilyStop<'_> {
+    FamilyStop {
         stop,
         children: None,
     }

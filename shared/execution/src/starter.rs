@@ -34,7 +34,7 @@ pub struct StartRequest<'a> {
     pub work_order: &'a WorkOrderId,
     /// The request's idempotency, with the response to store for its replays.
     pub idempotent: Option<(&'a IdempotentRequest, RenderStart<'a>)>,
-    /// Now.
+    /// When it was requested.
     pub now: Timestamp,
 }
 

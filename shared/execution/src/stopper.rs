@@ -17,7 +17,7 @@ use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::RunView;
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 
 use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
 use crate::endings::Endings;
@@ -152,7 +152,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         holder: &str,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
@@ -193,7 +193,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
         let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
@@ -214,7 +214,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<(WorkOrder, KillTarget), Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
@@ -260,7 +260,7 @@ impl Stopper {
         &self,
         org: &OrgId,
         found: &StopTarget,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         unclaimed: bool,
     ) -> Result<bool, Error> {
         let (order, run, now) = (&found.order, &found.run, self.clock.now());
@@ -295,7 +295,7 @@ impl Stopper {
         lease: &Lease,
         found: &StopTarget,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<bool, Error> {
         if lease
             .stop_request
@@ -354,8 +354,8 @@ impl Stopper {
 }
 
 /// A cancel that means the children, too.
-fn of_all(stop: &Stop) -> Stopping<'_> {
-    Stopping {
+fn of_all(stop: &Stop) -> FamilyStop<'_> {
+    FamilyStop {
         stop,
         children: Some(StopRequest::Cancel),
     }

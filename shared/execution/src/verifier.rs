@@ -147,7 +147,7 @@ impl Verifier {
         let is_fresh = now.ms_since(of.changed_at) < FORGOTTEN_MS;
         if has_time && (is_alive || is_fresh) {
             let next = now.plus_ms(LOOK_MS);
-            return self.store.look_at_verification_again(of, next).await;
+            return self.store.postpone_verification(of, next).await;
         }
         // A living one is over by its own time, which nothing moves.
         if let Some(task_arn) = task_arn.filter(|_| is_alive) {

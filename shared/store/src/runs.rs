@@ -163,7 +163,7 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suspension {
-    /// When.
+    /// When it left.
     pub at: Timestamp,
     /// How long it had had compute by then, in milliseconds.
     pub compute_ms: i64,

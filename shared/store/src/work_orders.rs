@@ -161,7 +161,7 @@ pub struct NewWorkOrder {
     pub environment_snapshot: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
-    /// Now.
+    /// When it is created.
     pub now: Timestamp,
 }
 

@@ -11,7 +11,7 @@ use awo_domain::webhook::signature::Message as Signed;
 use awo_domain::{AttemptId, Error, Timestamp};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::{Begun, DeliveryPermit};
+use awo_store::webhooks::delivery_permits::{BeginOutcome, DeliveryPermit};
 use awo_store::webhooks::notifications::Notification;
 use awo_webhooks::{Attempt, Ready};
 use futures::future::join_all;
@@ -150,11 +150,11 @@ async fn take_delivery_permit(
                 .await
         };
         match begun.await {
-            Ok(Begun::WithPermit(delivery_permit, begun)) => {
+            Ok(BeginOutcome::WithPermit(delivery_permit, begun)) => {
                 return Some((delivery_permit, Noted { of, begun: *begun }));
             }
-            Ok(Begun::Changed) => settled.push((of.message, Verdict::Soon)),
-            Ok(Begun::Busy) => {
+            Ok(BeginOutcome::Changed) => settled.push((of.message, Verdict::Soon)),
+            Ok(BeginOutcome::Busy) => {
                 settled.push((of.message, Verdict::Soon));
                 settled.extend(all(due.drain(..), Verdict::Soon));
             }

@@ -45,7 +45,7 @@ pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> V
         }
         stay.push(message.id);
     }
-    if let Err(error) = state.queue.hide(&hidden).await {
+    if let Err(error) = state.queue.extend_visibility(&hidden).await {
         let messages = hidden.len();
         tracing::warn!(
             event = "visibility_not_extended",

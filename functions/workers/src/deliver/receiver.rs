@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState, UNDER_WAY_MS};
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::addressed::Addressed;
+use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::Wanted;
+use awo_store::webhooks::delivery_permits::PermitRequest;
 
 use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
 
@@ -68,9 +68,9 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
 }
 
 /// Does for a delivery what needs no attempt.
-async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
+async fn settle(state: &State, found: AddressedDelivery) -> Result<Settled, Error> {
     let now = state.clock.now();
-    let Addressed {
+    let AddressedDelivery {
         delivery, webhook, ..
     } = found;
     let Some(found) = delivery else {
@@ -121,11 +121,11 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
 }
 
 /// How a delivery permit is wanted now.
-pub(super) fn wanted(state: &State) -> Wanted {
+pub(super) fn wanted(state: &State) -> PermitRequest {
     let now = state.clock.now();
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
     let holder = state.mint.random(now);
-    Wanted {
+    PermitRequest {
         holder: format!("{now}#{holder}"),
         now,
         until: now.plus_ms(beginning_ms + UNDER_WAY_MS),

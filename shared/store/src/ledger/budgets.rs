@@ -77,7 +77,7 @@ pub struct Reservation {
     pub tenant: Option<TenantContext>,
     /// What else the run's cost is attributed to.
     pub attribution: Option<Attribution>,
-    /// When.
+    /// When they were reserved.
     pub at: Timestamp,
 }
 

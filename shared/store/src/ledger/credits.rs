@@ -115,7 +115,7 @@ pub struct SettlementItem {
     pub deduction_micro: i64,
     /// No longer reserved, and not taken.
     pub release_micro: i64,
-    /// When.
+    /// When it was settled.
     pub settled_at: Timestamp,
     /// The id of what it is recorded as, if it had compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]

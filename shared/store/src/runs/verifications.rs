@@ -383,7 +383,7 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn look_at_verification_again(
+    pub async fn postpone_verification(
         &self,
         of: &Verification,
         at: Timestamp,

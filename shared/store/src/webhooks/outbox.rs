@@ -75,7 +75,7 @@ pub enum Overdue {
 /// A webhook that is to get an event.
 #[derive(Debug, Clone)]
 pub struct Recipient {
-    /// Which.
+    /// The webhook.
     pub webhook: WebhookId,
     /// The first attempt, if it is made at once: it is noted with the delivery.
     pub attempt: Option<AttemptId>,

@@ -172,7 +172,7 @@ impl Drop for First<'_> {
 impl Store {
     /// The same store, which makes changes of deliveries and delivery permits together.
     #[must_use]
-    pub fn grouping(self) -> Store {
+    pub fn with_write_batches(self) -> Store {
         Store {
             write_batches: Some(Arc::default()),
             ..self

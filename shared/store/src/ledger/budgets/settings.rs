@@ -38,7 +38,7 @@ pub struct NewBudget {
     pub id: BudgetId,
     /// What is set of it.
     pub content: Content,
-    /// Now.
+    /// When it is created.
     pub now: Timestamp,
 }
 

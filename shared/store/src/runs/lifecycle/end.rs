@@ -22,7 +22,7 @@ use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::{Charge, Settling, log_settled};
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
-use crate::work_orders::cascades::Stopping;
+use crate::work_orders::cascades::FamilyStop;
 
 /// How a run ends.
 #[derive(Debug, Clone)]
@@ -57,7 +57,7 @@ pub(crate) enum Ender<'a> {
     Service { due_at: Option<i64> },
     /// A client; where `unclaimed`, only while no runner has come.
     Client {
-        stopping: Stopping<'a>,
+        stopping: FamilyStop<'a>,
         unclaimed: bool,
     },
 }

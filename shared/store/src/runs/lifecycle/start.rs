@@ -42,7 +42,7 @@ pub struct NewRun<'a> {
     pub hold: MicroCredits,
     /// True if it waits for a budget, and nothing is reserved yet.
     pub waits: bool,
-    /// Now.
+    /// When it is started.
     pub now: Timestamp,
 }
 

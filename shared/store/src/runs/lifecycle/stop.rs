@@ -22,7 +22,7 @@ use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::released;
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
-use crate::work_orders::cascades::Stopping;
+use crate::work_orders::cascades::FamilyStop;
 
 impl Store {
     /// Cancels a run that waits: out of the queue, terminal, its hold released. False if it does
@@ -34,7 +34,7 @@ impl Store {
         &self,
         org: &OrgId,
         (of, run): (&WorkOrder, &Run),
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let from = WorkOrderStatus::Queued;
@@ -72,7 +72,7 @@ impl Store {
         org: &OrgId,
         seen: &RunView<'_>,
         ending: &Ending,
-        stopping: Stopping<'_>,
+        stopping: FamilyStop<'_>,
         unclaimed: bool,
         now: Timestamp,
     ) -> Result<bool, Error> {
@@ -93,7 +93,7 @@ impl Store {
         lease: &Lease,
         (order, run): (&WorkOrder, &Run),
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let (org, stop) = (&lease.org_id, stopping.stop);
