@@ -209,3 +209,34 @@ pub(crate) fn replay(
     let item: ResponseItem = read(item)?;
     item.to(response.request).map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::item::Item;
+    use serde_json::json;
+
+    #[test]
+    fn releases_before_and_after_read_each_others_responses() {
+        let request = IdempotentRequest {
+            key_hash: "key".to_owned(),
+            body_hash: "body".to_owned(),
+        };
+        let earlier = json!({
+            "bodyHash": "body", "status": 200, "body": "{}", "ttl": 2, "expiresAtMs": 1_000
+        });
+        let item: Item = serde_dynamo::to_item(&earlier).unwrap();
+        let item: ResponseItem = read(item).unwrap();
+        assert_eq!(item.to(&request).unwrap().body, "{}");
+        let new = ResponseItem {
+            body_hash: "body".to_owned(),
+            status: STATUS_FOR_EARLIER_RELEASES,
+            body: "{}".to_owned(),
+            ttl: 2,
+            expires_at_ms: 1_000,
+        };
+        let names: Vec<String> = json!(new).as_object().unwrap().keys().cloned().collect();
+        let expected: Vec<String> = earlier.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names, expected);
+    }
+}
