@@ -59,7 +59,7 @@ impl DrivenRun {
             .await;
         assert_eq!(
             dispatched.expect("a slot"),
-            awo_store::runs::lifecycle::dispatch::Dispatched::Yes
+            awo_store::runs::lifecycle::dispatch::DispatchOutcome::Yes
         );
         let token = cloud.mint.secret();
         let nonce = format!("{}.{run_id}.{secret}", service.org);

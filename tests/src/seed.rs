@@ -6,14 +6,16 @@ use awo_domain::money::MicroCredits;
 use awo_domain::source::{GitSource, Repository};
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::template::Hooks;
+use awo_domain::webhook::delivery::{DeliveryAttempt, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::{Limits, Order, TenantContext};
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::Store;
+use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::queue::tally::QueueLimits;
-use awo_store::webhooks::deliveries::{Attempt, Delivery, Notice};
-use awo_store::work_orders::cascades::Stopping;
-use awo_store::work_orders::{Account, Created, NewWorkOrder};
+use awo_store::webhooks::deliveries::{Delivery, Notice};
+use awo_store::work_orders::cascades::FamilyStop;
+use awo_store::work_orders::{Account, NewWorkOrder};
 
 /// More than any test makes.
 const ROOM: QueueLimits = QueueLimits {
@@ -61,7 +63,8 @@ impl<'a> Seed<'a> {
             now: at,
         };
         let made = self.store.create_work_order(&new, ROOM, None).await;
-        assert!(matches!(made.expect("a work order"), Created::New));
+        let made = made.expect("a work order");
+        assert!(matches!(made, Some(RequestOutcome::New(()))));
         new
     }
 
@@ -75,7 +78,7 @@ impl<'a> Seed<'a> {
             reason: None,
             requested_at: at,
         };
-        let stopping = Stopping {
+        let stopping = FamilyStop {
             stop: &stop,
             children: None,
         };
@@ -107,7 +110,7 @@ impl Seed<'_> {
             notice,
             now,
         );
-        let attempt = |number, status_code| Attempt {
+        let attempt = |number, status_code| DeliveryAttempt {
             id: AttemptId::new(now, random()),
             number,
             started_at: now,
@@ -118,17 +121,20 @@ impl Seed<'_> {
         let delivery = match status {
             // Long after the test.
             DeliveryStatus::Pending => Delivery {
-                next_attempt_at: Some(now.plus_ms(3_600_000)),
+                progress: DeliveryProgress::new(now.plus_ms(3_600_000)),
                 due_at: Some(now.plus_ms(3_660_000).epoch_ms()),
                 ..new
             },
             over => Delivery {
-                status,
-                attempts: match over {
-                    DeliveryStatus::Delivered => vec![attempt(1, 204)],
-                    _ => vec![attempt(1, 503), attempt(2, 410)],
+                progress: DeliveryProgress {
+                    status,
+                    attempts: match over {
+                        DeliveryStatus::Delivered => vec![attempt(1, 204)],
+                        _ => vec![attempt(1, 503), attempt(2, 410)],
+                    },
+                    next_attempt_at: None,
+                    abandoned_reason: None,
                 },
-                next_attempt_at: None,
                 due_shard: None,
                 due_at: None,
                 ..new

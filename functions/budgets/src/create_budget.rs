@@ -7,7 +7,8 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::{BudgetId, Error};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::ledger::budgets::{BudgetCreated, BudgetStanding, NewBudget};
+use awo_store::engine::idempotency::RequestOutcome;
+use awo_store::ledger::budgets::{BudgetStanding, NewBudget};
 
 use crate::content::read_content;
 use crate::shape::BudgetShape;
@@ -42,11 +43,11 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         let answer = Answer::created(BudgetShape::of(of, now))?;
         Ok(call.rendered(&answer))
     };
-    let remembered = idempotent.as_ref().map(|request| (request, &rendered as _));
+    let idempotent = idempotent.as_ref().map(|request| (request, &rendered as _));
     // Boxed: the calls below are deep, and the compiler lays out futures whole.
-    match Box::pin(state.store.create_budget(org, &new, remembered)).await? {
-        BudgetCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-        BudgetCreated::New(of) => {
+    match Box::pin(state.store.create_budget(org, &new, idempotent)).await? {
+        RequestOutcome::Replayed(first) => Ok(Answer::replayed(201, first)),
+        RequestOutcome::New(of) => {
             let (key, content) = (&call.caller.key_id, &new.content);
             tracing::info!(event = "budget_created", %org, %key, budget = %new.id, ?content);
             Answer::created(BudgetShape::of(&of, now))

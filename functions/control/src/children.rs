@@ -16,12 +16,12 @@ use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use awo_http::Answer;
 use awo_http::body::Object;
 use awo_http::work_order_request::{ChildRequest, Inherited};
-use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::ledger::holds::ParentsHold;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::report::Reporter;
 use awo_store::work_orders::parents::why_no_parent;
-use awo_store::work_orders::{Account, Created, WorkOrder};
+use awo_store::work_orders::{Account, WorkOrder};
 use lambda_http::Request;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 use crate::State;
 use crate::runner::{body, checked_commit, reporter};
 
-/// Most faults that an agent is told, and longest one, in characters.
+/// Most faults in an agent's answer, and longest one, in characters.
 const MAX_ERRORS: usize = 50;
 const MAX_ERROR: usize = 500;
 
@@ -65,7 +65,7 @@ fn hash(parts: &[&[u8]]) -> String {
     hex::encode(Sha256::digest(parts.join(&b'\n')))
 }
 
-/// What is kept of an answer.
+/// What is stored of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredAnswer {
     answer: ChildrenAnswer,
@@ -117,13 +117,16 @@ impl Asking<'_> {
 
     async fn answer(&self) -> Result<ChildrenAnswer, Error> {
         let (store, whole) = (&self.state.store, self.request(None));
-        let known = store.first_answer(self.org(), &whole, self.now);
+        let known = store.stored_response(self.org(), &whole, self.now);
         let first = match known.await.map_err(other_request)? {
             Some(first) => first,
             None => {
                 let answer = self.open_all().await?;
-                let json = serde_json::to_string(&answer).map_err(Error::internal)?;
-                let storing = store.store_response(self.org(), &whole, (200, json), self.now);
+                let new = NewResponse {
+                    request: &whole,
+                    body: serde_json::to_string(&answer).map_err(Error::internal)?,
+                };
+                let storing = store.store_response(self.org(), &new, self.now);
                 storing.await.map_err(other_request)?
             }
         };
@@ -245,7 +248,10 @@ impl Asking<'_> {
         };
         // Unless it was this very request that took the room.
         let first = self.request(Some(0));
-        let begun = self.state.store.first_answer(self.org(), &first, self.now);
+        let begun = self
+            .state
+            .store
+            .stored_response(self.org(), &first, self.now);
         let begun = begun.await.map_err(other_request)?.is_some();
         Ok((!begun).then(|| format!("/children {why}")))
     }
@@ -280,13 +286,17 @@ impl Asking<'_> {
             used: self.used(),
             of: self.run.reservation(),
         });
-        let request = self.request(Some(at));
-        let answer = Some((&request, (201, new.id.to_string())));
-        let created = state.store.create_work_order(&new, state.limits, answer);
+        let response = NewResponse {
+            request: &self.request(Some(at)),
+            body: new.id.to_string(),
+        };
+        let created = (state.store).create_work_order(&new, state.limits, Some(&response));
         match created.await? {
-            Created::New => Ok(new.id),
-            Created::Replayed(first) => WorkOrderId::parse(&first.body).map_err(Error::internal),
-            Created::OtherPolicy => Err(Error::internal("what a child holds is its root's")),
+            Some(RequestOutcome::New(())) => Ok(new.id),
+            Some(RequestOutcome::Replayed(first)) => {
+                WorkOrderId::parse(&first.body).map_err(Error::internal)
+            }
+            None => Err(Error::internal("what a child holds is its root's")),
         }
     }
 
@@ -308,7 +318,7 @@ impl Asking<'_> {
     }
 }
 
-/// What an agent is told, if it is something that an agent can know of.
+/// The fault in an agent's answer, if it is one that an agent can know of.
 fn why_not_opened(at: usize, error: &Error) -> Option<String> {
     match error {
         Error::Invalid(_) => Some(format!(

@@ -174,7 +174,7 @@ fn leave(run: &Run, finish: &Report, usage: &[PricedUsage]) -> Result<Leave, Err
     })
 }
 
-/// A runner may say that it was stopped only if somebody wanted it to stop.
+/// A runner may report that it was stopped only if there is a stop request.
 fn end_of_stop(
     run: &Run,
     stop_request: Option<StopRequest>,

@@ -14,7 +14,7 @@ const MAX_COMMIT: usize = 64;
 /// Largest event, in bytes of JSON: a timeline event is one item.
 const MAX_EVENT_BYTES: usize = 300_000;
 
-/// What is kept of a token.
+/// What is stored of a token.
 pub fn token_hash(token: &str) -> String {
     hex::encode(Sha256::digest(token.as_bytes()))
 }
@@ -27,7 +27,7 @@ pub fn is_token(text: &str) -> bool {
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// The reporter that path and token name. Whether it holds the lease is for the store to say.
+/// The reporter that path and token name. Whether it holds the lease is for the store to decide.
 pub fn reporter(request: &Request) -> Result<Reporter, Error> {
     let parameters = request.path_parameters();
     let org = parameters

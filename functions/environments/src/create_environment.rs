@@ -7,7 +7,6 @@ use awo_domain::Error;
 use awo_domain::environment::{Deployment, Environment};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::environments::EnvironmentCreated;
 
 use crate::content::read_new;
 use crate::shape::EnvironmentShape;
@@ -40,12 +39,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         updated_at: None,
     };
     let answer = Answer::created(EnvironmentShape::from(&environment))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let response = call.response(idempotent.as_ref(), &answer);
     let created = state
         .store
-        .create_environment(call.org(), &environment, remembered);
-    match created.await? {
-        EnvironmentCreated::New => Ok(answer),
-        EnvironmentCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-    }
+        .create_environment(call.org(), &environment, response.as_ref());
+    Ok(answer.unless_replayed(created.await?))
 }

@@ -9,7 +9,7 @@ use awo_domain::profile::{ProfileName, built_in, resolve_among};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
-use awo_store::settings::profiles::{ProfileChange, ProfileSet, ProfilesChanged, StoredProfile};
+use awo_store::settings::profiles::{ProfileChange, ProfileSet, StoredProfile};
 
 use crate::content::read_new;
 use crate::replace::{CHANGE_TRIES, kept_changing};
@@ -58,14 +58,11 @@ async fn create(
         message: format!("the profile {name} is created: work orders can use it as their harness"),
         profile: ProfileItemShape::of(name, content, false),
     })?;
-    let remembered = request.map(|request| (request, call.rendered(&answer)));
+    let response = call.response(request, &answer);
     let change = ProfileChange::Create(new);
-    let changed = store.change_profiles(call.org(), set, change, remembered, call.now);
-    Ok(match changed.await? {
-        ProfilesChanged::Yes => Some(answer),
-        ProfilesChanged::Replayed(first) => Some(Answer::replayed(first.status, first.body)),
-        ProfilesChanged::Outdated => None,
-    })
+    let changed = store.change_profiles(call.org(), set, change, response.as_ref(), call.now);
+    let changed = changed.await?;
+    Ok(changed.map(|changed| answer.unless_replayed(changed)))
 }
 
 fn may_create(set: &ProfileSet, new: &StoredProfile) -> Result<(), Error> {
@@ -95,8 +92,8 @@ async fn answered_before(
     let Some(request) = request else {
         return Err(error);
     };
-    match store.first_answer(call.org(), request, call.now).await? {
-        Some(first) => Ok(Answer::replayed(first.status, first.body)),
+    match store.stored_response(call.org(), request, call.now).await? {
+        Some(first) => Ok(Answer::replayed(201, first)),
         None => Err(error),
     }
 }

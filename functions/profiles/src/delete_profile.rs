@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::profile::{ProfileName, children};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::profiles::{ProfileChange, ProfileSet, ProfilesChanged};
+use awo_store::settings::profiles::{ProfileChange, ProfileSet};
 
 use crate::replace::{CHANGE_TRIES, changeable, kept_changing};
 
@@ -27,7 +27,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         nobody_extends(&name, &set)?;
         let change = ProfileChange::Delete(&name);
         let changed = store.change_profiles(call.org(), &set, change, None, call.now);
-        if let ProfilesChanged::Yes = changed.await? {
+        if changed.await?.is_some() {
             return Ok(Answer::no_content());
         }
     }

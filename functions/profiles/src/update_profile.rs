@@ -7,7 +7,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::profiles::{ProfileChange, ProfilesChanged};
+use awo_store::settings::profiles::ProfileChange;
 
 use crate::replace::{CHANGE_TRIES, changeable, kept_changing, replaced};
 use crate::shape::ProfileShape;
@@ -28,7 +28,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         let (new, _) = replaced(&call, &set, &name)?;
         let change = ProfileChange::Replace(&new);
         let changed = store.change_profiles(call.org(), &set, change, None, call.now);
-        if let ProfilesChanged::Yes = changed.await? {
+        if changed.await?.is_some() {
             return Answer::ok(ProfileShape::own(new));
         }
     }

@@ -7,7 +7,7 @@ use awo_domain::Error;
 use awo_domain::template::{Template, built_in_template};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::templates::{TemplateCreated, taken_id};
+use awo_store::settings::templates::taken_id;
 
 use crate::content::read_new;
 use crate::shape::TemplateShape;
@@ -44,12 +44,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         updated_at: None,
     };
     let answer = Answer::created(TemplateShape::from(&template))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
+    let response = call.response(idempotent.as_ref(), &answer);
     let created = state
         .store
-        .create_template(call.org(), &template, remembered);
-    match created.await? {
-        TemplateCreated::New => Ok(answer),
-        TemplateCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-    }
+        .create_template(call.org(), &template, response.as_ref());
+    Ok(answer.unless_replayed(created.await?))
 }

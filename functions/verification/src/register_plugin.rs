@@ -6,7 +6,7 @@ use awo_cloud::{Cloud, SetupError};
 use awo_domain::Error;
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::settings::plugins::{PluginRegistered, taken_plugin_id};
+use awo_store::settings::plugins::taken_plugin_id;
 
 use crate::content::read_plugin;
 use crate::shape::PluginShape;
@@ -27,10 +27,7 @@ async fn handle(store: Arc<Store>, call: Call) -> Result<Answer, Error> {
         return Err(taken_plugin_id(&plugin.id));
     }
     let answer = Answer::created(PluginShape::from(&plugin))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
-    let registered = store.register_plugin(call.org(), &plugin, remembered);
-    match registered.await? {
-        PluginRegistered::New => Ok(answer),
-        PluginRegistered::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-    }
+    let response = call.response(idempotent.as_ref(), &answer);
+    let registered = store.register_plugin(call.org(), &plugin, response.as_ref());
+    Ok(answer.unless_replayed(registered.await?))
 }

@@ -7,7 +7,7 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, WebhookId};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::webhooks::{Webhook, WebhookCreated};
+use awo_store::webhooks::Webhook;
 
 use crate::content::read_new;
 use crate::shape::NewWebhookShape;
@@ -38,10 +38,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = WebhookId::new(call.now, state.mint.random(call.now));
     let webhook = Webhook::new(id, content, state.mint.webhook_secret(), call.now);
     let answer = Answer::created(NewWebhookShape::of(&webhook))?;
-    let remembered = (idempotent.as_ref()).map(|request| (request, call.rendered(&answer)));
-    let created = state.store.create_webhook(call.org(), &webhook, remembered);
-    match created.await? {
-        WebhookCreated::New => Ok(answer),
-        WebhookCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-    }
+    let response = call.response(idempotent.as_ref(), &answer);
+    let created = state
+        .store
+        .create_webhook(call.org(), &webhook, response.as_ref());
+    Ok(answer.unless_replayed(created.await?))
 }

@@ -9,7 +9,7 @@ use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::deliveries::{Delivery, DeliveryCreated};
+use awo_store::webhooks::deliveries::Delivery;
 
 use crate::shape::DeliveryShape;
 
@@ -46,11 +46,9 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
     let id = DeliveryId::new(call.now, state.mint.random(call.now));
     let new = old.again(id, call.now);
     let answer = Answer::ok(DeliveryShape::from(&new))?;
-    let remembered = (request.as_ref()).map(|request| (request, call.rendered(&answer)));
-    match store.create_delivery(&new, remembered).await? {
-        DeliveryCreated::New => Ok(answer),
-        DeliveryCreated::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
-    }
+    let response = call.response(request.as_ref(), &answer);
+    let created = store.create_delivery(&new, response.as_ref());
+    Ok(answer.unless_replayed(created.await?))
 }
 
 /// The delivery, if it may be made once more. A webhook that is disabled or deleted just now is not
@@ -62,7 +60,7 @@ fn redeliverable(webhook: Option<Webhook>, delivery: Option<Delivery>) -> Result
         let what = "this webhook is disabled: enable it first";
         return Err(Error::Conflict(what.to_owned()));
     }
-    if !delivery.status.is_terminal() {
+    if !delivery.progress.status.is_terminal() {
         let what = "this delivery is still pending: it is retried automatically";
         return Err(Error::Conflict(what.to_owned()));
     }
@@ -77,9 +75,9 @@ async fn answered_before(
     error: Error,
 ) -> Result<Answer, Error> {
     if let Some(request) = request {
-        let first = store.first_answer(call.org(), request, call.now);
+        let first = store.stored_response(call.org(), request, call.now);
         if let Some(first) = first.await? {
-            return Ok(Answer::replayed(first.status, first.body));
+            return Ok(Answer::replayed(200, first));
         }
     }
     Err(error)

@@ -8,7 +8,7 @@ use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::engine::idempotency::IdempotentRequest;
-use awo_store::webhooks::{Webhook, WebhookReplaced};
+use awo_store::webhooks::Webhook;
 
 use crate::shape::NewSecretShape;
 
@@ -61,13 +61,10 @@ async fn rotate(
         secret: new.secrets.current.reveal(),
         previous_secret_expires_at: previous_until,
     })?;
-    let remembered = request.map(|request| (request, call.rendered(&answer)));
-    let replaced = (state.store).replace_webhook(call.org(), &new, remembered, call.now);
-    Ok(match replaced.await? {
-        WebhookReplaced::Done => Some(answer),
-        WebhookReplaced::Replayed(first) => Some(Answer::replayed(first.status, first.body)),
-        WebhookReplaced::Changed => None,
-    })
+    let response = call.response(request, &answer);
+    let replaced = (state.store).replace_webhook(call.org(), &new, response.as_ref(), call.now);
+    let replaced = replaced.await?;
+    Ok(replaced.map(|replaced| answer.unless_replayed(replaced)))
 }
 
 /// A replay of a rotation of a webhook that is gone since, or a missing one.
@@ -77,9 +74,9 @@ async fn answered_before(
     request: Option<&IdempotentRequest>,
 ) -> Result<Answer, Error> {
     if let Some(request) = request {
-        let first = store.first_answer_of_webhooks(call.org(), request, call.now);
+        let first = store.stored_webhook_response(call.org(), request, call.now);
         if let Some(first) = first.await? {
-            return Ok(Answer::replayed(first.status, first.body));
+            return Ok(Answer::replayed(200, first));
         }
     }
     Err(Error::NotFound(Resource::Webhook))

@@ -1,10 +1,10 @@
 //! Webhooks and deliveries as the API shows them.
 
+use awo_domain::webhook::delivery::{DeliveryAttempt, SendReport};
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::{AttemptId, DeliveryId, EventId, RunId, Timestamp, WebhookId};
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::deliveries::{Attempt, Delivery};
-use awo_webhooks::SendReport;
+use awo_store::webhooks::deliveries::Delivery;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -149,8 +149,8 @@ pub struct AttemptShape<'a> {
     error: Option<&'a str>,
 }
 
-impl<'a> From<&'a Attempt> for AttemptShape<'a> {
-    fn from(attempt: &'a Attempt) -> AttemptShape<'a> {
+impl<'a> From<&'a DeliveryAttempt> for AttemptShape<'a> {
+    fn from(attempt: &'a DeliveryAttempt) -> AttemptShape<'a> {
         AttemptShape {
             id: &attempt.id,
             number: attempt.number,
@@ -195,17 +195,18 @@ pub struct DeliveryShape<'a> {
 
 impl<'a> From<&'a Delivery> for DeliveryShape<'a> {
     fn from(delivery: &'a Delivery) -> DeliveryShape<'a> {
+        let progress = &delivery.progress;
         DeliveryShape {
             id: &delivery.id,
             event_id: &delivery.event_id,
             event_type: delivery.event_type,
             run_id: delivery.run_id.as_ref(),
-            status: delivery.status,
-            attempts: delivery.attempts.iter().map(AttemptShape::from).collect(),
-            next_attempt_at: delivery.next_attempt_at,
+            status: progress.status,
+            attempts: progress.attempts.iter().map(AttemptShape::from).collect(),
+            next_attempt_at: progress.next_attempt_at,
             created_at: delivery.created_at,
             redelivery_of: delivery.redelivery_of.as_ref(),
-            abandoned_reason: delivery.abandoned_reason.as_deref(),
+            abandoned_reason: progress.abandoned_reason.as_deref(),
         }
     }
 }

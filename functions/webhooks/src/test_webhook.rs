@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use awo_cloud::{Cloud, Mint, SetupError};
 use awo_domain::webhook::TEST_EVENT;
+use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::webhook::envelope::body_of;
 use awo_domain::webhook::signature::Message;
 use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
@@ -12,8 +13,7 @@ use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
 use awo_store::capacity::call_permits::LongCall;
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::attempts::UNDER_WAY_MS;
-use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, Wanted};
+use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, PermitRequest};
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
 
@@ -82,7 +82,7 @@ async fn delivery_permit(
     let delivery_permits: Vec<u32> = (0..DELIVERY_PERMITS)
         .map(|nth| (first + nth) % DELIVERY_PERMITS)
         .collect();
-    let wanted = Wanted {
+    let wanted = PermitRequest {
         holder: format!("{now}#{holder}"),
         now,
         until: now.plus_ms(UNDER_WAY_MS),

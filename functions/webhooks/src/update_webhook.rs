@@ -7,7 +7,6 @@ use awo_domain::webhook::address::Reach;
 use awo_domain::{Error, Resource};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
-use awo_store::webhooks::WebhookReplaced;
 
 use crate::content::read_update;
 use crate::shape::WebhookShape;
@@ -43,7 +42,7 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Answer, Error> {
         let replaced = state
             .store
             .replace_webhook(call.org(), &new, None, call.now);
-        if matches!(replaced.await?, WebhookReplaced::Done) {
+        if replaced.await?.is_some() {
             return Answer::ok(WebhookShape::of(&new, call.now));
         }
     }

@@ -15,9 +15,9 @@ use awo_http::work_order_request::{Defaults, NamedResources, WorkOrderRequest};
 use awo_http::{Answer, Call, HttpFunction, routes};
 use awo_store::Store;
 use awo_store::costs::policy::CostPolicy;
-use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::{IdempotentRequest, RequestOutcome};
 use awo_store::queue::tally::QueueLimits;
-use awo_store::work_orders::{Account, Created};
+use awo_store::work_orders::Account;
 
 /// How often a create is tried that meets a change of what the organization declares.
 const POLICY_TRIES: u32 = 4;
@@ -92,18 +92,17 @@ impl State {
         new.account = account;
         let (work_order, prompt) = (new.work_order(), &new.order.task_prompt);
         let answer = Answer::created(WorkOrderShape::of(&work_order, prompt))?;
-        let remembered = idempotent.map(|request| (request, call.rendered(&answer)));
+        let response = call.response(idempotent, &answer);
         let store = &self.store;
-        let created = store.create_work_order(&new, self.limits, remembered);
-        match created.await? {
-            Created::New => {
-                let wake_up = WakeUp::of(call.org());
-                self.queue.wake_or_leave_to_sweep(&wake_up).await;
-                Ok(Some(answer))
-            }
-            Created::Replayed(first) => Ok(Some(Answer::replayed(first.status, first.body))),
-            Created::OtherPolicy => Ok(None),
+        let created = store.create_work_order(&new, self.limits, response.as_ref());
+        let Some(created) = created.await? else {
+            return Ok(None);
+        };
+        if let RequestOutcome::New(()) = created {
+            let wake_up = WakeUp::of(call.org());
+            self.queue.wake_or_leave_to_sweep(&wake_up).await;
         }
+        Ok(Some(answer.unless_replayed(created)))
     }
 
     /// The values of the cost labels. Before a client is told that one is missing, the declaration
@@ -187,9 +186,9 @@ async fn answered_before(
     let (Some(request), Error::Invalid(_)) = (request, &error) else {
         return Err(error);
     };
-    let first = state.store.first_answer(call.org(), request, call.now);
+    let first = state.store.stored_response(call.org(), request, call.now);
     match first.await {
-        Ok(Some(first)) => Ok(Answer::replayed(first.status, first.body)),
+        Ok(Some(first)) => Ok(Answer::replayed(201, first)),
         Ok(None) | Err(Error::IdempotencyMismatch) => Err(error),
         Err(failed) => Err(failed),
     }

@@ -12,7 +12,7 @@ use awo_execution::stopper::{Killed, Stopper};
 use awo_http::body::Object;
 use awo_http::shapes::KilledShape;
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 
 /// The function `kill-work-order`.
 ///
@@ -32,7 +32,7 @@ async fn handle(stopper: Arc<Stopper>, call: Call) -> Result<Reply, Error> {
     call.query().finish()?;
     let (stop_request, stop) = read(call.object_or_nothing()?, call.now)?;
     Ok(Reply::late(async move {
-        let stopping = Stopping {
+        let stopping = FamilyStop {
             stop: &stop,
             children: Some(stop_request),
         };

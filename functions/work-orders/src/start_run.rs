@@ -6,9 +6,10 @@ use std::sync::Arc;
 use awo_cloud::{Cloud, SetupError};
 use awo_domain::run::RunStatus;
 use awo_domain::{Error, RunId, Timestamp};
-use awo_execution::starter::{NewestRun, StartRequest, Starter};
+use awo_execution::starter::{StartRequest, Starter};
 use awo_http::shapes::StartedRunShape;
 use awo_http::{Answer, Call, HttpFunction, routes};
+use awo_store::engine::idempotency::RequestOutcome;
 
 /// The function `start-run`.
 ///
@@ -32,8 +33,8 @@ async fn handle(starter: Arc<Starter>, call: Call) -> Result<Answer, Error> {
         now: call.now,
     };
     match starter.start(&request).await? {
-        NewestRun::New(run_id, status) => answer(&run_id, status, call.now),
-        NewestRun::Replayed(first) => Ok(Answer::replayed(first.status, first.body)),
+        RequestOutcome::New((run_id, status)) => answer(&run_id, status, call.now),
+        RequestOutcome::Replayed(first) => Ok(Answer::replayed(201, first)),
     }
 }
 

@@ -22,7 +22,7 @@ use awo_domain::webhook::schedule::Schedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::capacity::call_permits::CallPermit;
-use awo_store::webhooks::addressed::Addressed;
+use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
 use awo_store::webhooks::notifications::{DeliveryRef, Notification};
 use awo_webhooks::Sender;
@@ -66,12 +66,12 @@ struct Message {
     receives: u32,
 }
 
-/// A delivery that is to be looked after.
+/// A delivery that is to be handled.
 #[derive(Debug)]
 struct Job {
     message: Message,
     at: DeliveryRef,
-    found: Addressed,
+    found: AddressedDelivery,
 }
 
 /// The deliveries of an organization, by their receivers.
@@ -84,7 +84,7 @@ enum Verdict {
     Done,
     /// It comes back at that moment, not earlier.
     Waits(Timestamp),
-    /// It comes back soon: the receiver is busy, or somebody else looks after the delivery.
+    /// It comes back soon: the receiver is busy, or another worker handles the delivery.
     Soon,
     /// It comes back when the queue's own time is over.
     Back,
@@ -96,7 +96,7 @@ enum Verdict {
 /// When a setting is missing or does not read.
 pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     Ok(State {
-        store: cloud.store()?.grouping(),
+        store: cloud.store()?.with_write_batches(),
         clock: cloud.clock.clone(),
         mint: cloud.mint.clone(),
         queue: cloud.notification_queue()?,
@@ -107,10 +107,10 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     })
 }
 
-/// Handles a batch of notifications; those that are to come back are told one by one.
+/// Handles a batch of notifications; the response lists those that are to come back.
 ///
 /// # Errors
-/// None: failures are told message by message.
+/// None: the response lists the messages that failed.
 pub async fn handle(
     state: Arc<State>,
     event: SqsEvent,
@@ -170,7 +170,7 @@ fn read(record: &SqsMessage) -> (Result<Notification, Error>, Message) {
     (notification, message)
 }
 
-/// Looks after deliveries, each receiver's beside the others', and tells which messages stay.
+/// Handles deliveries, each receiver's beside the others', and returns which messages stay.
 async fn attempt_deliveries(
     state: &State,
     deliveries: Vec<(DeliveryRef, Message)>,

@@ -22,7 +22,7 @@ pub fn state(cloud: &Cloud) -> Result<Dispatcher, SetupError> {
 /// failed come back.
 ///
 /// # Errors
-/// None: failures are told wake-up by wake-up.
+/// None: the response lists the wake-ups that failed.
 pub async fn handle(
     dispatcher: Arc<Dispatcher>,
     event: SqsEvent,

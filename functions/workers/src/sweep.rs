@@ -60,7 +60,7 @@ pub struct Tick {}
 pub struct Swept {
     /// Items that were due.
     pub due: u32,
-    /// Of these, how many could not be looked after; the next sweep tries again.
+    /// Of these, how many could not be handled; the next sweep tries again.
     pub failed: u32,
 }
 
@@ -83,7 +83,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
     })
 }
 
-/// Sweeps once. One item that fails does not keep the others from being looked after.
+/// Sweeps once. One item that fails does not keep the others from being handled.
 ///
 /// # Errors
 /// When what is due cannot be read.
@@ -175,7 +175,7 @@ async fn waiting_order(state: &State, order: &WaitingOrder, now: Timestamp) -> R
     state.store.postpone_children(order, now).await
 }
 
-/// What the index says may be seconds old, and this sweep may have worked for a minute since it read it: the lease
+/// The index may be seconds old, and this sweep may have worked for a minute since it read it: the lease
 /// itself is read, and judged as it is.
 async fn lease_of_index(state: &State, seen: &Lease) -> Result<(), Error> {
     let lease = state.store.lease(&seen.org_id, &seen.run_id).await?;
@@ -186,7 +186,7 @@ async fn lease_of_index(state: &State, seen: &Lease) -> Result<(), Error> {
     }
 }
 
-/// A stop that all children have heard of since the index was told of it is done with.
+/// A stop that was applied to all children since the index was written is done.
 async fn cascade_of_index(state: &State, seen: &Cascade) -> Result<(), Error> {
     let (org, id) = (&seen.org_id, &seen.work_order_id);
     if let Some(cascade) = state.store.cascade(org, id).await? {
@@ -227,7 +227,7 @@ async fn find_task(state: &State, lease: &Lease) -> Result<Option<String>, Error
     Ok(found)
 }
 
-/// A task that should not live any more is told to stop, as often as it takes; its run ends
+/// A task that should not run any more is stopped, as often as it takes; its run ends
 /// before it where that can wait no longer.
 async fn lives_on(
     state: &State,

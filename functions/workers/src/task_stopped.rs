@@ -19,7 +19,7 @@ pub struct State {
     endings: Endings,
 }
 
-/// The parts of a task event that are looked at.
+/// The parts of a task event that are read.
 #[derive(Debug, Deserialize)]
 pub struct TaskEvent {
     detail: Detail,
@@ -51,7 +51,7 @@ pub fn state(cloud: &Cloud) -> Result<State, SetupError> {
 /// Handles one event.
 ///
 /// # Errors
-/// When a call fails: the event comes again, and the sweep looks as well.
+/// When a call fails: the event comes again, and the sweep checks as well.
 pub async fn handle(state: Arc<State>, event: TaskEvent) -> Result<(), lambda_runtime::Error> {
     let detail = event.detail;
     task_stopped(&state, &detail).await.map_err(|error| {
@@ -80,7 +80,7 @@ async fn task_stopped(state: &State, detail: &Detail) -> Result<(), Error> {
         return Ok(());
     }
     let TaskState::Gone(gone) = state.compute.describe_task(&detail.task_arn).await? else {
-        // What ECS answers may be older than what it tells. One event more comes of a task that is
+        // What ECS answers may be older than its events. One event more comes of a task that is
         // being taken down; behind the last one only this one, again.
         return match detail.last_status.as_str() {
             "STOPPED" => Err(Error::internal(

@@ -22,7 +22,7 @@ pub enum Failure {
     Refused(String),
     /// Nothing answers.
     Unreachable {
-        /// What.
+        /// What failed.
         what: String,
         /// How that showed.
         why: String,
@@ -63,9 +63,9 @@ pub struct ApiFailure {
 /// One thing that is wrong with a request.
 #[derive(Debug, Deserialize)]
 pub struct Fault {
-    /// Where.
+    /// Where the fault is.
     pub path: String,
-    /// What.
+    /// What the fault is.
     pub message: String,
 }
 

@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Now.
+    /// The present time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         let ms = chrono::Utc::now().timestamp_millis();

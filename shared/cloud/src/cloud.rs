@@ -37,9 +37,9 @@ const CALL: Duration = Duration::from_secs(15);
 /// What functions are made of.
 #[derive(Debug, Clone)]
 pub struct Cloud {
-    /// Settings.
+    /// The settings, from environment variables.
     pub environment: Environment,
-    /// Time.
+    /// The source of time.
     pub clock: Clock,
     /// Ids and secrets.
     pub mint: Mint,

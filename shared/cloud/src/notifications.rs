@@ -60,7 +60,7 @@ impl NotificationQueue {
     /// # Errors
     /// Internal, when SQS fails: those that were not hidden come back when the queue's own time is
     /// over.
-    pub async fn hide(&self, messages: &[(String, i64)]) -> Result<(), Error> {
+    pub async fn extend_visibility(&self, messages: &[(String, i64)]) -> Result<(), Error> {
         for batch in messages.chunks(BATCH) {
             let entries = batch.iter().enumerate();
             let entries: Result<Vec<_>, Error> = entries.map(|(nth, m)| hiding(nth, m)).collect();

@@ -13,7 +13,7 @@ pub const MAX_CREDITS: i64 = 1_000_000_000;
 pub struct MicroCredits(i64);
 
 impl MicroCredits {
-    /// Nothing.
+    /// No amount.
     pub const ZERO: MicroCredits = MicroCredits(0);
 
     /// An amount by its millionths.
@@ -126,7 +126,7 @@ pub fn computed<'de, D: Deserializer<'de>>(from: D) -> Result<MicroCredits, D::E
 pub struct NanoUsd(i64);
 
 impl NanoUsd {
-    /// Nothing.
+    /// No amount.
     pub const ZERO: NanoUsd = NanoUsd(0);
     /// The largest amount: nine million dollars, which a JSON number can say exactly.
     pub const MAX: NanoUsd = NanoUsd(9_000_000_000_000_000);

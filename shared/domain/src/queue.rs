@@ -127,7 +127,7 @@ pub struct Load {
     pub running: u32,
     /// Waiting entries.
     pub waiting: u32,
-    /// Slots.
+    /// Slots of the organization.
     pub max_concurrent: u32,
     /// Most waiting entries.
     pub max_queue_size: u32,

@@ -1,6 +1,7 @@
 //! Webhooks: their events, their permitted addresses, the signatures and retries of deliveries.
 
 pub mod address;
+pub mod delivery;
 pub mod envelope;
 pub mod identity;
 pub mod schedule;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use awo_domain::control::StopRequest;
 use awo_domain::{Error, OrgId, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
-use awo_store::work_orders::cascades::{Cascade, Stopping};
+use awo_store::work_orders::cascades::{Cascade, FamilyStop};
 
 use crate::stopper::Stopper;
 
@@ -68,7 +68,7 @@ impl Stopper {
         id: &WorkOrderId,
     ) -> Result<Option<WorkOrder>, Error> {
         let (org, stop_request) = (&cascade.org_id, cascade.stop_request);
-        let stopping = Stopping {
+        let stopping = FamilyStop {
             stop: &cascade.stop,
             children: Some(stop_request),
         };

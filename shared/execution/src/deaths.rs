@@ -13,7 +13,7 @@ use awo_store::runs::lifecycle::lease::Lease;
 
 use crate::stopper::{Killed, Stopper};
 
-/// First and longest pause between two looks at the lease of a run that is to die: its task's
+/// First and longest pause between two readings of the lease of a run that is to die: its task's
 /// event gives it back.
 const FIRST_LOOK: Duration = Duration::from_millis(4);
 const LONGEST_LOOK: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ const LONGEST_LOOK: Duration = Duration::from_millis(100);
 pub(crate) const FIRST_QUESTION: Duration = Duration::from_millis(20);
 pub(crate) const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 
-/// How long a kill waits for the task of a run whose runner has said that nothing is alive.
+/// How long a kill waits for the task of a run whose runner has confirmed that nothing is alive.
 const LAST_MOMENT: Duration = Duration::from_secs(1);
 
 /// The time that the processes have to end by themselves.
@@ -93,7 +93,7 @@ impl Stopper {
                 let found = self.find_task(&lease).await?;
                 match found {
                     Some(task) => task,
-                    // Its start was not noted: its end will be told by its event, or the sweep.
+                    // Its start was not recorded: its end will come by its event, or the sweep.
                     None => return Ok(false),
                 }
             }
@@ -106,9 +106,9 @@ impl Stopper {
         Ok(true)
     }
 
-    /// Gives the slot of a run back whose runner has said in its last report that nothing of it is alive. What
-    /// its task still does holds nothing; it is told to stop, so that it does not do so for ever. False if
-    /// the runner has not said so, or its task is not known: the task's event comes.
+    /// Returns the slot of a run whose runner has confirmed in its last report that nothing of it is alive.
+    /// What its task still does holds nothing; it is stopped, so that it does not run for ever. False if
+    /// the runner has not confirmed so, or its task is not known: the task's event comes.
     ///
     /// # Errors
     /// Internal, when a call fails.
@@ -135,7 +135,7 @@ impl Stopper {
         }
     }
 
-    /// A runner that has said its last word is mostly gone in a moment: whoever looks for it after a kill
+    /// A runner that has sent its last report is mostly gone in a moment: whoever searches for it after a kill
     /// should not find it. In the cloud that takes longer than anybody should wait for.
     async fn until_its_task_ends(&self, lease: &Lease) {
         let Some(task) = &lease.task_arn else {

@@ -14,14 +14,14 @@ use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use awo_store::Store;
 use awo_store::capacity::permits::{AT_TASK_LIMIT, FreePermit, MaxTasks};
 use awo_store::queue::tally::QueueLimits;
-use awo_store::runs::lifecycle::dispatch::{Dispatched, EntryItem, QueueState};
+use awo_store::runs::lifecycle::dispatch::{DispatchOutcome, EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
 use tokio::task::JoinSet;
 
 use crate::launcher::Launcher;
 use crate::start_task::start_task;
 
-/// How long a look at a queue goes on; what is left gets a new wake-up. The function has twice as long, and more.
+/// How long a pass over a queue goes on; what is left gets a new wake-up. The function has twice as long, and more.
 pub const FILLING: Duration = Duration::from_secs(40);
 
 /// Most dispatches for one wake-up; what is left gets a new one.
@@ -30,13 +30,13 @@ const MAX_DISPATCHES: u32 = 25;
 /// Most organizations that one wake-up notifies of free permits.
 const MAX_RUNG: usize = 10;
 
-/// How a look at a queue ended.
+/// How a pass over a queue ended.
 enum Filled {
     /// No slot is free, or nothing waits for one.
     AsFarAsItGoes,
     /// An entry and its slot wait for capacity of the deployment.
     NoCapacity,
-    /// It gave as many slots away as one look gives.
+    /// It assigned as many slots as one pass assigns.
     ThereMayBeMore,
 }
 
@@ -51,12 +51,12 @@ pub struct Dispatcher {
     pub mint: Mint,
     pub limits: QueueLimits,
     pub max_tasks: MaxTasks,
-    /// How long a look at a queue goes on: [`FILLING`], unless a test is in a hurry.
+    /// How long a pass over a queue goes on: [`FILLING`], unless a test shortens it.
     pub filling: Duration,
 }
 
 impl Dispatcher {
-    /// A dispatcher as the environment says.
+    /// A dispatcher by the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -170,15 +170,15 @@ impl Dispatcher {
                 self.store
                     .dispatch(&queue, entry, (&lease, &permit), self.limits, now);
             let dispatched = dispatched.await?;
-            if dispatched == Dispatched::Yes {
+            if dispatched == DispatchOutcome::Yes {
                 tracing::info!(event = "dispatched", %org, run = %entry.run_id, tenant = entry.waiting().tenant, "dispatched");
                 let dispatcher = self.clone();
                 starts.spawn(async move { dispatcher.start(&lease, now).await });
             }
             entries = queue.entries;
             match dispatched {
-                Dispatched::Yes => drop(entries.remove(nth)),
-                Dispatched::Lost => entries.clear(),
+                DispatchOutcome::Yes => drop(entries.remove(nth)),
+                DispatchOutcome::Lost => entries.clear(),
             }
         }
         Ok(Filled::ThereMayBeMore)

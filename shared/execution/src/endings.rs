@@ -21,7 +21,7 @@ use crate::start_failure::{never_ready, start_failure};
 
 /// How often an end is tried that meets a report of the run.
 const END_TRIES: u32 = 4;
-/// Exit code of a runner that ended everything by SIGTERM and could not say so.
+/// Exit code of a runner that ended everything by SIGTERM and could not report so.
 const EXIT_TERMINATED: i32 = 143;
 
 /// Ends runs that cannot end themselves.
@@ -34,7 +34,7 @@ pub struct Endings {
 }
 
 impl Endings {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -108,7 +108,7 @@ impl Endings {
         }
     }
 
-    /// Ends a run that no longer reports while ECS says that its task is running, unless its deadline
+    /// Ends a run that no longer reports while ECS shows its task as running, unless its deadline
     /// is no longer that of the lease as it was read. The slot stays taken until the task is known
     /// to be gone. True if the run is over.
     ///

@@ -40,11 +40,11 @@ struct Base {
     family: String,
 }
 
-/// The containers of a task, and the work order that says what they are.
+/// The containers of a task, and the work order that defines them.
 type Of<'a> = (&'a ContainersId, &'a WorkOrderId);
 
 impl Launcher {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.

@@ -13,7 +13,7 @@ use awo_store::Store;
 use awo_store::capacity::call_permits::{CallPermit, LongCall};
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::work_orders::purge::{PurgeTarget, in_transactions};
 use futures::{StreamExt, stream};
 
@@ -33,7 +33,7 @@ const TRIES: u32 = 4;
 const MAX_LEASES: u32 = 1_000;
 /// How long the compute of a run that is over may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(60);
-/// Pause between two looks at its lease, and the longest one between two questions to ECS.
+/// Pause between two readings of its lease, and the longest one between two calls of ECS.
 const LOOK: Duration = Duration::from_millis(50);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -45,7 +45,7 @@ const DEAD_AT_ONCE: StopRequest = StopRequest::Kill {
 /// Which work orders are to be deleted.
 #[derive(Debug, Clone)]
 pub struct Purge {
-    /// Of these statuses, as each is when it is looked at.
+    /// Of these statuses, as each is when it is read.
     pub statuses: Vec<WorkOrderStatus>,
     /// Created before this.
     pub before: Option<Timestamp>,
@@ -60,7 +60,7 @@ pub struct Purger {
 }
 
 impl Purger {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -95,7 +95,7 @@ impl Purger {
     }
 
     /// Deletes work orders, as many as there is time for; their ids, oldest first. What is deleted
-    /// is told also where something failed.
+    /// is returned also where something failed.
     ///
     /// # Errors
     /// Internal, when a call fails and nothing is deleted.
@@ -293,8 +293,8 @@ impl Purger {
 }
 
 /// Children that the purge does not name go on.
-fn alone(stop: &Stop) -> Stopping<'_> {
-    Stopping {
+fn alone(stop: &Stop) -> FamilyStop<'_> {
+    FamilyStop {
         stop,
         children: None,
     }
@@ -303,7 +303,7 @@ fn alone(stop: &Stop) -> Stopping<'_> {
 /// What came of ending a work order.
 enum Ended {
     Yes,
-    /// It has changed meanwhile: look again.
+    /// It has changed meanwhile: read it again.
     Changed,
     /// It lives on, or is gone already.
     No,

@@ -40,7 +40,7 @@ fn service<'a>(own: &'a Containers, name: &str) -> Option<&'a EnvironmentService
     own.services.iter().find(|service| service.name == name)
 }
 
-/// ECS says it of the container, or of the task and names the image.
+/// ECS has it at the container, or at the task and names the image.
 fn not_pulled(gone: &Gone, own: &Containers) -> Option<String> {
     let cannot_pull = |container: &&ContainerEnd| container.reason.contains(CANNOT_PULL);
     let (whose, why) = match gone.containers.iter().find(cannot_pull) {
@@ -67,7 +67,7 @@ fn not_pulled(gone: &Gone, own: &Containers) -> Option<String> {
     ))
 }
 
-/// A service that ended or did not get ready. The runner's container, which waited for it, may say so.
+/// A service that ended or did not get ready. The runner's container, which waited for it, may report so.
 fn service_failed(gone: &Gone, own: &Containers) -> Option<String> {
     let runner = gone.containers.iter().find(|one| one.service.is_none());
     // Services end with the runner that began. One that could not because of them has an exit code, too.
@@ -95,7 +95,7 @@ fn service_failed(gone: &Gone, own: &Containers) -> Option<String> {
     ))
 }
 
-/// A service that ended, how, and what ECS says of it.
+/// A service that ended, how, and ECS's reason.
 fn ended<'a>(
     container: &'a ContainerEnd,
     own: &'a Containers,

@@ -8,10 +8,10 @@ use awo_domain::queue::Waiting;
 use awo_domain::run::RunStatus;
 use awo_domain::work_order::WorkOrderEvent;
 use awo_domain::{Error, OrgId, Resource, RunId, Timestamp, WorkOrderId};
-use awo_store::engine::idempotency::{FirstAnswer, IdempotentRequest};
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome};
 use awo_store::runs::lifecycle::dispatch::{EntryItem, QueueState};
 use awo_store::runs::lifecycle::lease::Lease;
-use awo_store::runs::lifecycle::start::{Beginning, NewRun, Started};
+use awo_store::runs::lifecycle::start::{Beginning, NewRun, StartOutcome};
 use awo_store::work_orders::WorkOrder;
 
 use crate::dispatcher::{Dispatcher, first_in_turn};
@@ -32,23 +32,17 @@ pub struct StartRequest<'a> {
     pub org: &'a OrgId,
     /// The work order.
     pub work_order: &'a WorkOrderId,
-    /// The request's idempotency, with the response to store for a run that begins in this status.
+    /// The request's idempotency, with the response to store for its replays.
     pub idempotent: Option<(&'a IdempotentRequest, RenderStart<'a>)>,
-    /// Now.
+    /// When it was requested.
     pub now: Timestamp,
 }
 
-/// Renders the response to a start.
-pub type RenderStart<'a> = &'a (dyn Fn(&RunId, RunStatus) -> Result<(u16, String), Error> + Sync);
+/// Makes the body of the response to a start, of a run that begins in this status.
+pub type RenderStart<'a> = &'a (dyn Fn(&RunId, RunStatus) -> Result<String, Error> + Sync);
 
-/// The result of a start.
-#[derive(Debug)]
-pub enum NewestRun {
-    /// A new run, with the status in which it begins.
-    New(RunId, RunStatus),
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
+/// A new run, with the status in which it begins.
+pub type NewestRun = (RunId, RunStatus);
 
 impl Starter {
     /// Reads the deployment's settings.
@@ -67,7 +61,10 @@ impl Starter {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::Conflict`] if the work order neither waits nor has failed, or keeps
     /// changing; the store's refusals; internal.
-    pub async fn start(&self, request: &StartRequest<'_>) -> Result<NewestRun, Error> {
+    pub async fn start(
+        &self,
+        request: &StartRequest<'_>,
+    ) -> Result<RequestOutcome<NewestRun>, Error> {
         let (store, org) = (&self.dispatcher.store, request.org);
         let run_id = RunId::new(request.now, self.dispatcher.mint.random(request.now));
         for attempt in 0..START_TRIES {
@@ -92,11 +89,12 @@ impl Starter {
         &self,
         request: &StartRequest<'_>,
         order: &WorkOrder,
-    ) -> Result<NewestRun, Error> {
+    ) -> Result<RequestOutcome<NewestRun>, Error> {
         if let Some((idempotent, _)) = request.idempotent {
-            let first = (self.dispatcher.store).first_answer(request.org, idempotent, request.now);
+            let store = &self.dispatcher.store;
+            let first = store.stored_response(request.org, idempotent, request.now);
             if let Some(first) = first.await? {
-                return Ok(NewestRun::Replayed(first));
+                return Ok(RequestOutcome::Replayed(first));
             }
         }
         Err(Error::Conflict(format!(
@@ -112,7 +110,7 @@ impl Starter {
         order: &WorkOrder,
         run_id: &RunId,
         attempt: u32,
-    ) -> Result<Option<NewestRun>, Error> {
+    ) -> Result<Option<RequestOutcome<NewestRun>>, Error> {
         let (org, now, dispatcher) = (request.org, request.now, &self.dispatcher);
         let old = dispatcher.store.run(org, &order.run_id);
         let (old, queue, profile) = tokio::try_join!(
@@ -159,15 +157,15 @@ impl Starter {
             now,
         };
         match self.begin(request, &new, &beginning).await? {
-            Attempt::WaitsForBudget => {
+            StartOutcome::WaitsForBudget => {
                 let waits = NewRun { waits: true, ..new };
                 match self.begin(request, &waits, &Beginning::Queued).await? {
-                    Attempt::Done(newest) => Ok(Some(newest)),
-                    Attempt::Changed | Attempt::WaitsForBudget => Ok(None),
+                    StartOutcome::Done(newest) => Ok(Some(newest)),
+                    StartOutcome::Changed | StartOutcome::WaitsForBudget => Ok(None),
                 }
             }
-            Attempt::Done(newest) => Ok(Some(newest)),
-            Attempt::Changed => Ok(None),
+            StartOutcome::Done(newest) => Ok(Some(newest)),
+            StartOutcome::Changed => Ok(None),
         }
     }
 
@@ -177,43 +175,40 @@ impl Starter {
         request: &StartRequest<'_>,
         new: &NewRun<'_>,
         beginning: &Beginning<'_>,
-    ) -> Result<Attempt, Error> {
+    ) -> Result<StartOutcome<NewestRun>, Error> {
         let (dispatcher, now) = (&self.dispatcher, request.now);
         let status = match beginning {
             Beginning::InSlot { .. } => RunStatus::Building,
             Beginning::Queued => RunStatus::Queued,
         };
-        let stored = match request.idempotent {
-            Some((idempotent, render)) => Some((idempotent, render(&new.run_id, status)?)),
+        let response = match request.idempotent {
+            Some((request, render)) => Some(NewResponse {
+                request,
+                body: render(&new.run_id, status)?,
+            }),
             None => None,
         };
         let started = dispatcher
             .store
-            .start_run(new, beginning, dispatcher.limits, stored)
+            .start_run(new, beginning, dispatcher.limits, response.as_ref())
             .await?;
         match (started, beginning) {
-            (Started::Changed, _) => return Ok(Attempt::Changed),
-            (Started::WaitsForBudget, _) => return Ok(Attempt::WaitsForBudget),
-            (Started::Replayed(first), _) => return Ok(Attempt::Done(NewestRun::Replayed(first))),
-            (Started::New, Beginning::InSlot { lease, .. }) => {
+            (StartOutcome::Changed, _) => return Ok(StartOutcome::Changed),
+            (StartOutcome::WaitsForBudget, _) => return Ok(StartOutcome::WaitsForBudget),
+            (StartOutcome::Done(RequestOutcome::Replayed(first)), _) => {
+                return Ok(StartOutcome::Done(RequestOutcome::Replayed(first)));
+            }
+            (StartOutcome::Done(RequestOutcome::New(())), Beginning::InSlot { lease, .. }) => {
                 dispatcher.start_or_leave_to_sweep(lease, now).await;
             }
-            (Started::New, Beginning::Queued) => {
+            (StartOutcome::Done(RequestOutcome::New(())), Beginning::Queued) => {
                 let wake_up = WakeUp::of(request.org);
                 dispatcher.queue.wake_or_leave_to_sweep(&wake_up).await;
             }
         }
-        Ok(Attempt::Done(NewestRun::New(new.run_id.clone(), status)))
+        let newest = (new.run_id.clone(), status);
+        Ok(StartOutcome::Done(RequestOutcome::New(newest)))
     }
-}
-
-/// The result of one attempt.
-enum Attempt {
-    Done(NewestRun),
-    /// Work order or queue were not as they were read.
-    Changed,
-    /// A budget does not cover it, and its runs wait.
-    WaitsForBudget,
 }
 
 fn waiting(queue: &QueueState, order: &WorkOrder, now: Timestamp) -> Waiting {

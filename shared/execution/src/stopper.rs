@@ -17,7 +17,7 @@ use awo_store::runs::Run;
 use awo_store::runs::lifecycle::end::RunView;
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_store::work_orders::WorkOrder;
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 
 use crate::deaths::{FIRST_QUESTION, LONGEST_QUESTION, grace_ms};
 use crate::endings::Endings;
@@ -66,7 +66,7 @@ pub enum Killed {
 pub(crate) enum KillTarget {
     /// No process of it is to be waited for.
     Over(Killed),
-    /// Its task is told.
+    /// Its task has the request.
     Dies(Box<Lease>),
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct StopTarget {
 }
 
 impl Stopper {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -106,7 +106,7 @@ impl Stopper {
             let found = self.find(org, id).await?;
             let status = found.order.status;
             if status.is_terminal() {
-                // Whoever asks again may be the one who could not tell the children.
+                // A repeated request may follow one that could not stop the children.
                 self.stop_family(org, &found.order).await;
                 return Err(is_over("work order", status.as_str()));
             }
@@ -152,7 +152,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         holder: &str,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
@@ -193,7 +193,7 @@ impl Stopper {
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<Killed, Error> {
         let began = Instant::now();
         let (order, target) = self.request_kill(org, id, stop_request, stopping).await?;
@@ -208,13 +208,13 @@ impl Stopper {
         tokio::join!(dead, self.stop_family(org, &order)).0
     }
 
-    /// Writes down that a work order is to die, and tells its task; it may be over by that.
+    /// Records the kill request of a work order, and signals its task; it may be over by that.
     pub(crate) async fn request_kill(
         &self,
         org: &OrgId,
         id: &WorkOrderId,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<(WorkOrder, KillTarget), Error> {
         for _ in 0..STOP_TRIES {
             let found = self.find(org, id).await?;
@@ -260,7 +260,7 @@ impl Stopper {
         &self,
         org: &OrgId,
         found: &StopTarget,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         unclaimed: bool,
     ) -> Result<bool, Error> {
         let (order, run, now) = (&found.order, &found.run, self.clock.now());
@@ -295,7 +295,7 @@ impl Stopper {
         lease: &Lease,
         found: &StopTarget,
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
     ) -> Result<bool, Error> {
         if lease
             .stop_request
@@ -335,7 +335,7 @@ impl Stopper {
     }
 
     /// Tells the task to stop, which lets its runner ask what is wanted. A task that nobody knows
-    /// yet cannot be told; its runner's claim will be refused.
+    /// yet cannot be signaled; its runner's claim will be refused.
     pub(crate) async fn wake_task(&self, lease: &Lease) {
         let sent = async {
             let task = match &lease.task_arn {
@@ -354,8 +354,8 @@ impl Stopper {
 }
 
 /// A cancel that means the children, too.
-fn of_all(stop: &Stop) -> Stopping<'_> {
-    Stopping {
+fn of_all(stop: &Stop) -> FamilyStop<'_> {
+    FamilyStop {
         stop,
         children: Some(StopRequest::Cancel),
     }

@@ -22,7 +22,7 @@ use awo_store::runs::verified_run::VerifiedRun;
 use crate::launcher::Launcher;
 use crate::start_failure::start_failure;
 
-/// First and longest pause between two looks at the item.
+/// First and longest pause between two readings of the item.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// First and longest pause between two questions to ECS, which limits how often it is asked.
@@ -30,7 +30,7 @@ const FIRST_QUESTION: Duration = Duration::from_secs(1);
 const LONGEST_QUESTION: Duration = Duration::from_secs(5);
 /// How long ECS may not know a task that it has just started.
 const UNKNOWN_LIMIT: Duration = Duration::from_secs(15);
-/// How long what a task has said waits for whoever asked, before the sweep takes it for forgotten.
+/// How long a task's report waits for its caller, before the sweep takes it for forgotten.
 const FORGOTTEN_MS: i64 = 60_000;
 
 /// Manual verification.
@@ -43,7 +43,7 @@ pub struct Verifier {
     mint: Mint,
 }
 
-/// What a look at a verification says.
+/// What a reading of a verification shows.
 enum Observation {
     NothingNew,
     Begun,
@@ -51,7 +51,7 @@ enum Observation {
 }
 
 impl Verifier {
-    /// As the environment says.
+    /// By the environment's settings.
     ///
     /// # Errors
     /// When a setting is missing.
@@ -147,7 +147,7 @@ impl Verifier {
         let is_fresh = now.ms_since(of.changed_at) < FORGOTTEN_MS;
         if has_time && (is_alive || is_fresh) {
             let next = now.plus_ms(LOOK_MS);
-            return self.store.look_at_verification_again(of, next).await;
+            return self.store.postpone_verification(of, next).await;
         }
         // A living one is over by its own time, which nothing moves.
         if let Some(task_arn) = task_arn.filter(|_| is_alive) {
@@ -224,7 +224,7 @@ impl Verifier {
         error
     }
 
-    /// Waits until the workspace was looked at, or for the result.
+    /// Waits until the workspace was read, or for the result.
     async fn wait(
         &self,
         of: &Verification,
@@ -235,7 +235,7 @@ impl Verifier {
         let (mut pause, mut patience) = (FIRST_LOOK, FIRST_QUESTION);
         let mut asked_at = began;
         while began.elapsed() < limit {
-            // Asked before the look: what a task said before its death is seen after it.
+            // Asked before the reading: what a task reported before its end is read after it.
             let ask = asked_at.elapsed() >= patience;
             let gone = if ask {
                 self.is_gone(of, began).await
@@ -280,7 +280,7 @@ impl Verifier {
         }
     }
 
-    /// What there is to say of a task that ended without a result: its environment's image may be why.
+    /// The error of a task that ended without a result: its environment's image may be the cause.
     async fn lost(&self, of: &Verification, gone: &Gone) -> Result<Error, Error> {
         let run = of.run.as_ref().filter(|run| run.containers.is_some());
         if let Some(run) = run {
@@ -321,12 +321,12 @@ impl Verifier {
     }
 }
 
-/// What the path of a run is told whose agent could see what its environment hides from it.
+/// The fault of the path of a run whose agent could see what its environment hides from it.
 const AT_WORK: &str = "belongs to a run that has not ended and has an environment: ask again once the \
     run has ended";
-/// What the path of a run is told whose workspace is nowhere.
+/// The fault of the path of a run whose workspace is nowhere.
 const WITH_SERVICES: &str = "belongs to a run whose environment has services, and the workspaces of such \
     runs are not kept: their tasks mount no file system, since a service could use it as well";
 
-/// What ECS is told of a task that is stopped.
+/// The reason that ECS gets for a task that is stopped.
 const OVERDUE: &str = "no request waits for this verification";

@@ -146,8 +146,8 @@ impl AccessLog {
     ) -> (u16, String, Vec<(&'static str, String)>) {
         match answer {
             Ok(answer) => {
-                let (status, body) = answer.rendered(self.style, &self.request_id);
-                (status, body, answer.headers.clone())
+                let body = answer.rendered(self.style, &self.request_id);
+                (answer.status, body, answer.headers.clone())
             }
             Err(error) => {
                 let failure = Failure::of(error, self.style);

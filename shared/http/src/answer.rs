@@ -1,6 +1,7 @@
 //! Successful responses.
 
 use awo_domain::Error;
+use awo_store::engine::idempotency::{RequestOutcome, StoredResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -103,13 +104,23 @@ impl Answer {
         })
     }
 
-    /// The first answer to an idempotency key, byte for byte.
+    /// The response to an earlier request with the same idempotency key, byte for byte. A route has
+    /// one status for what it stores.
     #[must_use]
-    pub fn replayed(status: u16, body: String) -> Answer {
+    pub fn replayed(status: u16, first: StoredResponse) -> Answer {
         Answer {
             status,
-            body: Body::Raw(body),
+            body: Body::Raw(first.body),
             headers: vec![("idempotent-replayed", "true".to_owned())],
+        }
+    }
+
+    /// This answer, or the response to an earlier request with the same idempotency key.
+    #[must_use]
+    pub fn unless_replayed(self, outcome: RequestOutcome) -> Answer {
+        match outcome {
+            RequestOutcome::New(()) => self,
+            RequestOutcome::Replayed(first) => Answer::replayed(self.status, first),
         }
     }
 
@@ -167,10 +178,10 @@ impl Answer {
         }
     }
 
-    /// Status and body as they will be sent.
+    /// The body as it will be sent.
     #[must_use]
-    pub fn rendered(&self, style: Style, request_id: &str) -> (u16, String) {
-        let body = match (&self.body, style) {
+    pub fn rendered(&self, style: Style, request_id: &str) -> String {
+        match (&self.body, style) {
             (Body::Raw(body) | Body::Csv(body) | Body::Html(body) | Body::File(_, body), _) => {
                 body.clone()
             }
@@ -178,7 +189,6 @@ impl Answer {
             (Body::Data(data), Style::Envelope) => {
                 json!({ "success": true, "data": data, "requestId": request_id }).to_string()
             }
-        };
-        (self.status, body)
+        }
     }
 }

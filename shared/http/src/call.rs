@@ -8,7 +8,7 @@ use awo_domain::template::TemplateId;
 use awo_domain::{
     BudgetId, DeliveryId, Error, OrgId, Resource, RunId, Timestamp, WebhookId, WorkOrderId,
 };
-use awo_store::engine::idempotency::IdempotentRequest;
+use awo_store::engine::idempotency::{IdempotentRequest, NewResponse};
 use awo_store::organizations::keys::Caller;
 use lambda_http::{Body, Request, RequestExt};
 use sha2::{Digest, Sha256};
@@ -260,10 +260,23 @@ impl Call {
         }))
     }
 
-    /// Status and body of an answer as they will be sent, to be kept for replays.
+    /// The body of an answer as it will be sent.
     #[must_use]
-    pub fn rendered(&self, answer: &Answer) -> (u16, String) {
+    pub fn rendered(&self, answer: &Answer) -> String {
         answer.rendered(self.route.style, &self.request_id)
+    }
+
+    /// An answer as it is stored for replays, if the request carries an idempotency key.
+    #[must_use]
+    pub fn response<'a>(
+        &self,
+        request: Option<&'a IdempotentRequest>,
+        answer: &Answer,
+    ) -> Option<NewResponse<'a>> {
+        request.map(|request| NewResponse {
+            request,
+            body: self.rendered(answer),
+        })
     }
 }
 

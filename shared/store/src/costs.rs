@@ -247,7 +247,7 @@ impl Store {
         Ok(record)
     }
 
-    /// A record. It is looked for among the new ones first: it leaves these for the others.
+    /// A record. The new ones are searched first: it leaves these for the others.
     pub(crate) async fn cost_record(
         &self,
         org: &OrgId,
@@ -319,7 +319,7 @@ impl Store {
         Ok(head.unwrap_or_default())
     }
 
-    /// The head, and the values of all cost labels that are told apart.
+    /// The head, and the distinct values of all cost labels.
     pub(crate) async fn head_and_values(&self, org: &OrgId) -> Result<(Head, LabelValues), Error> {
         let (mut head, mut values) = (Head::default(), LabelValues::default());
         let add = |item: HeadOrValues| match item.sk.strip_prefix("label#") {
@@ -331,7 +331,7 @@ impl Store {
         Ok((head, values))
     }
 
-    /// The values that are told apart of the labels that records have.
+    /// The distinct values of the labels that records have.
     async fn label_values(
         &self,
         org: &OrgId,

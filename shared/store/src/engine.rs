@@ -13,4 +13,3 @@ pub(crate) mod transaction;
 pub(crate) mod tries;
 pub(crate) mod turns;
 pub(crate) mod write;
-pub(crate) mod write_batch;

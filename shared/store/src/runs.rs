@@ -142,7 +142,7 @@ pub struct Run {
     /// When it got compute again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumed_at: Option<Timestamp>,
-    /// What its cost is told apart by.
+    /// What its cost is attributed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
     /// The size of its task, by which compute is priced.
@@ -163,7 +163,7 @@ pub struct Run {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Suspension {
-    /// When.
+    /// When it left.
     pub at: Timestamp,
     /// How long it had had compute by then, in milliseconds.
     pub compute_ms: i64,

@@ -1,5 +1,6 @@
 //! What organizations and operators set.
 
+pub(crate) mod counted;
 pub mod environments;
 pub mod plugins;
 pub mod profiles;

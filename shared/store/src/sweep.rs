@@ -19,13 +19,13 @@ use crate::work_orders::cascades::Cascade;
 pub enum Due {
     /// A queue in which something waits: wake the dispatcher.
     Queue(OrgId),
-    /// A lease: look after its run.
+    /// A lease: check its run.
     Lease(Box<Lease>),
-    /// A manual verification: look whether it still goes on.
+    /// A manual verification: check whether it still goes on.
     Verification(Box<Verification>),
-    /// A work order that waits for its children: look whether they have ended.
+    /// A work order that waits for its children: check whether they have ended.
     Waiting(Box<WaitingOrder>),
-    /// A stop of which children have not heard yet: tell them.
+    /// A stop that is not yet applied to children: apply it.
     Cascade(Box<Cascade>),
 }
 

@@ -119,7 +119,7 @@ impl UsageRecord {
         i64::from(self.earlier(model).is_some_and(|at| self.on_its_day(at)))
     }
 
-    /// What is to be kept where an earlier run was on another day.
+    /// What is to be stored where an earlier run was on another day.
     pub fn again_on_another_day(&self) -> Option<Again> {
         let on_another = |model| self.earlier(model).filter(|at| !self.on_its_day(*at));
         let models = self.usage.iter().map(|one| &one.usage.model);

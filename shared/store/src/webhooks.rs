@@ -6,12 +6,13 @@
 //! another beside it; a role that cannot read the one cannot read the other.
 
 pub mod addressed;
-pub mod attempts;
 pub mod deliveries;
+pub(crate) mod delivery_changes;
 pub mod delivery_permits;
 pub mod notifications;
 pub mod outbox;
 pub(crate) mod subscribers;
+pub(crate) mod write_batch;
 
 use awo_domain::webhook::signature::{OVERLAP_MS, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
@@ -25,20 +26,22 @@ pub(crate) use stored::WebhookItem;
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, ResponseStore, first_answer};
+use crate::engine::idempotency::{
+    IdempotentRequest, NewResponse, RequestOutcome, ResponseStore, StoredResponse, replay,
+};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, webhooks};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
 use crate::webhooks::subscribers::Announced;
 
-/// What a client says of a webhook.
+/// What a client sets of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// Where deliveries go.
     pub url: WebhookUrl,
-    /// What it is told of, in the client's order, each type once.
+    /// The types of events that it gets, in the client's order, each once.
     pub events: Vec<EventType>,
     /// For people.
     pub description: Option<String>,
@@ -49,9 +52,9 @@ pub struct Content {
 pub struct Webhook {
     /// Its id.
     pub id: WebhookId,
-    /// What its owner says of it.
+    /// What its owner has set.
     pub content: Content,
-    /// True if it is told of events.
+    /// True if it gets events.
     pub enabled: bool,
     /// When it was made.
     pub created_at: Timestamp,
@@ -130,26 +133,6 @@ struct Count {
     count: i64,
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum WebhookCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
-
-/// What came of a change.
-#[derive(Debug)]
-pub enum WebhookReplaced {
-    /// It is as it was to be.
-    Done,
-    /// It was not as it was read, or is gone: nothing was written.
-    Changed,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
-
 impl Store {
     /// The organization's webhooks, newest first: one query.
     ///
@@ -173,21 +156,21 @@ impl Store {
         Ok(item.map(Webhook::from))
     }
 
-    /// The first answer to a request that showed a secret, if that still counts.
+    /// The first response to a request that showed a secret, if that still counts.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
-    pub async fn first_answer_of_webhooks(
+    pub async fn stored_webhook_response(
         &self,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,
-    ) -> Result<Option<FirstAnswer>, Error> {
-        self.first_answer_in(ResponseStore::WithWebhooks, org, request, now)
+    ) -> Result<Option<StoredResponse>, Error> {
+        self.stored_response_in(ResponseStore::WithWebhooks, org, request, now)
             .await
     }
 
-    /// Adds a webhook. `answer` is what a replay of the same request will be given.
+    /// Adds a webhook. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there are too many; [`Error::IdempotencyMismatch`], or internal; in
@@ -196,13 +179,13 @@ impl Store {
         &self,
         org: &OrgId,
         webhook: &Webhook,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<WebhookCreated, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<RequestOutcome, Error> {
         let mut tries = Tries::new("create webhook: the last webhook was deleted all the time");
         loop {
             tries.next().await?;
             let announced = self.announce_webhooks(org).await?;
-            let created = self.write_webhook(org, webhook, &announced, idempotent.clone());
+            let created = self.write_webhook(org, webhook, &announced, response);
             if let Some(created) = created.await? {
                 // Again, for what was dispatched as the tally's mark was removed.
                 self.announce_to_runs(org).await?;
@@ -217,29 +200,25 @@ impl Store {
         org: &OrgId,
         webhook: &Webhook,
         announced: &Announced,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<Option<WebhookCreated>, Error> {
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_WEBHOOKS) - 1);
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<Option<RequestOutcome>, Error> {
         let item = WebhookItem::of(webhook, webhook.revision);
         let (key, count_key) = (Key::webhook(org, &webhook.id), Key::webhook_count(org));
-        let mut transaction = Transaction::new()
+        let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
+        let created = Transaction::new()
             .put(&key, &item)?
-            .update(&count_key, count)
-            .update(&Key::tally(org), announced.still());
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let (responses, now) = (ResponseStore::WithWebhooks, webhook.created_at);
-            transaction = transaction.remember_in(responses, org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
-            Committed::Yes => return Ok(Some(WebhookCreated::New)),
+            .count_one_more(&count_key, MAX_WEBHOOKS)
+            .update(&Key::tally(org), announced.still())
+            .store_response_in(responses, org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match created {
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
         let is_full = refusals.iter().any(|of| of.kind == ItemKind::WebhookCount);
-        match replay(request, refusals) {
-            Some(first) => first.map(WebhookCreated::Replayed).map(Some),
+        match replay(response, &refusals)? {
+            Some(first) => Ok(Some(RequestOutcome::Replayed(first))),
             None if !is_full => Ok(None),
             None => Err(Error::Conflict(format!(
                 "your organization has {MAX_WEBHOOKS} webhooks, the maximum: delete one first"
@@ -247,8 +226,8 @@ impl Store {
         }
     }
 
-    /// Writes `new`, which was made from what was read, over just that. `answer` is what a replay
-    /// of the same request, made at `now`, will be given.
+    /// Writes `new`, which was made from what was read, over just that; none if the webhook is not so
+    /// any more, or is gone. `response` is what a replay of the same request, made at `now`, gets.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
@@ -256,26 +235,22 @@ impl Store {
         &self,
         org: &OrgId,
         new: &Webhook,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
-    ) -> Result<WebhookReplaced, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         let item = WebhookItem::of(new, new.revision + 1);
         let unchanged = Change::new().when("revision", new.revision);
         let key = Key::webhook(org, &new.id);
-        let mut transaction = Transaction::new().put_when(&key, &item, unchanged)?;
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let responses = ResponseStore::WithWebhooks;
-            transaction = transaction.remember_in(responses, org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
-            Committed::Yes => return Ok(WebhookReplaced::Done),
+        let replaced = Transaction::new()
+            .put_when(&key, &item, unchanged)?
+            .store_response_in(ResponseStore::WithWebhooks, org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match replaced {
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
-        match replay(request, refusals) {
-            Some(first) => first.map(WebhookReplaced::Replayed),
-            None => Ok(WebhookReplaced::Changed),
-        }
+        Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }
 
     /// Removes a webhook. What is pending for it is not sent any more, and DynamoDB removes its
@@ -311,15 +286,4 @@ impl Store {
             }
         }
     }
-}
-
-/// The first answer to the request, if that is among what stood in the way.
-fn replay(
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Option<Result<FirstAnswer, Error>> {
-    let before = refusals.into_iter();
-    let mut before = before.filter(|refusal| refusal.kind == ItemKind::SecretResponse);
-    let known = before.next()?;
-    request.map(|request| first_answer(request, known.item))
 }

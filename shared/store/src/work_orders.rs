@@ -29,7 +29,7 @@ pub(crate) use listing::start_after;
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::{SCHEMA_VERSION, work_orders_with};
 use crate::engine::key::{Key, children_of};
 use crate::engine::transaction::{Committed, Transaction};
@@ -76,7 +76,7 @@ pub struct WorkOrder {
     /// The environment of its runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentName>,
-    /// What that said when the work order was made, as JSON: it may be deleted since.
+    /// What that was when the work order was made, as JSON: it may be deleted since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_snapshot: Option<String>,
     /// The size of its tasks, by which compute is priced.
@@ -157,11 +157,11 @@ pub struct NewWorkOrder {
     pub max_iterations: u32,
     /// The profile as JSON, unless it is built in.
     pub profile_snapshot: Option<String>,
-    /// What its environment says, as JSON.
+    /// The content of its environment, as JSON.
     pub environment_snapshot: Option<String>,
     /// What is reserved.
     pub hold: MicroCredits,
-    /// Now.
+    /// When it is created.
     pub now: Timestamp,
 }
 
@@ -205,17 +205,6 @@ impl NewWorkOrder {
     }
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum Created {
-    /// It is there and waits.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-    /// The organization declares other things about its costs by now: read them, and decide again.
-    OtherPolicy,
-}
-
 /// Which work orders to list.
 #[derive(Debug, Clone, Default)]
 pub struct WorkOrderFilter {
@@ -232,7 +221,8 @@ pub struct WorkOrderFilter {
 impl Store {
     /// Creates a work order, its first run, its queue entry and its hold, in one transaction.
     ///
-    /// `answer` is what a replay of the same request will be given.
+    /// `response` is what a replay of the same request gets. None if the organization declares other
+    /// things about its costs by now: read them, and decide again.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
@@ -242,17 +232,16 @@ impl Store {
         &self,
         new: &NewWorkOrder,
         limits: QueueLimits,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<Created, Error> {
-        let request = idempotent.as_ref().map(|(request, _)| *request);
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<Option<RequestOutcome>, Error> {
         for waits in [false, true] {
-            let transaction = self.creation(new, limits, waits, idempotent.clone())?;
+            let transaction = self.creation(new, limits, waits, response)?;
             match transaction.commit(self).await? {
-                Committed::Yes => return Ok(Created::New),
+                Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
                 // What an agent asks for is refused instead: its parent would not end.
                 Committed::No(refusals)
                     if !waits && new.asked_by.is_none() && only_waits(&refusals) => {}
-                Committed::No(refusals) => return refused(new, request, refusals),
+                Committed::No(refusals) => return refused(new, response, refusals),
             }
         }
         Err(Error::internal(
@@ -266,7 +255,7 @@ impl Store {
         new: &NewWorkOrder,
         limits: QueueLimits,
         waits: bool,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
     ) -> Result<Transaction, Error> {
         let (org, now) = (&new.org, new.now);
         let work_order = new.work_order();
@@ -301,10 +290,7 @@ impl Store {
         if let Some(parent) = &work_order.parent_id {
             transaction = transaction.add_child(parent, new)?;
         }
-        match idempotent {
-            Some((request, answer)) => transaction.remember(org, request, answer, now),
-            None => Ok(transaction),
-        }
+        transaction.store_response(org, response, now)
     }
 
     /// A work order of this organization.

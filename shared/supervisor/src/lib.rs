@@ -64,7 +64,7 @@ pub enum Ended {
     },
     /// It never ran.
     NotStarted {
-        /// Why.
+        /// Why it could not be started.
         reason: String,
     },
 }

@@ -13,7 +13,7 @@ mod sender;
 mod target;
 mod trust;
 
-pub use sender::{Attempt, Ready, SendReport, Sender};
+pub use sender::{Attempt, Ready, Sender};
 
 use awo_cloud::SetupError;
 

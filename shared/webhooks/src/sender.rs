@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use awo_cloud::settings::webhook_reach;
 use awo_cloud::{Environment, SetupError};
+use awo_domain::OrgId;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::delivery::SendReport;
 use awo_domain::webhook::schedule::{ANSWER_LIMIT_MS, AttemptOutcome};
 use awo_domain::webhook::signature::{Message, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
-use awo_domain::{OrgId, Timestamp};
 use rustls::ClientConfig;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -39,36 +40,6 @@ pub struct Attempt<'a> {
     pub secrets: &'a Secrets,
     /// The event; `sent_at` is when this attempt begins.
     pub message: Message<'a>,
-}
-
-/// What came of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SendReport {
-    /// What decides on the next attempt.
-    pub outcome: AttemptOutcome,
-    /// When it began: the message's `sent_at`.
-    pub started_at: Timestamp,
-    /// How long it took, in milliseconds, the reading of the answer's body included.
-    pub duration_ms: i64,
-    /// What went wrong, for the webhook's owner; none for a status of 2xx.
-    pub error: Option<String>,
-}
-
-impl SendReport {
-    /// When it was over: from then on the next attempt's delay is counted.
-    #[must_use]
-    pub fn ended_at(&self) -> Timestamp {
-        self.started_at.plus_ms(self.duration_ms)
-    }
-
-    /// The status that the receiver answered with, if it did.
-    #[must_use]
-    pub fn status_code(&self) -> Option<u16> {
-        match self.outcome {
-            AttemptOutcome::Answered(status) => Some(status),
-            AttemptOutcome::Unanswered => None,
-        }
-    }
 }
 
 /// Sends deliveries; there is one in a process.

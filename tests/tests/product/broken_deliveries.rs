@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use awo_domain::WebhookId;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::delivery::BEGIN_MS;
 use awo_domain::webhook::schedule::MAX_ATTEMPTS;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_store::webhooks::attempts::BEGIN_MS;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::notifications::Notification;
 use awo_store::webhooks::{Content, Webhook};
@@ -92,7 +92,9 @@ impl Told {
         for _ in 0..MINUTES {
             let found = self.deliveries(world).await;
             assert!(found.len() <= events, "{case}: {found:#?}");
-            let are_over = found.iter().all(|found| found.status.is_terminal());
+            let are_over = found
+                .iter()
+                .all(|found| found.progress.status.is_terminal());
             if found.len() == events && are_over {
                 return found;
             }
@@ -127,14 +129,18 @@ async fn goes_wrong(
     world.lose_wake_ups().await;
     let case = format!("{step:?}, call {nth}: {fault:?}");
     for over in told.come_to_their_end(world, events, &case).await {
-        assert_eq!(over.status, DeliveryStatus::Delivered, "{case}: {over:#?}");
+        assert_eq!(
+            over.progress.status,
+            DeliveryStatus::Delivered,
+            "{case}: {over:#?}"
+        );
         assert!(
-            over.attempts.len() <= 2,
+            over.progress.attempts.len() <= 2,
             "{case}: one fault uses up one attempt: {over:#?}"
         );
         let heard = heard_of(receiver, &over);
         assert!(
-            (1..=over.attempts.len()).contains(&heard),
+            (1..=over.progress.attempts.len()).contains(&heard),
             "{case}: {heard} of {over:#?}"
         );
     }
@@ -190,7 +196,11 @@ async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if
         "the outbox"
     );
     let found = &one.deliveries(&world).await[0];
-    assert_eq!(found.status, DeliveryStatus::Delivered, "{found:#?}");
+    assert_eq!(
+        found.progress.status,
+        DeliveryStatus::Delivered,
+        "{found:#?}"
+    );
     assert_eq!(receiver.heard().len(), 1);
     assert!(
         !world.deliver_notifications(&world.sound).await,
@@ -206,8 +216,11 @@ async fn an_event_is_sent_by_who_takes_it_out_of_the_outbox_and_has_a_message_if
         "the delivery"
     );
     let found = &other.deliveries(&world).await[0];
-    assert_eq!(found.status, DeliveryStatus::Pending, "{found:#?}");
-    assert_eq!((found.attempts.len(), receiver.heard().len()), (1, 2));
+    assert_eq!(found.progress.status, DeliveryStatus::Pending, "{found:#?}");
+    assert_eq!(
+        (found.progress.attempts.len(), receiver.heard().len()),
+        (1, 2)
+    );
 }
 
 #[tokio::test]
@@ -227,7 +240,7 @@ async fn deliverers_who_have_the_same_messages_make_each_attempt_once() {
     let batch = || world.deliver_notifications(&world.sound);
     assert_eq!(tokio::join!(batch(), batch()), (true, true));
     for over in told.come_to_their_end(&world, BATCH, "rivals").await {
-        assert_eq!(over.attempts.len(), 1, "{over:#?}");
+        assert_eq!(over.progress.attempts.len(), 1, "{over:#?}");
         assert_eq!(heard_of(&receiver, &over), 1, "{over:#?}");
     }
 }
@@ -258,8 +271,8 @@ async fn what_waits_behind_a_slow_delivery_is_not_shown_as_tried_before_it_is() 
     let revisions: BTreeSet<u32> = over.iter().map(|over| over.revision).collect();
     assert_eq!(revisions, BTreeSet::from([2, 3, 5]), "one was taken back");
     for over in over {
-        assert_eq!(over.status, DeliveryStatus::Delivered, "{over:#?}");
-        assert_eq!(over.attempts.len(), 1, "{over:#?}");
+        assert_eq!(over.progress.status, DeliveryStatus::Delivered, "{over:#?}");
+        assert_eq!(over.progress.attempts.len(), 1, "{over:#?}");
         assert_eq!(heard_of(&receiver, &over), 1, "{over:#?}");
     }
 }
@@ -274,7 +287,7 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
     let receiver_heard = || receiver.heard().len();
     for minute in 0..MINUTES {
         let found = told.deliveries(&world).await;
-        if found[0].status.is_terminal() {
+        if found[0].progress.status.is_terminal() {
             break;
         }
         assert!(minute + 1 < MINUTES, "{found:#?}");
@@ -284,8 +297,8 @@ async fn a_deliverer_that_always_breaks_off_uses_up_five_attempts() {
         breaks_off(&world, 4).await;
     }
     let over = &told.deliveries(&world).await[0];
-    assert_eq!(over.status, DeliveryStatus::Abandoned, "{over:#?}");
-    assert_eq!(over.attempts.len(), MAX_ATTEMPTS as usize);
+    assert_eq!(over.progress.status, DeliveryStatus::Abandoned, "{over:#?}");
+    assert_eq!(over.progress.attempts.len(), MAX_ATTEMPTS as usize);
     assert_eq!(receiver_heard(), MAX_ATTEMPTS as usize);
 }
 

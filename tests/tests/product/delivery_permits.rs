@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use awo_cloud::{Cloud, Environment};
 use awo_domain::webhook::EventType;
+use awo_domain::webhook::delivery::DeliveryEvent;
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
-use awo_store::webhooks::delivery_permits::{Begun, Wanted};
+use awo_store::webhooks::delivery_permits::{BeginOutcome, PermitRequest};
 use awo_tests::everything::everything_of;
 use awo_tests::faults::Faults;
 use awo_tests::rules;
@@ -18,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a delivery permit is held.
 const HELD_MS: i64 = 60_000;
 
-fn wanted(holder: &str, now: Timestamp) -> Wanted {
-    Wanted {
+fn wanted(holder: &str, now: Timestamp) -> PermitRequest {
+    PermitRequest {
         holder: holder.to_owned(),
         now,
         until: now.plus_ms(HELD_MS),
@@ -43,15 +44,15 @@ async fn due(store: &Store, org: &OrgId, webhook: &WebhookId, now: Timestamp) ->
     due
 }
 
-fn has(begun: &Begun) -> bool {
-    matches!(begun, Begun::WithPermit(..))
+fn has(begun: &BeginOutcome) -> bool {
+    matches!(begun, BeginOutcome::WithPermit(..))
 }
 
 #[tokio::test]
 async fn changes_that_are_made_together_are_no_others_loss() {
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
-    let store = world.store.clone().grouping();
+    let store = world.store.clone().with_write_batches();
     let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
     let take = async |webhook, holder: &str| {
         let wanted = wanted(holder, now);
@@ -83,7 +84,7 @@ async fn several_who_want_a_delivery_permit_to_the_same_receiver_at_once_get_one
     let environment = Environment::new(move |name| settings.get(name).cloned());
     let faults = Faults::default();
     let cloud = Cloud::new(environment, faults.client(world.http.clone()));
-    let store = cloud.store().unwrap().grouping();
+    let store = cloud.store().unwrap().with_write_batches();
     let webhook = new_webhook(&world, now);
     let take = async |holder: &str| {
         let wanted = wanted(holder, now);
@@ -113,7 +114,7 @@ async fn several_who_want_a_delivery_permit_to_the_same_receiver_at_once_get_one
 async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
     let world = World::new().await;
     let alone = world.store.clone();
-    for store in [alone.clone(), alone.clone().grouping()] {
+    for store in [alone.clone(), alone.clone().with_write_batches()] {
         let (cloud, org) = (&world.cloud, world.org(1).await.id);
         let now = cloud.clock.now();
         let webhook = new_webhook(&world, now);
@@ -127,14 +128,14 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
         assert!(taken.is_some());
         let begin = async |delivery_permits: &[u32], holder: &str| {
             let id = AttemptId::new(now, cloud.mint.random(now));
-            let begun = due.clone().begun(id, now);
+            let begun = due.after(DeliveryEvent::Begun(id, now)).unwrap();
             store
                 .begin_in_delivery_permit(begun, delivery_permits, &wanted(holder))
                 .await
         };
         // Its delivery permit is held: the attempt is not noted.
         let busy = begin(&[0], "a").await.unwrap();
-        assert!(matches!(busy, Begun::Busy), "{busy:?}");
+        assert!(matches!(busy, BeginOutcome::Busy), "{busy:?}");
         let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(&due));
         // Of two who make the same attempt beside each other, one has the delivery permit and the attempt.
@@ -142,7 +143,7 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
         let (one, other) = (one.unwrap(), other.unwrap());
         assert!(has(&one) != has(&other), "{one:?} {other:?}");
         let found = alone.delivery(&org, &webhook, &due.id).await.unwrap();
-        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+        assert_eq!(found.expect("a delivery").progress.attempts.len(), 1);
         // And the other has not taken its delivery permit.
         let delivery_permit = if has(&one) { 2 } else { 1 };
         let free = alone
@@ -163,10 +164,15 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
         .take_delivery_permit((&org, &one), &[0], &wanted("a", now))
         .await;
     assert!(held.unwrap().is_some());
-    let store = alone.clone().grouping();
+    let store = alone.clone().with_write_batches();
     let begin = async |webhook: &WebhookId, delivery_permits: &[u32], holder: &str| {
         let due = due(alone, &org, webhook, now).await;
-        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let begun = due
+            .after(DeliveryEvent::Begun(
+                AttemptId::new(now, world.cloud.mint.random(now)),
+                now,
+            ))
+            .unwrap();
         let wanted = wanted(holder, now);
         store
             .begin_in_delivery_permit(begun, delivery_permits, &wanted)
@@ -183,7 +189,7 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
         assert!(taken.unwrap().is_none(), "{delivery_permits:?} are held");
         let id = DeliveryId::new(now, 1);
         let found = alone.delivery(&org, webhook, &id).await.unwrap();
-        assert_eq!(found.expect("a delivery").attempts.len(), 1);
+        assert_eq!(found.expect("a delivery").progress.attempts.len(), 1);
     }
 }
 
@@ -191,11 +197,16 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
 async fn a_delivery_permit_that_is_taken_again_since_the_reply_was_lost_is_one_permit() {
     let world = World::new().await;
     let alone = world.store.clone();
-    for store in [alone.clone(), alone.clone().grouping()] {
+    for store in [alone.clone(), alone.clone().with_write_batches()] {
         let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
         let webhook = new_webhook(&world, now);
         let due = due(&alone, &org, &webhook, now).await;
-        let begun = due.begun(AttemptId::new(now, world.cloud.mint.random(now)), now);
+        let begun = due
+            .after(DeliveryEvent::Begun(
+                AttemptId::new(now, world.cloud.mint.random(now)),
+                now,
+            ))
+            .unwrap();
         let begin = async || {
             let wanted = wanted("a", now);
             let begun = store.begin_in_delivery_permit(begun.clone(), &[0, 1], &wanted);

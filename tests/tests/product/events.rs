@@ -366,9 +366,9 @@ async fn a_message_that_comes_twice_makes_one_attempt_and_a_deleted_webhook_gets
     loop {
         let found = store.delivery(&service.org, &id, &last.id).await.unwrap();
         let found = found.unwrap();
-        if found.status == DeliveryStatus::Abandoned {
-            assert!(found.attempts.is_empty(), "{found:#?}");
-            assert!(found.abandoned_reason.unwrap().contains("deleted"));
+        if found.progress.status == DeliveryStatus::Abandoned {
+            assert!(found.progress.attempts.is_empty(), "{found:#?}");
+            assert!(found.progress.abandoned_reason.unwrap().contains("deleted"));
             break;
         }
         assert!(began.elapsed() < PATIENCE, "{found:#?}");

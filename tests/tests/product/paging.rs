@@ -8,7 +8,7 @@ use awo_domain::money::MicroCredits;
 use awo_domain::stop::{Stop, StopKind};
 use awo_store::ledger::credits::Booking;
 use awo_store::work_orders::NewWorkOrder;
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 use awo_tests::client::Client;
 use awo_tests::seed::Seed;
 use awo_tests::service::TestService;
@@ -211,7 +211,7 @@ impl Scene<'_> {
             reason: None,
             requested_at: now,
         };
-        let stopping = Stopping {
+        let stopping = FamilyStop {
             stop: &stop,
             children: None,
         };

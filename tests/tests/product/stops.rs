@@ -6,7 +6,7 @@ use std::time::Duration;
 use awo_domain::control::StopRequest;
 use awo_domain::run::{RunErrorCode, RunStatus};
 use awo_domain::stop::{Stop, StopKind};
-use awo_store::work_orders::cascades::Stopping;
+use awo_store::work_orders::cascades::FamilyStop;
 use awo_tests::repository::Repository;
 use awo_tests::rules::Dump;
 use awo_tests::service::TestService;
@@ -342,7 +342,7 @@ async fn a_kill_that_is_not_confirmed_in_time_is_failed_and_keeps_its_slot_until
         requested_at: now,
     };
     let order = story.work_order().await;
-    let stopping = Stopping {
+    let stopping = FamilyStop {
         stop: &stop,
         children: Some(stop_request),
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use awo_cloud::{Cloud, Environment};
 use awo_store::Store;
-use awo_store::webhooks::WebhookCreated;
+use awo_store::engine::idempotency::RequestOutcome;
 use awo_tests::faults::{Fault, Faults};
 use awo_tests::subscriber_rules::Event;
 use awo_tests::world::World;
@@ -199,7 +199,7 @@ async fn wherever_the_creation_of_the_first_webhook_goes_wrong_no_event_after_it
             story.holds(&when).await;
             let before = events(&story).await.in_timelines;
             let is_there = store.webhook(&story.org.id, &webhook.id).await.unwrap();
-            if let Some(Ok(WebhookCreated::New)) = made {
+            if let Some(Ok(RequestOutcome::New(()))) = made {
                 assert!(is_there.is_some(), "{when}");
             }
             go(&mut story, &WHOLE[3..]).await;

@@ -5,15 +5,16 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use awo_domain::webhook::delivery::{BEGIN_MS, DeliveryEvent};
 use awo_domain::webhook::schedule::Next;
 use awo_domain::webhook::signature::Message as Signed;
 use awo_domain::{AttemptId, Error, Timestamp};
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::attempts::{BEGIN_MS, End};
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::{Begun, DeliveryPermit};
+use awo_store::webhooks::delivery_permits::{BeginOutcome, DeliveryPermit};
 use awo_store::webhooks::notifications::Notification;
 use awo_webhooks::{Attempt, Ready};
+use futures::future::join_all;
 
 use super::receiver::{self, Attemptable, random};
 use super::{BEGINNING, Batch, Message, State, Verdict};
@@ -142,17 +143,18 @@ async fn take_delivery_permit(
 ) -> Option<(DeliveryPermit, Noted)> {
     while let Some(of) = due.pop_front() {
         let wanted = receiver::wanted(state);
-        let begun = begun(state, &of.delivery, wanted.now);
-        match state
-            .store
-            .begin_in_delivery_permit(begun, delivery_permits, &wanted)
-            .await
-        {
-            Ok(Begun::WithPermit(delivery_permit, begun)) => {
+        let begun = async {
+            let begun = begun(state, &of.delivery, wanted.now)?;
+            (state.store)
+                .begin_in_delivery_permit(begun, delivery_permits, &wanted)
+                .await
+        };
+        match begun.await {
+            Ok(BeginOutcome::WithPermit(delivery_permit, begun)) => {
                 return Some((delivery_permit, Noted { of, begun: *begun }));
             }
-            Ok(Begun::Changed) => settled.push((of.message, Verdict::Soon)),
-            Ok(Begun::Busy) => {
+            Ok(BeginOutcome::Changed) => settled.push((of.message, Verdict::Soon)),
+            Ok(BeginOutcome::Busy) => {
                 settled.push((of.message, Verdict::Soon));
                 settled.extend(all(due.drain(..), Verdict::Soon));
             }
@@ -165,13 +167,13 @@ async fn take_delivery_permit(
     None
 }
 
-fn begun(state: &State, delivery: &Delivery, now: Timestamp) -> Delivery {
+fn begun(state: &State, delivery: &Delivery, now: Timestamp) -> Result<Delivery, Error> {
     let id = AttemptId::new(now, state.mint.random(now));
-    delivery.clone().begun(id, now)
+    delivery.after(DeliveryEvent::Begun(id, now))
 }
 
 /// Makes attempts that are noted, gives the delivery permit back behind the last ones unless some of them were
-/// not made, and tells how long it took to send them.
+/// not made, and returns how long it took to send them.
 async fn make(
     state: &State,
     ready: &Ready,
@@ -183,16 +185,16 @@ async fn make(
     let mut ends = Vec::new();
     let sending = Instant::now();
     for noted in series.noted {
-        if made.is_gone || is_late(series.noted_at, began) {
-            ends.push((None, noted.begun.taken_back(), noted.of));
-            continue;
-        }
-        let (ended, next) = send(state, ready, &noted.of.webhook, &noted.begun).await;
-        made.is_gone |= next == Next::Gone;
-        ends.push((Some(next), ended, noted.of));
+        let end = if made.is_gone || is_late(series.noted_at, began) {
+            DeliveryEvent::Withdrawn
+        } else {
+            send(state, ready, &noted.of.webhook, &noted.begun).await
+        };
+        made.is_gone |= end.next() == Some(Next::Gone);
+        ends.push((noted, end));
     }
     let took = sending.elapsed();
-    let are_made = ends.iter().all(|(next, ..)| next.is_some());
+    let are_made = ends.iter().all(|(_, end)| end.next().is_some());
     let delivery_permit = delivery_permit.take_if(|_| series.are_last && are_made);
     tokio::join!(
         note_ends(state, ends, &mut made),
@@ -208,10 +210,13 @@ async fn note(
     settled: &mut Vec<(Message, Verdict)>,
 ) -> Vec<Noted> {
     let now = state.clock.now();
-    let begun = due.iter().map(|of| begun(state, &of.delivery, now));
-    let begun = state.store.change_deliveries(begun.collect());
+    let begun = due.iter().map(|of| async {
+        let begun = begun(state, &of.delivery, now)?;
+        state.store.change_delivery(begun).await
+    });
+    let begun = join_all(begun).await;
     let mut noted = Vec::new();
-    for (of, begun) in due.into_iter().zip(begun.await) {
+    for (of, begun) in due.into_iter().zip(begun) {
         match begun {
             Ok(Some(begun)) => noted.push(Noted { of, begun }),
             Ok(None) => settled.push((of.message, Verdict::Soon)),
@@ -229,21 +234,15 @@ pub(super) async fn make_first(
     (noted_at, began): (Instant, Instant),
 ) {
     let at = begun.at();
-    let (ended, next) = match state.sender.ready().await {
+    let end = match state.sender.ready().await {
         Ok(ready) if !is_late(noted_at, began) => send(state, ready, webhook, &begun).await,
-        _ => {
-            let again = Next::Retry(begun.created_at);
-            (begun.taken_back(), again)
-        }
+        _ => DeliveryEvent::Withdrawn,
     };
-    let write = async {
-        let url = &webhook.content.url;
-        match next {
-            Next::Gone => state.store.end_gone(ended, url, state.clock.now()).await,
-            _ => state.store.change_delivery(ended).await,
-        }
-    };
-    let (written, ()) = tokio::join!(write, state.store.leave_delivery_permit(delivery_permit));
+    let next = end.next();
+    let (written, ()) = tokio::join!(
+        note_end(state, webhook, &begun, end),
+        state.store.leave_delivery_permit(delivery_permit)
+    );
     if after(next, written) != Verdict::Done {
         state.store.note(Notification::Delivery(at));
     }
@@ -254,14 +253,9 @@ fn is_late(noted_at: Instant, began: Instant) -> bool {
     noted_at.elapsed() > BEGIN || began.elapsed() > BEGINNING
 }
 
-/// Sends what a noted attempt is of, and tells how the delivery stands after it.
-async fn send(
-    state: &State,
-    ready: &Ready,
-    webhook: &Webhook,
-    begun: &Delivery,
-) -> (Delivery, Next) {
-    let sent = ready
+/// Makes an attempt that is noted.
+async fn send(state: &State, ready: &Ready, webhook: &Webhook, begun: &Delivery) -> DeliveryEvent {
+    let report = ready
         .send(&Attempt {
             org: &begun.org_id,
             url: &webhook.content.url,
@@ -273,48 +267,50 @@ async fn send(
             },
         })
         .await;
-    let end = End {
-        outcome: sent.outcome,
-        started_at: sent.started_at,
-        duration_ms: sent.duration_ms,
-        error: sent.error,
-    };
-    let random = random(state, end.at());
-    begun.clone().ended(&end, &state.schedule, random)
+    let random = random(state, report.ended_at());
+    let next = begun.progress.next(&report, &state.schedule, random);
+    DeliveryEvent::Ended(report, next)
 }
 
-/// Notes how attempts ended, and takes back those that were not made, which have no next one.
-async fn note_ends(
+/// Notes how a noted attempt ended, or that it was not made. None if the delivery is not as it was noted.
+async fn note_end(
     state: &State,
-    ends: Vec<(Option<Next>, Delivery, Attemptable)>,
-    made: &mut Outcomes,
-) {
-    let is_gone = |next: &Option<Next>| *next == Some(Next::Gone);
-    let (gone, ends): (Vec<_>, Vec<_>) = ends.into_iter().partition(|(next, ..)| is_gone(next));
-    for (_, ended, of) in gone {
-        let url = &of.webhook.content.url;
-        let written = state.store.end_gone(ended, url, state.clock.now()).await;
-        made.settled.push((of.message, after(Next::Gone, written)));
+    webhook: &Webhook,
+    begun: &Delivery,
+    end: DeliveryEvent,
+) -> Result<Option<Delivery>, Error> {
+    let is_gone = end.next() == Some(Next::Gone);
+    let new = begun.after(end)?;
+    if is_gone {
+        let url = &webhook.content.url;
+        state.store.end_gone(new, url, state.clock.now()).await
+    } else {
+        state.store.change_delivery(new).await
     }
-    let new = ends.iter().map(|(_, new, _)| new.clone()).collect();
-    let written = state.store.change_deliveries(new).await;
-    for ((next, _, of), written) in ends.into_iter().zip(written) {
+}
+
+async fn note_ends(state: &State, ends: Vec<(Noted, DeliveryEvent)>, made: &mut Outcomes) {
+    let written = ends.into_iter().map(|(noted, end)| async move {
+        let Noted { of, begun } = noted;
+        let next = end.next();
+        let written = note_end(state, &of.webhook, &begun, end).await;
+        (of, next, written)
+    });
+    for (of, next, written) in join_all(written).await {
         match (next, written) {
-            (Some(next), written) => made.settled.push((of.message, after(next, written))),
             (None, Ok(Some(delivery))) => made.left.push(Attemptable { delivery, ..of }),
-            (None, Ok(None)) => made.settled.push((of.message, Verdict::Soon)),
-            (None, Err(error)) => made.settled.push((of.message, not_written(&error))),
+            (next, written) => made.settled.push((of.message, after(next, written))),
         }
     }
 }
 
-/// What becomes of the message when an end was to be written.
-fn after(next: Next, written: Result<Option<Delivery>, Error>) -> Verdict {
+/// What becomes of the message when an end was to be written; without a next one it was not made.
+fn after(next: Option<Next>, written: Result<Option<Delivery>, Error>) -> Verdict {
     match (written, next) {
-        (Ok(Some(_)), Next::Retry(at)) => Verdict::Waits(at),
-        (Ok(Some(_)), _) => Verdict::Done,
-        // It took so long that somebody has given it up: what follows is theirs, and looked at again.
-        (Ok(None), _) => Verdict::Soon,
+        (Ok(Some(_)), Some(Next::Retry(at))) => Verdict::Waits(at),
+        (Ok(Some(_)), Some(Next::Delivered | Next::Abandoned | Next::Gone)) => Verdict::Done,
+        // It took so long that somebody has given it up: what follows is theirs, and read again.
+        (Ok(Some(_)), None) | (Ok(None), _) => Verdict::Soon,
         (Err(error), _) => not_written(&error),
     }
 }

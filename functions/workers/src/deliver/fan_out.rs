@@ -17,12 +17,12 @@ use futures::future::join_all;
 use super::receiver::{self, random};
 use super::{Message, State, attempt, permit};
 
-/// Events of one look; what is behind them is another notification.
+/// Events of one reading; for what is behind them there is another notification.
 const EVENTS: u32 = 100;
 /// Events that are written at once.
 const AT_ONCE: usize = 8;
 
-/// Looks into an organization's outbox, and tells which of the messages that said so stay.
+/// Reads an organization's outbox, and returns which of the messages about it stay.
 pub(super) async fn read_outbox(
     state: &State,
     org: OrgId,
@@ -40,7 +40,7 @@ pub(super) async fn read_outbox(
 
 async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> {
     let store = &state.store;
-    // Before the webhooks: one that was there when an event was told is told of it.
+    // Before the webhooks: one that was there when an event was appended gets it.
     let events = store.outbox(org, EVENTS).await?;
     let Some((first, others)) = events.items.split_first() else {
         return Ok(());
@@ -78,7 +78,7 @@ async fn empty(state: &State, org: &OrgId, began: Instant) -> Result<(), Error> 
     failed.map_or(Ok(()), Err)
 }
 
-/// The webhooks that are to be told of an event.
+/// The webhooks that are to get an event.
 fn subscribed<'a>(event: &OutboxEvent, webhooks: &'a [Webhook]) -> Vec<&'a Webhook> {
     let is_subscribed = |webhook: &&Webhook| webhook.content.events.contains(&event.event_type);
     webhooks.iter().filter(is_subscribed).collect()

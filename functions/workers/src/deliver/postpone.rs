@@ -24,7 +24,7 @@ const COUNT_IS_GOOD: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(super) struct Hidden(Mutex<Option<(Instant, u64)>>);
 
-/// Lets messages come back when they are wanted, and tells which stay.
+/// Lets messages come back when they are wanted, and returns which stay.
 pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> Vec<String> {
     let (mut stay, mut hidden) = (Vec::new(), Vec::new());
     for (message, verdict) in settled {
@@ -45,7 +45,7 @@ pub(super) async fn settle(state: &State, settled: Vec<(Message, Verdict)>) -> V
         }
         stay.push(message.id);
     }
-    if let Err(error) = state.queue.hide(&hidden).await {
+    if let Err(error) = state.queue.extend_visibility(&hidden).await {
         let messages = hidden.len();
         tracing::warn!(
             event = "visibility_not_extended",

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState, UNDER_WAY_MS};
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::addressed::Addressed;
-use awo_store::webhooks::attempts::{DeliveryStanding, UNDER_WAY_MS};
+use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::Wanted;
+use awo_store::webhooks::delivery_permits::PermitRequest;
 
 use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
 
@@ -30,7 +30,7 @@ enum Settled {
     Not(Box<(Delivery, Webhook)>),
 }
 
-/// Serves the deliveries to one receiver, and tells which messages stay.
+/// Serves the deliveries to one receiver, and returns which messages stay.
 pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
     let (mut due, mut settled, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut free_delivery_permits = Vec::new();
@@ -68,25 +68,28 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
 }
 
 /// Does for a delivery what needs no attempt.
-async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
+async fn settle(state: &State, found: AddressedDelivery) -> Result<Settled, Error> {
     let now = state.clock.now();
-    let Addressed {
+    let AddressedDelivery {
         delivery, webhook, ..
     } = found;
     let Some(found) = delivery else {
         // DynamoDB has removed it in its time.
         return Ok(Settled::Is(Verdict::Done));
     };
-    let given_up = found.given_up(now, &state.schedule, random(state, now));
-    let is_given_up = given_up.is_some();
-    let delivery = given_up.unwrap_or(found);
-    let is_under_way = delivery.attempts.last().is_some_and(|last| last.is_open());
+    let unseen_end = (found.progress).unseen_end(now, &state.schedule, random(state, now));
+    let is_given_up = unseen_end.is_some();
+    let delivery = match unseen_end {
+        Some(end) => found.after(end)?,
+        None => found,
+    };
+    let is_under_way = delivery.progress.state() == DeliveryState::UnderWay;
     let reason = match &webhook {
         None => Some(DELETED),
         Some(webhook) if !webhook.enabled => Some(DISABLED),
         Some(_) => None,
     };
-    let standing = delivery.standing(now);
+    let standing = delivery.progress.standing(now);
     let verdict = match (standing, reason, webhook) {
         (DeliveryStanding::Over, ..) => {
             if is_given_up {
@@ -95,8 +98,8 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
             Verdict::Done
         }
         (_, Some(reason), _) if !is_under_way => {
-            let abandoned = state.store.change_delivery(delivery.abandoned(reason));
-            match abandoned.await? {
+            let abandoned = delivery.after(DeliveryEvent::Abandoned(reason.to_owned()))?;
+            match state.store.change_delivery(abandoned).await? {
                 Some(_) => Verdict::Done,
                 None => Verdict::Soon,
             }
@@ -118,11 +121,11 @@ async fn settle(state: &State, found: Addressed) -> Result<Settled, Error> {
 }
 
 /// How a delivery permit is wanted now.
-pub(super) fn wanted(state: &State) -> Wanted {
+pub(super) fn wanted(state: &State) -> PermitRequest {
     let now = state.clock.now();
     let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
     let holder = state.mint.random(now);
-    Wanted {
+    PermitRequest {
         holder: format!("{now}#{holder}"),
         now,
         until: now.plus_ms(beginning_ms + UNDER_WAY_MS),

@@ -60,7 +60,7 @@ pub(super) async fn add(state: &State, now: Timestamp, swept: &mut Swept) {
     }
 }
 
-/// What is settled changes budgets and the balance. The dispatcher looks at once; its loss is made up for here.
+/// What is settled changes budgets and the balance. The dispatcher reads them at once; its loss is made up for here.
 async fn alert(state: &State, org: &OrgId) -> Result<(), Error> {
     let tally = state.store.tally(org).await?;
     if tally.watched && !tally.no_webhooks {

@@ -5,7 +5,7 @@ use awo_execution::definitions::look_after;
 
 use super::{State, Swept};
 
-/// Most families that one sweep looks at: each costs ECS a few calls, of which it takes about one a
+/// Most families that one sweep reads: each costs ECS a few calls, of which it takes about one a
 /// second.
 const MAX_FAMILIES: u32 = 20;
 

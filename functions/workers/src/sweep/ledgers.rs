@@ -43,7 +43,7 @@ pub(super) async fn check(store: &Store, now: Timestamp, swept: &mut Swept) {
     }
 }
 
-/// What the index says may be old: the check goes on from the checkpoint that there is.
+/// The index may be old: the check goes on from the checkpoint that there is.
 async fn check_due(store: &Store, seen: &Checkpoint, now: Timestamp) -> Result<(), Error> {
     let from = store.checkpoint(&seen.org_id).await?;
     match from.filter(|from| from.due_at <= now.epoch_ms()) {

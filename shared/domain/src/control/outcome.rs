@@ -27,7 +27,7 @@ pub enum Outcome {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pr_url: Option<PullRequestUrl>,
     },
-    /// Not.
+    /// It failed.
     Failed {
         /// Why, for programs.
         code: RunErrorCode,

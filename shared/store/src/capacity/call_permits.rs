@@ -6,6 +6,7 @@
 //! once it has expired, which every taker checks; nothing waits for TTL, which only cleans up.
 
 use awo_domain::stop::CONFIRM_MS;
+use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use serde::Deserialize;
 
@@ -17,7 +18,6 @@ use crate::engine::key::{Key, Partition};
 use crate::engine::list::Slice;
 use crate::engine::table::Updated;
 use crate::engine::transaction::Transaction;
-use crate::webhooks::attempts::UNDER_WAY_MS;
 
 /// Most live streams of an organization at once.
 pub const MAX_STREAMS: u32 = 20;
@@ -45,7 +45,7 @@ pub const FUNCTION_MS: i64 = 15 * 60_000;
 const KILL_SLACK_MS: u64 = 10_000;
 /// When DynamoDB may delete what was never given back.
 const CLEAN_UP_MS: i64 = 60 * 60_000;
-/// Most permits that are looked at: those that count, and some that have expired.
+/// Most permits that are read: those that count, and some that have expired.
 const MAX_SEEN: u32 = 256;
 /// When a client should try again that got no permit.
 const RETRY_S: i64 = 30;

@@ -22,7 +22,7 @@ use crate::engine::transaction::Transaction;
 
 /// Permits of a shard, as long as there are no more than [`MAX_SHARDS`] of them.
 const PERMITS_OF_A_SHARD: u32 = 25;
-/// Most shards: what a look reads, and what one transaction can be conditioned on.
+/// Most shards: what one reading covers, and what one transaction can be conditioned on.
 const MAX_SHARDS: u32 = 40;
 /// Most waiting organizations that are read; those behind them wait until they are fewer.
 const MAX_WAITERS: u32 = 1_000;

@@ -24,8 +24,8 @@ use crate::runs::Run;
 const MAX_READ: u32 = 1_000;
 
 impl Store {
-    /// Writes a record of each deduction and refund that has none, and says how many that are.
-    /// `rates` are assumed of deductions that do not say what they are for. Doing it again, or
+    /// Writes a record of each deduction and refund that has none, and returns how many that are.
+    /// `rates` are assumed of deductions that do not name what they are for. Doing it again, or
     /// twice at once, records nothing twice.
     ///
     /// # Errors

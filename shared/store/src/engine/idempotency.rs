@@ -1,4 +1,5 @@
-//! Stored responses, for callers that repeat a request with the same idempotency key.
+//! Stored responses, for callers that repeat a request with the same idempotency key. A response is its
+//! body, byte for byte: what it means to a client is known to those who ask for it.
 
 use std::fmt;
 
@@ -7,13 +8,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::item::Item;
+use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
 use crate::engine::table::read;
-use crate::engine::transaction::Transaction;
+use crate::engine::transaction::{Refusal, Transaction};
 
-/// How long an answer is kept.
+/// How long a response is stored.
 pub const STORED_MS: i64 = 24 * 3_600_000;
+/// Releases that took the status of a replay from here need one.
+const STATUS_FOR_EARLIER_RELEASES: u16 = 201;
 
 /// A request that carries an idempotency key.
 #[derive(Debug, Clone)]
@@ -24,31 +27,71 @@ pub struct IdempotentRequest {
     pub body_hash: String,
 }
 
-/// The first answer to a request. It may show a secret, so it does not show itself in logs.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FirstAnswer {
-    /// Hash of the body that it answered.
-    pub body_hash: String,
-    /// HTTP status.
-    pub status: u16,
-    /// The body, byte for byte.
+/// A request that is answered for the first time, with the response for its replays. It may show a
+/// secret, so it does not show itself in logs.
+#[derive(Clone)]
+pub struct NewResponse<'a> {
+    /// The request.
+    pub request: &'a IdempotentRequest,
+    /// The response's body.
     pub body: String,
-    /// Unix seconds after which DynamoDB may remove it.
-    pub ttl: i64,
-    /// Unix milliseconds after which it no longer counts.
-    pub expires_at_ms: i64,
 }
 
-impl fmt::Debug for FirstAnswer {
+impl fmt::Debug for NewResponse<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FirstAnswer")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
+        f.debug_struct("NewResponse").finish_non_exhaustive()
     }
 }
 
-/// Where first answers are kept.
+/// The first response to a request. It may show a secret, so it does not show itself in logs.
+#[derive(Deserialize)]
+pub struct StoredResponse {
+    /// The body, byte for byte.
+    pub body: String,
+}
+
+impl fmt::Debug for StoredResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredResponse").finish_non_exhaustive()
+    }
+}
+
+/// The result of a request that may carry an idempotency key.
+#[derive(Debug)]
+pub enum RequestOutcome<T = ()> {
+    /// It is done.
+    New(T),
+    /// The same request was answered before.
+    Replayed(StoredResponse),
+}
+
+/// A response as it is stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResponseItem {
+    /// Hash of the body that it answered.
+    body_hash: String,
+    #[serde(skip_deserializing)]
+    status: u16,
+    body: String,
+    /// Unix seconds after which DynamoDB may remove it.
+    ttl: i64,
+    /// Unix milliseconds after which it no longer counts.
+    expires_at_ms: i64,
+}
+
+impl ResponseItem {
+    /// The response, if it is one to this request.
+    fn to(self, request: &IdempotentRequest) -> Result<StoredResponse, Error> {
+        if self.body_hash == request.body_hash {
+            Ok(StoredResponse { body: self.body })
+        } else {
+            Err(Error::IdempotencyMismatch)
+        }
+    }
+}
+
+/// Where responses are stored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ResponseStore {
     /// Beside the work, as most are.
@@ -67,37 +110,38 @@ impl ResponseStore {
 }
 
 impl Transaction {
-    /// Keeps the first answer, unless one is kept that still counts.
-    pub(crate) fn remember(
+    /// Stores the response, if the request carries an idempotency key, unless one is stored that still
+    /// counts.
+    pub(crate) fn store_response(
         self,
         org: &OrgId,
-        request: &IdempotentRequest,
-        answer: (u16, String),
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
-        self.remember_in(ResponseStore::WithWork, org, request, answer, now)
+        self.store_response_in(ResponseStore::WithWork, org, response, now)
     }
 
     /// The same in another place.
-    pub(crate) fn remember_in(
+    pub(crate) fn store_response_in(
         self,
         responses: ResponseStore,
         org: &OrgId,
-        request: &IdempotentRequest,
-        (status, body): (u16, String),
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
+        let Some(NewResponse { request, body }) = response else {
+            return Ok(self);
+        };
         let expires = now.plus_ms(STORED_MS);
-        let answer = FirstAnswer {
+        let item = ResponseItem {
             body_hash: request.body_hash.clone(),
-            status,
-            body,
+            status: STATUS_FOR_EARLIER_RELEASES,
+            body: body.clone(),
             ttl: expires.epoch_seconds() + 1,
             expires_at_ms: expires.epoch_ms(),
         };
         let free = Change::new().at_most_or_missing("expiresAtMs", now.epoch_ms());
-        let key = responses.key(org, &request.key_hash);
-        self.put_when(&key, &answer, free)
+        self.put_when(&responses.key(org, &request.key_hash), &item, free)
     }
 }
 
@@ -110,61 +154,89 @@ impl Store {
     pub async fn store_response(
         &self,
         org: &OrgId,
-        request: &IdempotentRequest,
-        answer: (u16, String),
+        response: &NewResponse<'_>,
         now: Timestamp,
-    ) -> Result<FirstAnswer, Error> {
+    ) -> Result<StoredResponse, Error> {
         Transaction::new()
-            .remember(org, request, answer, now)?
+            .store_response(org, Some(response), now)?
             .commit(self)
             .await?;
-        let first = self.first_answer(org, request, now).await?;
+        let first = self.stored_response(org, response.request, now).await?;
         first.ok_or_else(|| Error::internal("a response was not stored"))
     }
 
-    /// The first answer to a request, if it was answered before and that still counts.
+    /// The first response to a request, if it was answered before and that still counts.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal.
-    pub async fn first_answer(
+    pub async fn stored_response(
         &self,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,
-    ) -> Result<Option<FirstAnswer>, Error> {
-        self.first_answer_in(ResponseStore::WithWork, org, request, now)
+    ) -> Result<Option<StoredResponse>, Error> {
+        self.stored_response_in(ResponseStore::WithWork, org, request, now)
             .await
     }
 
     /// The same from another place.
-    pub(crate) async fn first_answer_in(
+    pub(crate) async fn stored_response_in(
         &self,
         responses: ResponseStore,
         org: &OrgId,
         request: &IdempotentRequest,
         now: Timestamp,
-    ) -> Result<Option<FirstAnswer>, Error> {
+    ) -> Result<Option<StoredResponse>, Error> {
         let key = responses.key(org, &request.key_hash);
-        let known: Option<FirstAnswer> = self.get(&key).await?;
-        match known.filter(|answer| answer.expires_at_ms > now.epoch_ms()) {
-            Some(answer) if answer.body_hash == request.body_hash => Ok(Some(answer)),
-            Some(_) => Err(Error::IdempotencyMismatch),
-            None => Ok(None),
-        }
+        let known: Option<ResponseItem> = self.get(&key).await?;
+        let known = known.filter(|item| item.expires_at_ms > now.epoch_ms());
+        known.map(|item| item.to(request)).transpose()
     }
 }
 
-/// The answer that stands in the way of a new one.
-pub(crate) fn first_answer(
-    request: &IdempotentRequest,
-    item: Option<Item>,
-) -> Result<FirstAnswer, Error> {
-    let item =
-        item.ok_or_else(|| Error::internal("a refused idempotency record was not returned"))?;
-    let answer: FirstAnswer = read(item)?;
-    if answer.body_hash == request.body_hash {
-        Ok(answer)
-    } else {
-        Err(Error::IdempotencyMismatch)
+/// The stored response that a new one was refused for, if it was.
+pub(crate) fn replay(
+    response: Option<&NewResponse<'_>>,
+    refusals: &[Refusal],
+) -> Result<Option<StoredResponse>, Error> {
+    let is_response =
+        |of: &&Refusal| matches!(of.kind, ItemKind::StoredResponse | ItemKind::SecretResponse);
+    let Some((response, refusal)) = response.zip(refusals.iter().find(is_response)) else {
+        return Ok(None);
+    };
+    let item = (refusal.item.clone())
+        .ok_or_else(|| Error::internal("a refused idempotency record was not returned"))?;
+    let item: ResponseItem = read(item)?;
+    item.to(response.request).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::item::Item;
+    use serde_json::json;
+
+    #[test]
+    fn releases_before_and_after_read_each_others_responses() {
+        let request = IdempotentRequest {
+            key_hash: "key".to_owned(),
+            body_hash: "body".to_owned(),
+        };
+        let earlier = json!({
+            "bodyHash": "body", "status": 200, "body": "{}", "ttl": 2, "expiresAtMs": 1_000
+        });
+        let item: Item = serde_dynamo::to_item(&earlier).unwrap();
+        let item: ResponseItem = read(item).unwrap();
+        assert_eq!(item.to(&request).unwrap().body, "{}");
+        let new = ResponseItem {
+            body_hash: "body".to_owned(),
+            status: STATUS_FOR_EARLIER_RELEASES,
+            body: "{}".to_owned(),
+            ttl: 2,
+            expires_at_ms: 1_000,
+        };
+        let names: Vec<String> = json!(new).as_object().unwrap().keys().cloned().collect();
+        let expected: Vec<String> = earlier.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(names, expected);
     }
 }

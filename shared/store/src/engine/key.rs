@@ -203,7 +203,7 @@ impl Key {
         Key::new(ItemKind::Refunds, format!("{org}#refunded"), run.as_str())
     }
 
-    /// An event that webhooks are still to be told of.
+    /// An event whose deliveries are not created yet.
     pub fn outbox(org: &OrgId, name: &str) -> Key {
         outbox(org).key(name)
     }

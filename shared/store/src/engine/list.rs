@@ -235,7 +235,7 @@ impl Store {
         let mut taken: Vec<Item> = Vec::new();
         let (mut bytes, mut left_out) = (0, false);
         for _ in 0..MAX_QUERIES {
-            // One more than wanted tells whether there is a next page.
+            // One more than wanted shows whether there is a next page.
             let mut want = to_skip + limit + 1 - taken.len();
             // What has expired is the oldest, and may be much.
             if left_out {

@@ -18,10 +18,10 @@ use crate::engine::item::Item;
 use crate::engine::item_kind::Table;
 use crate::engine::key::Key;
 use crate::engine::turns::Turns;
-use crate::engine::write_batch::WriteBatches;
 use crate::runs::details::DetailsRetention;
 use crate::webhooks::notifications::Notifications;
 use crate::webhooks::subscribers::Subscribers;
+use crate::webhooks::write_batch::WriteBatches;
 
 /// How often a write is tried again that met another transaction on the same item.
 pub(crate) const CONFLICT_RETRIES: u32 = 12;

@@ -262,7 +262,7 @@ impl Transaction {
     }
 }
 
-/// What is said when no try came through.
+/// The error when no try came through.
 pub(crate) fn stayed_in_conflict() -> Error {
     Error::contended("TransactWriteItems: the items stayed in conflict with other transactions")
 }
@@ -282,7 +282,7 @@ fn refusals(writes: &[Write], reasons: &[CancellationReason]) -> Vec<Refusal> {
         .collect()
 }
 
-/// Reasons that say nothing about the data: another transaction, or too many requests.
+/// Reasons that are not in the data: another transaction, or too many requests.
 fn is_passing(reason: &CancellationReason) -> bool {
     matches!(
         reason.code(),

@@ -14,7 +14,7 @@ mod settings;
 
 pub use alerts::Alert;
 pub use funding::WantedHold;
-pub use settings::{BudgetCreated, NewBudget};
+pub use settings::NewBudget;
 
 use std::collections::BTreeMap;
 
@@ -75,9 +75,9 @@ pub struct BudgetStanding {
 pub struct Reservation {
     /// The client's customer.
     pub tenant: Option<TenantContext>,
-    /// What else the run is told apart by.
+    /// What else the run's cost is attributed to.
     pub attribution: Option<Attribution>,
-    /// When.
+    /// When they were reserved.
     pub at: Timestamp,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct OverBudget {
 }
 
 impl OverBudget {
-    /// For the caller, with what the counter says.
+    /// For the caller, with what the counter has.
     pub fn error(&self, counter: Option<&Item>) -> Error {
         let number = |name: &str| counter?.get(name)?.as_n().ok()?.parse().ok();
         let committed: i64 = number("committed").unwrap_or(0);

@@ -39,11 +39,11 @@ const BUSY_MS: i64 = 5 * 60_000;
 /// An id is made when a request begins, and written before the function must end: nothing is
 /// written later with an id that is so old.
 const SETTLED_MS: i64 = 3_600_000;
-/// Items of a kind in a step of a check, and most that a look at the newest can read.
+/// Items of a kind in a step of a check, and most of the newest that it reads.
 const STEP_ITEMS: u32 = 4_000;
-/// Most holds that may be open at once: what a checkpoint can keep.
+/// Most holds that may be open at once: what a checkpoint can store.
 const MAX_OPEN: usize = 4_000;
-/// How often a look is repeated that met a change, or that seems to show a drift.
+/// How often a reading is repeated that met a change, or that seems to show a drift.
 const READS: u32 = 4;
 
 /// A checkpoint as it is stored.
@@ -54,7 +54,7 @@ pub struct Checkpoint {
     pub org_id: OrgId,
     /// Everything with an id from before is counted.
     until: Timestamp,
-    /// What the entries come to.
+    /// The sum of the entries.
     balance_micro: i64,
     /// How many entries there are.
     entries: u64,
@@ -66,7 +66,7 @@ pub struct Checkpoint {
     v: u32,
 }
 
-/// What a ledger comes to, by its parts or by its balance.
+/// The totals of a ledger, by its parts or by its balance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sums {
     /// Micro-credits of all entries.
@@ -82,7 +82,7 @@ pub struct Sums {
 /// What came of a check.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Checked {
-    /// The balance is what its parts come to.
+    /// The balance is the sum of its parts.
     Sound(Sums),
     /// It is not.
     Drifts {
@@ -165,7 +165,7 @@ impl Checkpoint {
         }
     }
 
-    /// What all comes to, with what is newer.
+    /// The totals, with what is newer.
     fn sums(&self, newest: &Part) -> Sums {
         let mut all = self.clone();
         let holds = newest.holds.items.iter();

@@ -12,7 +12,7 @@ use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
 
-/// Most changes of the rate that are kept; what comes later counts as the last of them.
+/// Most changes of the rate that are stored; what comes later counts as the last of them.
 const MAX_PRICES: usize = 1_000;
 
 /// All rates that there were.

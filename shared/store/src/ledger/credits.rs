@@ -22,7 +22,7 @@ use crate::engine::table::read;
 use crate::engine::transaction::{Committed, Refusal, Transaction};
 use crate::ledger::budgets::{Move, Reservation};
 
-/// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, kept so
+/// A balance as it is stored, in micro-credits. `available` is `balance - reserved`, stored so
 /// that a condition can speak of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +39,7 @@ pub struct BalanceItem {
     /// Number of changes: whoever reads the same number twice knows that nothing came in between.
     #[serde(default)]
     pub changes: u64,
-    /// The first month of which sums say all that a statement needs.
+    /// The first month of which sums have all that a statement needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summed_from: Option<Month>,
     /// Since when the organization knows that what is available is below its threshold.
@@ -57,7 +57,7 @@ pub struct BalanceItem {
 pub struct LedgerEntry {
     /// Its id.
     pub id: TransactionId,
-    /// Its type, which says the direction.
+    /// Its type, which decides the direction.
     #[serde(rename = "type")]
     pub kind: TransactionType,
     /// Micro-credits, always positive.
@@ -107,7 +107,7 @@ pub struct Booking {
     pub reference: Option<String>,
 }
 
-/// How a hold was resolved, kept for ever.
+/// How a hold was resolved, stored for ever.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementItem {
@@ -115,7 +115,7 @@ pub struct SettlementItem {
     pub deduction_micro: i64,
     /// No longer reserved, and not taken.
     pub release_micro: i64,
-    /// When.
+    /// When it was settled.
     pub settled_at: Timestamp,
     /// The id of what it is recorded as, if it had compute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +175,7 @@ impl Change {
     }
 }
 
-/// The refusal of a hold, told to the caller.
+/// The refusal of a hold, for the caller.
 pub(crate) fn insufficient(needed: MicroCredits, balance: Option<Item>) -> Result<Error, Error> {
     let available = match balance {
         Some(item) => read::<BalanceItem>(item)?.available,

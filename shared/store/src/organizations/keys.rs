@@ -259,7 +259,7 @@ impl Store {
     }
 
     /// Makes what authenticates the keys of an organization, where a release before this one has
-    /// made them without; says for how many.
+    /// made them without; returns for how many.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

@@ -24,7 +24,7 @@ pub(crate) const SUSPENDED: &str = "suspendedAt";
 /// Slots and queue size of organizations that have no limits of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// Slots.
+    /// Slots of the organization.
     pub max_concurrent: u32,
     /// Waiting entries.
     pub max_queue_size: u32,

@@ -128,7 +128,7 @@ impl Reading {
         let status = order.status;
         let entry = self.entries.iter().find(|e| e.work_order_id == *id);
         let slot = self.slots.iter().find(|s| {
-            // The slot of an earlier run, whose compute still stops, says nothing of a newer one.
+            // The slot of an earlier run, whose compute still stops, does not count for a newer one.
             s.work_order_id == *id && (status.is_terminal() || s.run_id == order.run_id)
         });
         match (slot, entry) {

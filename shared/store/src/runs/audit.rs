@@ -67,7 +67,7 @@ impl SnapshotItem {
     }
 }
 
-/// What an iteration goes by, and the snapshot that is to be written if it is news.
+/// The effective profile of an iteration, and the snapshot to write if it is a new one.
 pub(crate) struct EffectiveProfile {
     pub configuration: Configuration,
     pub snapshot: Option<(Snapshot, AuditHead)>,
@@ -111,7 +111,7 @@ impl Store {
         Ok(self.slice(slice).await?.items)
     }
 
-    /// The snapshot that a run goes by, if it has any.
+    /// The snapshot that is effective for a run, if it has any.
     async fn last_snapshot(
         &self,
         org: &OrgId,
@@ -126,7 +126,7 @@ impl Store {
         Ok(Some((item.snapshot()?, head)))
     }
 
-    /// What a run that was claimed goes by.
+    /// The effective profile of a run that was claimed.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -139,7 +139,7 @@ impl Store {
         last.map(|(snapshot, _)| snapshot.profile()).transpose()
     }
 
-    /// What the iteration goes by that is about to begin: the profile as it is now, or, if no run
+    /// The effective profile of the iteration that is about to begin: as it is now, or, if no run
     /// can have that any more, as it was. `now` and the id are those of the snapshot, if one is
     /// needed.
     pub(crate) async fn take_profile(
@@ -177,7 +177,7 @@ impl Store {
         })
     }
 
-    /// What the iteration goes by whose start was reported before.
+    /// The effective profile of the iteration whose start was reported before.
     pub(crate) async fn taken_profile(
         &self,
         org: &OrgId,

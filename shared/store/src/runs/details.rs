@@ -8,7 +8,7 @@
 use awo_domain::Timestamp;
 use serde::Serialize;
 
-/// For how long details are kept. The default is 90 days.
+/// For how long details are stored. The default is 90 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DetailsRetention {
     days: u32,

@@ -21,7 +21,7 @@ const PARTS: u32 = 2;
 /// Largest part, in bytes: an item has its limit.
 const PART_BYTES: usize = MAX_DIFF_GZIP_BYTES.div_ceil(PARTS as usize);
 
-/// A diff as it is kept.
+/// A diff as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diff {
     /// The iteration of its commit, from 1.
@@ -37,7 +37,7 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// What is kept of it. None if what is stored does not unpack to at most [`MAX_DIFF_BYTES`].
+    /// What is stored of it. None if it does not unpack to at most [`MAX_DIFF_BYTES`].
     #[must_use]
     pub fn unpacked(&self) -> Option<Vec<u8>> {
         unpacked_within(&self.gzip, MAX_DIFF_BYTES)
@@ -57,8 +57,8 @@ struct PartItem {
 }
 
 impl Store {
-    /// Keeps the diff of an iteration in the place of an earlier one's. One that is not later than
-    /// what is kept changes nothing.
+    /// Stores the diff of an iteration in place of an earlier one's. One that is not later than
+    /// what is stored changes nothing.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.
@@ -83,7 +83,7 @@ impl Store {
                 let key = Key::diff(&by.org, &by.run_id, part);
                 let item = diff.part(part, now);
                 let item = self.details.expiring(&item, now);
-                // Which diff is the later one, the lease says.
+                // The lease has which diff is the later one.
                 let any = Change::new().at_most_or_missing("iteration", i64::MAX);
                 transaction = transaction.put_when(&key, &item, any)?;
             }

@@ -40,9 +40,9 @@ pub struct Log {
     pub gzip: Option<ByteBuf>,
     /// How many bytes were written in all.
     pub bytes: u64,
-    /// True if not all of them are kept.
+    /// True if not all of them are stored.
     pub truncated: bool,
-    /// When it was kept.
+    /// When it was stored.
     pub created_at: Timestamp,
     /// Shape of this item.
     pub v: u32,
@@ -62,7 +62,7 @@ impl Log {
         }
     }
 
-    /// What is kept of it, as text: bytes that are not UTF-8 are replaced. None if what is stored
+    /// What is stored of it, as text: bytes that are not UTF-8 are replaced. None if what is stored
     /// does not unpack to at most [`MAX_LOG_BYTES`].
     #[must_use]
     pub fn output(&self) -> Option<String> {
@@ -130,7 +130,7 @@ impl LeaseView {
         }
     }
 
-    /// True if the diff of this iteration, or of a later one, is kept.
+    /// True if the diff of this iteration, or of a later one, is stored.
     pub fn has_diff_of(&self, iteration: u32) -> bool {
         self.diff_iteration >= iteration
     }

@@ -11,7 +11,7 @@ use crate::engine::key::{Key, events};
 use crate::engine::list::{Page, Slice};
 use crate::engine::transaction::Transaction;
 
-/// What every event of a run says besides its own data.
+/// What every event of a run has besides its own data.
 pub(crate) struct Subject<'a> {
     pub org: &'a OrgId,
     pub run_id: &'a RunId,

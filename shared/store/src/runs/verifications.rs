@@ -22,11 +22,11 @@ use crate::runs::verified_run::VerifiedRun;
 
 /// Most manual verifications of an organization at once.
 pub const MAX_VERIFICATIONS: u32 = 2;
-/// How long a task may take from its request until it has looked at the workspace.
+/// How long a task may take from its request until it has read the workspace.
 pub const BEGIN_MS: i64 = 240_000;
 /// What a verification may take beyond its own time: for the death of a command, and the report.
 pub const SLACK_MS: i64 = 45_000;
-/// Between two looks of the sweep.
+/// Between two readings by the sweep.
 pub const LOOK_MS: i64 = 60_000;
 /// How often a capacity permit is tried that others take first.
 const MAX_RIVALS: u32 = 6;
@@ -96,7 +96,7 @@ pub struct Verification {
     pub ends_at: Timestamp,
     /// Index of due items.
     pub due_shard: String,
-    /// When the sweep looks at it, Unix milliseconds.
+    /// When the sweep reads it, Unix milliseconds.
     pub due_at: i64,
     /// Shape of this item.
     pub v: u32,
@@ -301,7 +301,7 @@ impl Store {
         }
     }
 
-    /// Keeps what a runner says; false if it has nothing to say any more.
+    /// Stores what a runner reports; false if its reports no longer count.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -379,11 +379,11 @@ impl Store {
         Ok(ended.is_yes())
     }
 
-    /// Lets the sweep look at it again later.
+    /// Lets the sweep read it again later.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn look_at_verification_again(
+    pub async fn postpone_verification(
         &self,
         of: &Verification,
         at: Timestamp,

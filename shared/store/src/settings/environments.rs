@@ -4,7 +4,7 @@
 //! there are never more than [`MAX_ENVIRONMENTS`]. A change is written over exactly what it was made
 //! from. A profile or a template that names an environment counts that at its item (`namings`), in
 //! the transaction that writes the name: so it names one that is there, and a delete, which is
-//! conditional on the number that it read before it looked for names, never passes one by.
+//! conditional on the number that it read before it searched for names, never misses one.
 
 use awo_domain::environment::{
     Containers, Environment, EnvironmentContent, EnvironmentName, MAX_ENVIRONMENTS,
@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, environments};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Refusal, Transaction};
+use crate::settings::counted::create_outcome;
 use crate::work_orders::WorkOrder;
 
 /// An environment as it is stored.
@@ -63,15 +64,6 @@ impl From<EnvironmentItem> for KnownEnvironment {
     }
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum EnvironmentCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
-
 impl Transaction {
     /// Counts that a profile or a template names an environment, which must be there.
     pub(crate) fn name_environment(
@@ -88,15 +80,23 @@ impl Transaction {
     }
 }
 
-/// The fault of a profile or a template that names an environment which is not there.
+/// The fault of a profile or a template that names an environment which is not there, if nothing else
+/// was refused.
 #[must_use]
-pub(crate) fn no_environment(name: Option<&EnvironmentName>) -> Error {
+pub(crate) fn missing_environment(
+    refusals: &[Refusal],
+    name: Option<&EnvironmentName>,
+) -> Option<Error> {
+    let is_environment = |of: &Refusal| of.kind == ItemKind::Environment;
+    if refusals.is_empty() || !refusals.iter().all(is_environment) {
+        return None;
+    }
     let name = name.map(EnvironmentName::as_str).unwrap_or_default();
     let message = format!(
         "is not the name of an environment: there is no {name}; GET /v1/environments lists those there \
          are"
     );
-    Error::invalid("/environment", message)
+    Some(Error::invalid("/environment", message))
 }
 
 impl Store {
@@ -149,7 +149,7 @@ impl Store {
         }
     }
 
-    /// Adds an environment. `answer` is what a replay of the same request will be given.
+    /// Adds an environment. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that name, or if there are too many;
@@ -158,8 +158,8 @@ impl Store {
         &self,
         org: &OrgId,
         environment: &Environment,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<EnvironmentCreated, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<RequestOutcome, Error> {
         let now = environment.created_at;
         let item = EnvironmentItem {
             name: environment.name.clone(),
@@ -170,22 +170,23 @@ impl Store {
             namings: 0,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_ENVIRONMENTS) - 1);
         let key = Key::environment(org, &environment.name);
         let count_key = Key::environment_count(org);
-        let mut transaction = Transaction::new()
+        let created = Transaction::new()
             .put(&key, &item)?
-            .update(&count_key, count);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(EnvironmentCreated::New),
-            Committed::No(refusals) => refused(&environment.name, request, refusals),
-        }
+            .count_one_more(&count_key, MAX_ENVIRONMENTS)
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let name = &environment.name;
+        let taken = format!(
+            "there is an environment {name} already: choose another name, or change that one with PUT"
+        );
+        let full = format!(
+            "your organization has {MAX_ENVIRONMENTS} environments, which is the most: delete one first"
+        );
+        let faults = (Error::Conflict(taken), Error::Conflict(full));
+        create_outcome(created, ItemKind::Environment, None, response, faults)
     }
 
     /// Writes `new` over what was read; false if that has changed meanwhile.
@@ -222,10 +223,9 @@ impl Store {
             .when("namings", read.namings)
             .when("createdAt", read.environment.created_at);
         let key = Key::environment(org, &read.environment.name);
-        let count = Change::new().add("count", -1);
         let deleted = Transaction::new()
             .delete(&key, unnamed)
-            .update(&Key::environment_count(org), count)
+            .count_one_less(&Key::environment_count(org))
             .commit(self)
             .await?;
         Ok(deleted.is_yes())
@@ -276,7 +276,7 @@ impl WorkOrder {
         }
     }
 
-    /// The work order for a new run whose environment says this now.
+    /// The work order for a new run whose environment is this now.
     ///
     /// # Errors
     /// Internal, if it cannot be snapshot.
@@ -308,29 +308,5 @@ impl WorkOrder {
             ))
         })?;
         Ok(Some(ChosenEnvironment { name, content }))
-    }
-}
-
-/// What a refused create tells the caller: a replay before all else.
-fn refused(
-    name: &EnvironmentName,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Result<EnvironmentCreated, Error> {
-    let (mut taken, mut replay) = (false, None);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Environment;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(EnvironmentCreated::Replayed),
-        None if taken => Err(Error::Conflict(format!(
-            "there is an environment {name} already: choose another name, or change that one with PUT"
-        ))),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_ENVIRONMENTS} environments, which is the most: delete one first"
-        ))),
     }
 }

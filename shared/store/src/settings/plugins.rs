@@ -6,18 +6,19 @@
 //! there are never more than [`MAX_PLUGINS`].
 
 use awo_domain::plugin::{BuiltIn, MAX_PLUGINS, Plugin, PluginId};
-use awo_domain::{Error, OrgId, Resource, Timestamp};
+use awo_domain::{Error, OrgId, Resource};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, plugins};
 use crate::engine::list::Slice;
 use crate::engine::table::Updated;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::counted::create_outcome;
 
 /// A plugin as it is stored; of a built-in one only whether it is enabled.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,15 +43,6 @@ impl PluginItem {
             _ => None,
         }
     }
-}
-
-/// What came of a registration.
-#[derive(Debug)]
-pub enum PluginRegistered {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
 }
 
 impl Store {
@@ -89,7 +81,7 @@ impl Store {
         Ok(item.and_then(PluginItem::read).or(untouched))
     }
 
-    /// Registers a custom plugin. `answer` is what a replay of the same request will be given.
+    /// Registers a custom plugin. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that id, or if there are too many;
@@ -98,29 +90,24 @@ impl Store {
         &self,
         org: &OrgId,
         plugin: &Plugin,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<PluginRegistered, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<RequestOutcome, Error> {
         let item = PluginItem {
             sk: plugin.id.to_string(),
             plugin: Some(plugin.clone()),
             enabled: plugin.enabled,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_PLUGINS) - 1);
-        let mut transaction = Transaction::new()
+        let created = Transaction::new()
             .put(&Key::plugin(org, &plugin.id), &item)?
-            .update(&Key::plugin_count(org), count);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            let now: Timestamp = plugin.created_at;
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(PluginRegistered::New),
-            Committed::No(refusals) => refused(&plugin.id, request, refusals),
-        }
+            .count_one_more(&Key::plugin_count(org), MAX_PLUGINS)
+            .store_response(org, response, plugin.created_at)?
+            .commit(self)
+            .await?;
+        let full =
+            format!("your organization has {MAX_PLUGINS} plugins, the maximum: delete one first");
+        let faults = (taken_plugin_id(&plugin.id), Error::Conflict(full));
+        create_outcome(created, ItemKind::Plugin, None, response, faults)
     }
 
     /// Switches a plugin on or off.
@@ -152,35 +139,13 @@ impl Store {
     pub async fn delete_plugin(&self, org: &OrgId, id: &PluginId) -> Result<(), Error> {
         let deleted = Transaction::new()
             .delete(&Key::plugin(org, id), Change::new().when_present("pk"))
-            .update(&Key::plugin_count(org), Change::new().add("count", -1))
+            .count_one_less(&Key::plugin_count(org))
             .commit(self)
             .await?;
         match deleted {
             Committed::Yes => Ok(()),
             Committed::No(_) => Err(Error::NotFound(Resource::Plugin)),
         }
-    }
-}
-
-/// What a refused registration tells the caller: a replay before all else.
-fn refused(
-    id: &PluginId,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Result<PluginRegistered, Error> {
-    let (mut taken, mut replay) = (false, None);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Plugin;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(PluginRegistered::Replayed),
-        None if taken => Err(taken_plugin_id(id)),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_PLUGINS} plugins, the maximum: delete one first"
-        ))),
     }
 }
 

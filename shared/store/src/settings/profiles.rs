@@ -15,13 +15,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::SCHEMA_VERSION;
-use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, profiles};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
-use crate::settings::environments::no_environment;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::environments::missing_environment;
 use crate::work_orders::WorkOrder;
 
 /// A profile as it is stored.
@@ -48,7 +47,7 @@ struct Changes {
 pub struct StoredProfile {
     /// Its name, unique in its organization.
     pub name: ProfileName,
-    /// What it says.
+    /// Its content.
     pub content: PartialContent,
     /// When it was made.
     pub created_at: Timestamp,
@@ -89,7 +88,7 @@ pub struct ProfileSet {
 }
 
 impl ProfileSet {
-    /// What they say.
+    /// Their contents.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let all = self.profiles.iter();
@@ -119,17 +118,6 @@ impl<'a> ProfileChange<'a> {
             ProfileChange::Delete(_) => None,
         }
     }
-}
-
-/// What came of a change.
-#[derive(Debug)]
-pub enum ProfilesChanged {
-    /// It is done.
-    Yes,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-    /// The profiles are not as they were read: decide anew.
-    Outdated,
 }
 
 impl Store {
@@ -164,7 +152,7 @@ impl Store {
         })
     }
 
-    /// What the profile of that name comes to: a built-in one, or one of this organization; none
+    /// The profile of that name, resolved: a built-in one, or one of this organization; none
     /// if there is none. It costs one query, or nothing.
     ///
     /// # Errors
@@ -188,7 +176,7 @@ impl Store {
             .map_err(|fault| Error::Invalid(vec![fault]))
     }
 
-    /// What the work order's profile comes to now, if there still is such a profile and a run
+    /// The work order's profile as it resolves now, if there still is such a profile and a run
     /// can have it.
     pub(crate) async fn present_profile(
         &self,
@@ -205,7 +193,7 @@ impl Store {
         }
     }
 
-    /// What a new run of this work order goes by: its profile as it is now, or, if no run can
+    /// The effective profile of a new run of this work order: as it is now, or, if no run can
     /// have that any more, as it was when the work order was made.
     ///
     /// # Errors
@@ -221,8 +209,8 @@ impl Store {
         })
     }
 
-    /// Changes an organization's profiles. The answer with `idempotent` is what a replay of the
-    /// same request will be given.
+    /// Changes an organization's profiles. `response` is what a replay of the same request gets.
+    /// None if the profiles are not as they were read: decide anew.
     ///
     /// # Errors
     /// [`Error::Invalid`] if it names an environment that is not there,
@@ -232,9 +220,9 @@ impl Store {
         org: &OrgId,
         seen: &ProfileSet,
         change: ProfileChange<'_>,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
+        response: Option<&NewResponse<'_>>,
         now: Timestamp,
-    ) -> Result<ProfilesChanged, Error> {
+    ) -> Result<Option<RequestOutcome>, Error> {
         let there = || Change::new().when_present("pk");
         let transaction = Transaction::new();
         let transaction = match change {
@@ -259,33 +247,24 @@ impl Store {
         };
         let key = Key::profile_changes(org);
         let environment = change.environment();
-        let mut transaction = transaction
+        let changed = transaction
             .update(&key, counted)
-            .name_environment(org, environment);
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
-            Committed::Yes => return Ok(ProfilesChanged::Yes),
+            .name_environment(org, environment)
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match changed {
+            Committed::Yes => return Ok(Some(RequestOutcome::New(()))),
             Committed::No(refusals) => refusals,
         };
-        let is_unnamed = |of: &Refusal| of.kind == ItemKind::Environment;
-        if !refusals.is_empty() && refusals.iter().all(is_unnamed) {
-            return Err(no_environment(environment));
+        if let Some(fault) = missing_environment(&refusals, environment) {
+            return Err(fault);
         }
-        let mut refusals = refusals.into_iter();
-        let replay = refusals.find(|refusal| refusal.kind == ItemKind::StoredResponse);
-        match request.zip(replay) {
-            Some((request, known)) => {
-                first_answer(request, known.item).map(ProfilesChanged::Replayed)
-            }
-            None => Ok(ProfilesChanged::Outdated),
-        }
+        Ok(replay(response, &refusals)?.map(RequestOutcome::Replayed))
     }
 }
 
-/// A profile, or what one says, as it is snapshot.
+/// A profile, or the content of one, as a snapshot has it.
 ///
 /// # Errors
 /// Internal, if it does not write.

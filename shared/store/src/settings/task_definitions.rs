@@ -20,7 +20,7 @@ use crate::engine::schema::DUE;
 use crate::engine::table::Updated;
 use crate::engine::transaction::Transaction;
 
-/// Between two looks of the sweep at a family.
+/// Between two readings of a family by the sweep.
 pub const LOOK_MS: i64 = 24 * 3_600_000;
 
 /// What stands behind a family of an organization.
@@ -47,7 +47,7 @@ pub struct OwnDefinition {
     pub retired: bool,
     /// Index of due items.
     pub due_shard: String,
-    /// When the sweep looks at it, Unix milliseconds.
+    /// When the sweep reads it, Unix milliseconds.
     pub due_at: i64,
     /// Shape of this item.
     pub v: u32,
@@ -163,7 +163,7 @@ impl Store {
         Ok(())
     }
 
-    /// Families that the sweep has to look at, oldest first.
+    /// Families that the sweep has to read, oldest first.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -180,7 +180,7 @@ impl Store {
         Ok(self.slice(slice).await?.items)
     }
 
-    /// Lets the sweep look at a family again tomorrow.
+    /// Lets the sweep read a family again tomorrow.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

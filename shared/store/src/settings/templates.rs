@@ -12,13 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Store;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome};
 use crate::engine::item::SCHEMA_VERSION;
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, templates};
 use crate::engine::list::Slice;
-use crate::engine::transaction::{Committed, Refusal, Transaction};
-use crate::settings::environments::no_environment;
+use crate::engine::transaction::{Committed, Transaction};
+use crate::settings::counted::create_outcome;
+use crate::settings::environments::missing_environment;
 
 /// A template as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,15 +53,6 @@ pub struct CurrentTemplate {
     /// The template.
     pub template: Template,
     revision: u32,
-}
-
-/// What came of a create.
-#[derive(Debug)]
-pub enum TemplateCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
 }
 
 impl Store {
@@ -98,7 +90,7 @@ impl Store {
         }))
     }
 
-    /// Adds a template. `answer` is what a replay of the same request will be given.
+    /// Adds a template. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there is one of that id, or if there are too many; [`Error::Invalid`] if
@@ -108,8 +100,8 @@ impl Store {
         &self,
         org: &OrgId,
         template: &Template,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<TemplateCreated, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<RequestOutcome, Error> {
         let now = template.created_at;
         let item = TemplateItem {
             id: template.id.clone(),
@@ -119,21 +111,19 @@ impl Store {
             revision: 1,
             v: SCHEMA_VERSION,
         };
-        let count = Change::new()
-            .add("count", 1)
-            .at_most_or_missing("count", i64::from(MAX_TEMPLATES) - 1);
-        let mut transaction = Transaction::new()
+        let environment = template.content.environment.as_ref();
+        let created = Transaction::new()
             .put(&Key::template(org, &template.id), &item)?
-            .update(&Key::template_count(org), count)
-            .name_environment(org, template.content.environment.as_ref());
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(TemplateCreated::New),
-            Committed::No(refusals) => refused(template, request, refusals),
-        }
+            .count_one_more(&Key::template_count(org), MAX_TEMPLATES)
+            .name_environment(org, environment)
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let full = format!(
+            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
+        );
+        let faults = (taken_id(&template.id), Error::Conflict(full));
+        create_outcome(created, ItemKind::Template, environment, response, faults)
     }
 
     /// Writes `new` over what was read; false if that has changed meanwhile.
@@ -161,10 +151,9 @@ impl Store {
             .await?;
         match replaced {
             Committed::Yes => Ok(true),
-            Committed::No(refusals) if only_environment(&refusals) => {
-                Err(no_environment(environment))
+            Committed::No(refusals) => {
+                missing_environment(&refusals, environment).map_or(Ok(false), Err)
             }
-            Committed::No(_) => Ok(false),
         }
     }
 
@@ -175,43 +164,13 @@ impl Store {
     pub async fn delete_template(&self, org: &OrgId, id: &TemplateId) -> Result<(), Error> {
         let deleted = Transaction::new()
             .delete(&Key::template(org, id), Change::new().when_present("pk"))
-            .update(&Key::template_count(org), Change::new().add("count", -1))
+            .count_one_less(&Key::template_count(org))
             .commit(self)
             .await?;
         match deleted {
             Committed::Yes => Ok(()),
             Committed::No(_) => Err(Error::NotFound(Resource::Template)),
         }
-    }
-}
-
-/// True if nothing but the environment that is named is missing.
-fn only_environment(refusals: &[Refusal]) -> bool {
-    let mut guards = refusals.iter().map(|refusal| refusal.kind);
-    !refusals.is_empty() && guards.all(|guard| guard == ItemKind::Environment)
-}
-
-/// What a refused create tells the caller: a replay before all else.
-fn refused(
-    template: &Template,
-    request: Option<&IdempotentRequest>,
-    refusals: Vec<Refusal>,
-) -> Result<TemplateCreated, Error> {
-    let (mut taken, mut replay) = (false, None);
-    let is_unnamed = only_environment(&refusals);
-    for refusal in refusals {
-        taken |= refusal.kind == ItemKind::Template;
-        if refusal.kind == ItemKind::StoredResponse {
-            replay = request.map(|request| first_answer(request, refusal.item));
-        }
-    }
-    match replay {
-        Some(first) => first.map(TemplateCreated::Replayed),
-        None if taken => Err(taken_id(&template.id)),
-        None if is_unnamed => Err(no_environment(template.content.environment.as_ref())),
-        None => Err(Error::Conflict(format!(
-            "your organization has {MAX_TEMPLATES} templates, the maximum: delete one first"
-        ))),
     }
 }
 

@@ -19,7 +19,7 @@ pub const MAX_TOGETHER: usize = MAX_KEYS / (2 + DELIVERY_PERMITS as usize);
 
 /// A delivery as it is, with its webhook as that is.
 #[derive(Debug, Clone)]
-pub struct Addressed {
+pub struct AddressedDelivery {
     /// None if it was removed.
     pub delivery: Option<Delivery>,
     /// None if it was deleted.
@@ -37,7 +37,7 @@ impl Store {
         &self,
         of: &[DeliveryRef],
         now: Timestamp,
-    ) -> Result<Vec<Addressed>, Error> {
+    ) -> Result<Vec<AddressedDelivery>, Error> {
         if of.is_empty() || of.len() > MAX_TOGETHER {
             return Err(Error::internal("no or too many deliveries for one call"));
         }
@@ -59,7 +59,7 @@ impl Store {
             let free_delivery_permits =
                 delivery_permits::free(|delivery_permit| items.get(&delivery_permit), to, now);
             let delivery = taken(&mut items, &delivery(at), is_last).map(read);
-            found.push(Addressed {
+            found.push(AddressedDelivery {
                 delivery: delivery.transpose()?,
                 webhook: item
                     .map(read::<WebhookItem>)

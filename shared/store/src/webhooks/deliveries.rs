@@ -4,24 +4,24 @@
 //! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
 //! [`KEPT_MS`] after its creation; nothing waits for that.
 
+use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_domain::{AttemptId, DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
+use awo_domain::{DeliveryId, Error, EventId, OrgId, RunId, Timestamp, WebhookId};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item::{SCHEMA_VERSION, due_shard};
-use crate::engine::item_kind::ItemKind;
 use crate::engine::key::{Key, deliveries};
 use crate::engine::list::{Page, Slice};
 use crate::engine::transaction::{Committed, Transaction};
 use crate::webhooks::notifications::{DeliveryRef, Notification};
 use crate::webhooks::outbox::NOTIFICATION_MS;
 
-/// How long a delivery is kept: 30 days.
+/// How long a delivery is stored: 30 days.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// What webhooks are told: an event, and the bytes that say it.
+/// What webhooks get: an event, and the bytes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// The event: the same at each attempt and in each delivery of it.
@@ -32,28 +32,6 @@ pub struct Notice {
     pub run_id: Option<RunId>,
     /// The body as it is signed and sent.
     pub body: String,
-}
-
-/// An attempt of a delivery. It is noted before it is made: without an end it is under way, or
-/// nobody lived to say how it went.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Attempt {
-    /// Its id.
-    pub id: AttemptId,
-    /// Its number, from 1.
-    pub number: u32,
-    /// When it began.
-    pub started_at: Timestamp,
-    /// How long it took.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<i64>,
-    /// What the receiver answered, if it did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status_code: Option<u16>,
-    /// What went wrong, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// A delivery as it is stored.
@@ -75,13 +53,9 @@ pub struct Delivery {
     pub run_id: Option<RunId>,
     /// The body as it is signed and sent.
     pub body: String,
-    /// How it stands.
-    pub status: DeliveryStatus,
-    /// What was tried, in order.
-    pub attempts: Vec<Attempt>,
-    /// When it is tried next, while it is pending.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next_attempt_at: Option<Timestamp>,
+    /// Its attempts, and what follows.
+    #[serde(flatten)]
+    pub progress: DeliveryProgress,
     /// When it was made.
     pub created_at: Timestamp,
     /// The delivery that a client wanted again.
@@ -90,12 +64,9 @@ pub struct Delivery {
     /// Index of due items, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_shard: Option<String>,
-    /// When the sweep looks at it, Unix milliseconds, while it is pending.
+    /// When the sweep reads it, Unix milliseconds, while it is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<i64>,
-    /// Why it was abandoned without another attempt: a sentence without a full stop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub abandoned_reason: Option<String>,
     /// Unix seconds after which DynamoDB may remove it.
     pub ttl: i64,
     /// How often it was written: a change is made to what was read.
@@ -121,12 +92,9 @@ impl Delivery {
             event_type: notice.event_type,
             run_id: notice.run_id,
             body: notice.body,
-            status: DeliveryStatus::Pending,
-            attempts: Vec::new(),
-            next_attempt_at: Some(now),
+            progress: DeliveryProgress::new(now),
             created_at: now,
             redelivery_of: None,
-            abandoned_reason: None,
             due_shard: Some(due_shard(id.as_str())),
             due_at: Some(now.plus_ms(NOTIFICATION_MS).epoch_ms()),
             ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
@@ -134,6 +102,25 @@ impl Delivery {
             id,
             v: SCHEMA_VERSION,
         }
+    }
+
+    /// The delivery after `event`, with what the index of due items has of it.
+    ///
+    /// # Errors
+    /// Internal, if the event cannot happen to it.
+    pub fn after(&self, event: DeliveryEvent) -> Result<Delivery, Error> {
+        let progress = self.progress.clone().after(event);
+        let progress =
+            progress.ok_or_else(|| Error::internal("no such event in this delivery's state"))?;
+        let (status, next) = (progress.status, progress.next_attempt_at);
+        let due = progress.under_way_until();
+        let due = due.or(next.map(|at| at.plus_ms(NOTIFICATION_MS)));
+        Ok(Delivery {
+            progress,
+            due_at: due.map(Timestamp::epoch_ms),
+            due_shard: self.due_shard.clone().filter(|_| !status.is_terminal()),
+            ..self.clone()
+        })
     }
 
     /// Where it is.
@@ -162,21 +149,12 @@ impl Delivery {
     }
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum DeliveryCreated {
-    /// It is there.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
-
 impl Transaction {
-    /// Adds a delivery that is not there yet. Who adds one with an attempt looks after it; of any
+    /// Adds a delivery that is not there yet. Who adds one with an attempt makes it; of any
     /// other there is a notification.
     pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
-        let noted = if delivery.attempts.is_empty() {
+        let noted = if delivery.progress.attempts.is_empty() {
             self.notification(Notification::Delivery(delivery.at()))
         } else {
             self
@@ -223,32 +201,28 @@ impl Store {
         tokio::try_join!(self.slice(page), self.count(&whole))
     }
 
-    /// Adds a delivery. `answer` is what a replay of the same request will be given.
+    /// Adds a delivery. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::IdempotencyMismatch`], or internal; in every case nothing was written.
     pub async fn create_delivery(
         &self,
         delivery: &Delivery,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<DeliveryCreated, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<RequestOutcome, Error> {
         let (org, now) = (&delivery.org_id, delivery.created_at);
-        let mut transaction = Transaction::new().add_delivery(delivery)?;
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        let refusals = match transaction.commit(self).await? {
-            Committed::Yes => return Ok(DeliveryCreated::New),
+        let created = Transaction::new()
+            .add_delivery(delivery)?
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        let refusals = match created {
+            Committed::Yes => return Ok(RequestOutcome::New(())),
             Committed::No(refusals) => refusals,
         };
-        let before = refusals.into_iter();
-        let mut before = before.filter(|refusal| refusal.kind == ItemKind::StoredResponse);
-        match (request, before.next()) {
-            (Some(request), Some(known)) => {
-                first_answer(request, known.item).map(DeliveryCreated::Replayed)
-            }
-            _ => Err(Error::internal("a new delivery has an id that is taken")),
+        match replay(response, &refusals)? {
+            Some(first) => Ok(RequestOutcome::Replayed(first)),
+            None => Err(Error::internal("a new delivery has an id that is taken")),
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::engine::item::{Item, SCHEMA_VERSION};
 use crate::engine::key::Key;
 use crate::engine::transaction::{Committed, Refusal};
 use crate::engine::write::Act;
-use crate::engine::write_batch::{BatchOutcome, Changes};
-use crate::webhooks::attempts::writing::{change_of, is_as_wanted, next_revision};
 use crate::webhooks::deliveries::Delivery;
+use crate::webhooks::delivery_changes::{change_of, is_as_wanted, next_revision};
+use crate::webhooks::write_batch::{BatchOutcome, Changes};
 
 /// Deliveries under way to one receiver at once.
 pub const DELIVERY_PERMITS: u32 = 4;
@@ -56,7 +56,7 @@ pub(crate) fn free<'a>(
 
 /// What came of asking for a delivery permit for an attempt.
 #[derive(Debug)]
-pub enum Begun {
+pub enum BeginOutcome {
     /// It is held, and the attempt is noted.
     WithPermit(DeliveryPermit, Box<Delivery>),
     /// All delivery permits are held; nothing was written.
@@ -67,8 +67,8 @@ pub enum Begun {
 
 /// The holder that asks for a delivery permit, and until when.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// Unique.
+pub struct PermitRequest {
+    /// The holder, unique for each request.
     pub holder: String,
     /// When it is wanted.
     pub now: Timestamp,
@@ -86,7 +86,7 @@ impl Store {
         &self,
         (org, webhook): (&OrgId, &WebhookId),
         delivery_permits: &[u32],
-        wanted: &Wanted,
+        wanted: &PermitRequest,
     ) -> Result<Option<DeliveryPermit>, Error> {
         let taken = taken(wanted);
         let Some(changes) = Changes::of_one(keys_of(org, webhook, delivery_permits), taken.clone())
@@ -110,30 +110,30 @@ impl Store {
         &self,
         begun: Delivery,
         delivery_permits: &[u32],
-        wanted: &Wanted,
-    ) -> Result<Begun, Error> {
+        wanted: &PermitRequest,
+    ) -> Result<BeginOutcome, Error> {
         let (org, webhook) = (&begun.org_id, &begun.webhook_id);
         let taken = taken(wanted);
         let Some(changes) = Changes::of_one(keys_of(org, webhook, delivery_permits), taken.clone())
         else {
-            return Ok(Begun::Busy);
+            return Ok(BeginOutcome::Busy);
         };
         let BatchOutcome { key, committed } = self.change(changes.with(change_of(&begun))).await?;
         let delivery_permit = delivery_permit(key, wanted);
         let Committed::No(refusals) = committed else {
-            return Ok(Begun::WithPermit(
+            return Ok(BeginOutcome::WithPermit(
                 delivery_permit,
                 Box::new(next_revision(begun)),
             ));
         };
         let is_ours = is_made(&taken, refusals.iter().find(|of| of.nth == 0));
         let Some(of_delivery) = refusals.into_iter().find(|of| of.nth == 1) else {
-            return Ok(Begun::Busy);
+            return Ok(BeginOutcome::Busy);
         };
         Ok(if is_ours && is_as_wanted(of_delivery.item, &begun)? {
-            Begun::WithPermit(delivery_permit, Box::new(next_revision(begun)))
+            BeginOutcome::WithPermit(delivery_permit, Box::new(next_revision(begun)))
         } else {
-            Begun::Changed
+            BeginOutcome::Changed
         })
     }
 
@@ -156,8 +156,8 @@ fn keys_of(
     delivery_permits.map(move |number| Key::delivery_permit(org, webhook, *number))
 }
 
-fn taken(wanted: &Wanted) -> Change {
-    let Wanted { holder, now, until } = wanted;
+fn taken(wanted: &PermitRequest) -> Change {
+    let PermitRequest { holder, now, until } = wanted;
     Change::new()
         .set("holder", holder)
         .set("expiresAtMs", until.epoch_ms())
@@ -166,7 +166,7 @@ fn taken(wanted: &Wanted) -> Change {
         .at_most_or_missing("expiresAtMs", now.epoch_ms())
 }
 
-fn delivery_permit(key: Key, wanted: &Wanted) -> DeliveryPermit {
+fn delivery_permit(key: Key, wanted: &PermitRequest) -> DeliveryPermit {
     let holder = wanted.holder.clone();
     DeliveryPermit { key, holder }
 }

@@ -25,9 +25,9 @@ pub struct DeliveryRef {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Notification {
-    /// Look into the outbox of an organization.
+    /// Read the outbox of an organization.
     Outbox(OrgId),
-    /// Look after a delivery.
+    /// Handle a delivery.
     Delivery(DeliveryRef),
 }
 

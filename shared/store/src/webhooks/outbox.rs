@@ -3,6 +3,7 @@
 //! deliveries once, despite crashes and purges of the run.
 
 use awo_domain::event::TimelineEvent;
+use awo_domain::webhook::delivery::DeliveryEvent;
 use awo_domain::webhook::envelope::body;
 use awo_domain::webhook::identity::{delivery_id, event_id};
 use awo_domain::webhook::{EventType, MAX_WEBHOOKS};
@@ -26,7 +27,7 @@ use crate::webhooks::notifications::{DeliveryRef, Notification};
 /// How long a notification has before the sweep sends it again.
 pub(crate) const NOTIFICATION_MS: i64 = 60_000;
 
-/// An event that webhooks are still to be told of.
+/// An event whose deliveries are not created yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutboxEvent {
@@ -45,7 +46,7 @@ pub struct OutboxEvent {
     /// The body as it is signed and sent.
     pub body: String,
     pub(crate) due_shard: String,
-    /// When the sweep looks at it, Unix milliseconds.
+    /// When the sweep reads it, Unix milliseconds.
     pub(crate) due_at: i64,
     pub(crate) v: u32,
 }
@@ -71,10 +72,10 @@ pub enum Overdue {
     },
 }
 
-/// A webhook that is to be told of an event.
+/// A webhook that is to get an event.
 #[derive(Debug, Clone)]
 pub struct Recipient {
-    /// Which.
+    /// The webhook.
     pub webhook: WebhookId,
     /// The first attempt, if it is made at once: it is noted with the delivery.
     pub attempt: Option<AttemptId>,
@@ -136,7 +137,7 @@ impl Transaction {
 }
 
 impl Store {
-    /// Events that webhooks of the organization are still to be told of: those of a run in order.
+    /// Events of the organization whose deliveries are not created yet: those of a run in order.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -175,7 +176,7 @@ impl Store {
             let id = delivery_id(&event.event_id, webhook);
             let mut delivery = Delivery::new(id, &event.org_id, webhook, notice, now);
             if let Some(attempt) = attempt {
-                delivery = delivery.begun(attempt.clone(), now);
+                delivery = delivery.after(DeliveryEvent::Begun(attempt.clone(), now))?;
                 begun.push(delivery.clone());
             }
             transaction = transaction.add_delivery(&delivery)?;

@@ -72,7 +72,7 @@ impl Change {
     }
 }
 
-/// What a refused item says of webhooks; an item that is not there says that there may be some.
+/// Whether there are webhooks by a refused item; by an item that is not there, there may be some.
 pub(crate) fn has_webhooks(refusal: &Refusal) -> bool {
     let item = refusal.item.as_ref();
     !item.is_some_and(|item| item.contains_key(NO_WEBHOOKS))

@@ -42,7 +42,7 @@ impl Account {
 }
 
 impl WorkOrder {
-    /// What the cost of its runs is told apart by.
+    /// What the cost of its runs is attributed to.
     pub(crate) fn attribution(&self) -> Attribution {
         Attribution {
             repository: self.source.repository.as_str().to_owned(),

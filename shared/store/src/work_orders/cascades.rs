@@ -14,12 +14,12 @@ use crate::engine::key::Key;
 use crate::engine::transaction::Transaction;
 use crate::work_orders::WorkOrder;
 
-/// How long whoever stopped the parent has to tell its children before the sweep does.
+/// How long whoever stopped the parent has to stop its children before the sweep does.
 const TELLING_MS: i64 = 30_000;
 
 /// What a client asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Stopping<'a> {
+pub struct FamilyStop<'a> {
     /// Of the work order.
     pub stop: &'a Stop,
     /// How its children are to stop as well, if they are.
@@ -36,7 +36,7 @@ pub struct Cascade {
     pub work_order_id: WorkOrderId,
     /// What the client asked for.
     pub stop: Stop,
-    /// How.
+    /// How they are to stop.
     pub stop_request: StopRequest,
     /// When the parent was stopped: runs that were created later are not meant.
     pub recorded_at: Timestamp,
@@ -52,7 +52,7 @@ impl Transaction {
         self,
         org: &OrgId,
         order: &WorkOrder,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         now: Timestamp,
     ) -> Result<Transaction, Error> {
         let Some(stop_request) = stopping.children.filter(|_| order.children > 0) else {

@@ -23,7 +23,7 @@ use crate::work_orders::purge::PurgeRecord;
 
 /// Items of one kind that one call deletes of a run at most; the rest is left to the next one.
 const MAX_ERASED: u32 = 1_000;
-/// Runs, or work orders, that are looked at together.
+/// Runs, or work orders, that are read together.
 const AT_ONCE: usize = 8;
 /// Items of one batch: as many as DynamoDB takes.
 const BATCH: usize = 25;

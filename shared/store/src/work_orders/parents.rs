@@ -133,7 +133,7 @@ impl Transaction {
     }
 }
 
-/// What a parent's refusal tells the caller.
+/// What a parent's refusal means for the caller.
 pub(crate) fn parent_refused(
     parent: Option<Item>,
     asked_by: Option<&RunId>,

@@ -21,7 +21,7 @@ use crate::engine::schema::{BY_PARENT, BY_STATUS};
 use crate::engine::transaction::Transaction;
 use crate::work_orders::{WorkOrder, start_after};
 
-/// Work orders that are looked at together.
+/// Work orders that are read together.
 const CANDIDATES: u32 = 200;
 /// Runs that go in the transaction of their work order; the erasure takes what it has more.
 const MAX_RUNS_AT_ONCE: u32 = 90;
@@ -157,7 +157,7 @@ impl Store {
         }
     }
 
-    /// A work order with what is known of its runs. The index may lag behind: what it says of a run
+    /// A work order with what is known of its runs. The index may lag behind: what it has of a run
     /// that it takes for living, and of the newest one, is read from the table.
     ///
     /// # Errors

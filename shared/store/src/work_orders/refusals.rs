@@ -2,26 +2,28 @@
 
 use awo_domain::Error;
 
-use super::{Created, NewWorkOrder, QUEUE_RETRY_S};
+use super::{NewWorkOrder, QUEUE_RETRY_S};
 use crate::costs::policy::policy_of;
-use crate::engine::idempotency::{IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::transaction::Refusal;
 use crate::ledger::budgets::over_budget;
 use crate::ledger::credits::insufficient;
 use crate::work_orders::parents::parent_refused;
 
-/// What a refused create tells the caller: a replay before all else, since the first answer
+/// What a refused create means: a replay before all else, since the first answer
 /// holds whatever has become of the queue and the credits since.
 pub(super) fn refused(
     new: &NewWorkOrder,
-    request: Option<&IdempotentRequest>,
+    response: Option<&NewResponse<'_>>,
     refusals: Vec<Refusal>,
-) -> Result<Created, Error> {
+) -> Result<Option<RequestOutcome>, Error> {
+    if let Some(first) = replay(response, &refusals)? {
+        return Ok(Some(RequestOutcome::Replayed(first)));
+    }
     let over = over_budget(&refusals);
     let mut refusals = refusals;
     refusals.sort_by_key(|refusal| match refusal.kind {
-        ItemKind::StoredResponse => 0,
         ItemKind::Parent => 1,
         ItemKind::Tally => 2,
         ItemKind::Balance | ItemKind::ParentRun => 3,
@@ -31,25 +33,20 @@ pub(super) fn refused(
     let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
         return Err(Error::internal("create was refused by nobody"));
     };
-    match (kind, request) {
-        (ItemKind::StoredResponse, Some(request)) => {
-            first_answer(request, item).map(Created::Replayed)
-        }
-        (ItemKind::Parent, _) => {
+    match kind {
+        ItemKind::Parent => {
             let asking = new.asked_by.as_ref().map(|asking| &asking.run_id);
             Err(parent_refused(item, asking)?)
         }
-        (ItemKind::Tally, _) => Err(Error::QueueFull {
+        ItemKind::Tally => Err(Error::QueueFull {
             retry_after_s: QUEUE_RETRY_S,
         }),
-        (ItemKind::Balance, _) if policy_of(item.as_ref()) != new.account.policy => {
-            Ok(Created::OtherPolicy)
-        }
-        (ItemKind::Balance, _) => Err(insufficient(new.hold, item)?),
-        (ItemKind::ParentRun, _) => Err(Error::Conflict(
+        ItemKind::Balance if policy_of(item.as_ref()) != new.account.policy => Ok(None),
+        ItemKind::Balance => Err(insufficient(new.hold, item)?),
+        ItemKind::ParentRun => Err(Error::Conflict(
             "the run that asks for children has less left than was read, or is over".to_owned(),
         )),
-        (kind, _) => {
+        kind => {
             let unknown = || Error::internal(format!("create was refused by {kind:?}"));
             Err(over
                 .filter(|_| kind == ItemKind::BudgetCounter)

@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use awo_cloud::Environment;
 use awo_domain::webhook::address::Reach;
+use awo_domain::webhook::delivery::SendReport;
 use awo_domain::webhook::signature::{Message, Secret, Secrets};
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{EventId, OrgId, Timestamp};
-use awo_webhooks::{Attempt, SendReport, Sender};
+use awo_webhooks::{Attempt, Sender};
 
 use crate::authority::{self, NAME};
 use crate::name_server::{NameServer, Reply};

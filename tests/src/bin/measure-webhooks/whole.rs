@@ -242,7 +242,7 @@ async fn all_delivered(world: &World, org: &Org, webhook: &WebhookId) -> Vec<f64
 }
 
 fn took_ms(delivery: &Delivery) -> f64 {
-    let attempt = delivery.attempts.last().expect("an attempt");
+    let attempt = delivery.progress.attempts.last().expect("an attempt");
     let waited = attempt.started_at.ms_since(delivery.event_id.made_at());
     let took = waited + attempt.duration_ms.expect("an end");
     float(u64::try_from(took).expect("the one after the other"))

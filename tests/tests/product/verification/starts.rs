@@ -2,7 +2,7 @@
 //! (`shared`), a start by a client, the sweep, a manual verification.
 
 use awo_cloud::settings;
-use awo_store::runs::lifecycle::dispatch::Dispatched;
+use awo_store::runs::lifecycle::dispatch::DispatchOutcome;
 use awo_store::runs::lifecycle::lease::Lease;
 use awo_tests::repository::Repository;
 use awo_tests::service::TestService;
@@ -74,7 +74,7 @@ async fn a_sweep_makes_the_task_definition_of_an_organization_that_has_none() {
     let available = store.capacity(org, "here", max, now).await.unwrap();
     let slot = (&lease, &available.permit.unwrap());
     let dispatched = store.dispatch(&queue, &queue.entries[0], slot, limits, now);
-    assert_eq!(dispatched.await.unwrap(), Dispatched::Yes);
+    assert_eq!(dispatched.await.unwrap(), DispatchOutcome::Yes);
     assert_eq!(file_system_of(&service).await, None);
     cloud.clock.advance(UNASKED_MS);
     service.service.sweep().await.unwrap();

@@ -49,12 +49,12 @@ async fn deliveries_are_shown_with_their_attempts_and_when_the_next_is_due() {
         {
             "id": due.id, "eventId": due.event_id, "eventType": "run.completed", "runId": due.run_id,
             "status": "pending", "attempts": [], "createdAt": due.created_at,
-            "nextAttemptAt": due.next_attempt_at,
+            "nextAttemptAt": due.progress.next_attempt_at,
         },
         {
             "id": over.id, "eventId": over.event_id, "eventType": "run.completed",
             "runId": over.run_id, "status": "abandoned", "createdAt": over.created_at,
-            "attempts": over.attempts,
+            "attempts": over.progress.attempts,
         },
     ]);
     assert_eq!(shown["deliveries"], wanted);

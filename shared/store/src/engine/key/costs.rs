@@ -29,7 +29,7 @@ impl Key {
         cost_heads(org).key("head")
     }
 
-    /// The values of a cost label that are told apart.
+    /// The distinct values of a cost label.
     pub fn cost_values(org: &OrgId, label: &str) -> Key {
         Key::new(
             ItemKind::CostLabel,

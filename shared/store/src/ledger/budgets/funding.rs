@@ -1,4 +1,4 @@
-//! Runs that wait for a budget: their entries say what is to be reserved for them, and nothing is
+//! Runs that wait for a budget: their entries have what is to be reserved for them, and nothing is
 //! until their budgets and the balance cover it. They get their holds in fair order; one that still
 //! does not fit keeps no other waiting.
 
@@ -23,7 +23,7 @@ use crate::runs::lifecycle::dispatch::{EntryItem, QueueState};
 pub struct WantedHold {
     /// How much, in micro-credits.
     pub amount_micro: i64,
-    /// What the run is told apart by.
+    /// What the run's cost is attributed to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<Attribution>,
 }

@@ -9,15 +9,14 @@ use serde::Deserialize;
 use super::{BudgetStanding, CounterItem};
 use crate::Store;
 use crate::costs::policy::CostPolicy;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
-use crate::engine::item_kind::ItemKind;
+use crate::engine::idempotency::{IdempotentRequest, NewResponse, RequestOutcome, replay};
 use crate::engine::key::{Key, budget_counters};
 use crate::engine::list::Slice;
 use crate::engine::table::read;
 use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::tries::Tries;
 
-/// Of a budget's counters, those that are looked at: of the present period, and of a later one by
+/// Of a budget's counters, those that are read: of the present period, and of a later one by
 /// another clock or another declaration.
 const NEWEST: u32 = 4;
 
@@ -39,21 +38,12 @@ pub struct NewBudget {
     pub id: BudgetId,
     /// What is set of it.
     pub content: Content,
-    /// Now.
+    /// When it is created.
     pub now: Timestamp,
 }
 
-/// What came of a create.
-#[derive(Debug)]
-pub enum BudgetCreated {
-    /// It is there.
-    New(Box<BudgetStanding>),
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
-}
-
-/// Status and body of an answer, as it is kept for replays.
-type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<(u16, String), Error> + Sync);
+/// Makes the body of the response to store for replays.
+type Rendered<'a> = &'a (dyn Fn(&BudgetStanding) -> Result<String, Error> + Sync);
 
 impl Store {
     /// The budgets of an organization, newest first, with what counts in their present periods.
@@ -152,8 +142,8 @@ impl Store {
         budgets.iter().map(counter).collect()
     }
 
-    /// Creates a budget, which counts from then on what its period had before. `answer` makes of it
-    /// what a replay of the same request will be given.
+    /// Creates a budget, which counts from then on what its period had before. `idempotent` makes
+    /// of it what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::Conflict`] if there are too many, [`Error::Invalid`] if it is about a label that is
@@ -164,7 +154,7 @@ impl Store {
         org: &OrgId,
         new: &NewBudget,
         idempotent: Option<(&IdempotentRequest, Rendered<'_>)>,
-    ) -> Result<BudgetCreated, Error> {
+    ) -> Result<RequestOutcome<BudgetStanding>, Error> {
         let mut tries = Tries::new("create budget: credits were reserved and settled all the time");
         loop {
             tries.next().await?;
@@ -183,23 +173,25 @@ impl Store {
                 .cloned()
                 .chain([created.budget.clone()]);
             let next = policy.with_budgets(budgets.collect());
-            let mut transaction = self
+            let response = match idempotent {
+                Some((request, render)) => Some(NewResponse {
+                    request,
+                    body: render(&created)?,
+                }),
+                None => None,
+            };
+            let committed = self
                 .declaration(org, (&policy, &next), Some(changes))?
-                .open_budget(org, &created, new.now)?;
-            if let Some((request, answer)) = idempotent {
-                let answer = answer(&created)?;
-                transaction = transaction.remember(org, request, answer, new.now)?;
-            }
-            match transaction.commit(self).await? {
-                Committed::Yes => return Ok(BudgetCreated::New(Box::new(created))),
-                Committed::No(refusals) => {
-                    let replay = refusals
-                        .into_iter()
-                        .find(|r| r.kind == ItemKind::StoredResponse);
-                    if let Some((replay, (request, _))) = replay.zip(idempotent) {
-                        return first_answer(request, replay.item).map(BudgetCreated::Replayed);
-                    }
-                }
+                .open_budget(org, &created, new.now)?
+                .store_response(org, response.as_ref(), new.now)?
+                .commit(self)
+                .await?;
+            let refusals = match committed {
+                Committed::Yes => return Ok(RequestOutcome::New(created)),
+                Committed::No(refusals) => refusals,
+            };
+            if let Some(first) = replay(response.as_ref(), &refusals)? {
+                return Ok(RequestOutcome::Replayed(first));
             }
         }
     }
@@ -210,11 +202,11 @@ impl Store {
         org: &OrgId,
         request: Option<&IdempotentRequest>,
         now: Timestamp,
-    ) -> Result<BudgetCreated, Error> {
+    ) -> Result<RequestOutcome<BudgetStanding>, Error> {
         if let Some(request) = request
-            && let Some(first) = self.first_answer(org, request, now).await?
+            && let Some(first) = self.stored_response(org, request, now).await?
         {
-            return Ok(BudgetCreated::Replayed(first));
+            return Ok(RequestOutcome::Replayed(first));
         }
         Err(Error::Conflict(format!(
             "your organization has {MAX_BUDGETS} budgets, which is the most: delete one first"

@@ -19,7 +19,7 @@ use crate::engine::list::Slice;
 use crate::engine::table::conflict_pause;
 use crate::ledger::credits::LedgerEntry;
 
-/// How far before a month holds are looked for that are open at its end: a run that waits or works
+/// How far before a month holds are read that may be open at its end: a run that waits or works
 /// for longer is not among them.
 const HOLDS_BEFORE_MS: i64 = 92 * DAY_MS;
 /// How often an open month is added up that changes meanwhile.

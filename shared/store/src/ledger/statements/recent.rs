@@ -84,7 +84,7 @@ impl Reading<'_> {
             })
     }
 
-    /// True if sums say all of a month.
+    /// True if sums have all of a month.
     fn is_summed(&self, month: &Month) -> bool {
         let from = self.summed.balance.summed_from.as_ref();
         from.is_some_and(|from| from <= month)
@@ -101,7 +101,7 @@ impl Reading<'_> {
         self.summed.closed.iter().find(|of| of.month == *month)
     }
 
-    /// The months and the one before them, as sums and new records say.
+    /// The months and the one before them, by sums and new records.
     fn drafts(&self) -> BTreeMap<Month, Draft> {
         let of = &self.summed;
         let draft = |month: Month| {
@@ -168,7 +168,7 @@ impl Reading<'_> {
         Some(opening.plus(net))
     }
 
-    /// The statements of the months that are there; none where sums do not tell.
+    /// The statements of the months that are there; none where sums do not suffice.
     fn statements(&self) -> Result<Vec<(Month, Option<Statement>)>, Error> {
         let (drafts, mut all) = (self.drafts(), Vec::new());
         let begin = self.summed.begin.as_ref();
@@ -193,7 +193,7 @@ impl Reading<'_> {
         Ok(all)
     }
 
-    /// True if the present month closes with the balance, or does not say.
+    /// True if the present month closes with the balance, or has no sums.
     fn agrees(&self, all: &[(Month, Option<Statement>)], now: Timestamp) -> bool {
         let last = all.last().and_then(|(_, of)| of.as_ref());
         let last = last.filter(|of| of.month == Month::of(now) && of.as_of.is_none());
@@ -219,7 +219,7 @@ impl Store {
         Ok(statements)
     }
 
-    /// The same; none where sums do not tell, or do not come to the balance while nothing is booked.
+    /// The same; none where sums do not suffice, or differ from the balance while nothing is booked.
     async fn summed_months(
         &self,
         org: &OrgId,

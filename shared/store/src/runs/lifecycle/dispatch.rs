@@ -133,10 +133,10 @@ impl Taking {
 
 /// What came of a dispatch.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Dispatched {
+pub enum DispatchOutcome {
     /// The run has the slot.
     Yes,
-    /// Somebody else was faster, or there is no slot or permit any more: look again.
+    /// Another dispatcher was faster, or there is no slot or permit any more: read the queue again.
     Lost,
 }
 
@@ -171,7 +171,7 @@ impl Store {
         (lease, permit): (&Lease, &FreePermit),
         limits: QueueLimits,
         now: Timestamp,
-    ) -> Result<Dispatched, Error> {
+    ) -> Result<DispatchOutcome, Error> {
         let org = &lease.org_id;
         let taking = Taking::of(entry)?;
         let waiting = entry.waiting();
@@ -218,15 +218,15 @@ impl Store {
             .commit(self)
             .await?;
         match committed {
-            Committed::Yes => Ok(Dispatched::Yes),
+            Committed::Yes => Ok(DispatchOutcome::Yes),
             Committed::No(refusals) => {
                 tracing::info!(event = "dispatch_lost", run = %entry.run_id, refused = ?refusals.iter().map(|r| r.kind).collect::<Vec<_>>(), "a rival dispatched first");
-                Ok(Dispatched::Lost)
+                Ok(DispatchOutcome::Lost)
             }
         }
     }
 
-    /// Puts the queue's next look a while off, or ends the looking if nothing waits.
+    /// Postpones the next reading of the queue, or ends the readings if nothing waits.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

@@ -22,7 +22,7 @@ use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::{Charge, Settling, log_settled};
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
-use crate::work_orders::cascades::Stopping;
+use crate::work_orders::cascades::FamilyStop;
 
 /// How a run ends.
 #[derive(Debug, Clone)]
@@ -50,14 +50,14 @@ pub(crate) enum Ender<'a> {
         token_hash: &'a str,
         lease: &'a Lease,
         now_reported: u64,
-        /// True if it says that nothing of the run is alive.
+        /// True if it reports that nothing of the run is alive.
         nothing_alive: bool,
     },
     /// The service, whoever holds the lease; because of a deadline, only while that is the lease's.
     Service { due_at: Option<i64> },
     /// A client; where `unclaimed`, only while no runner has come.
     Client {
-        stopping: Stopping<'a>,
+        stopping: FamilyStop<'a>,
         unclaimed: bool,
     },
 }
@@ -77,7 +77,7 @@ pub struct RunView<'a> {
 
 impl Store {
     /// Ends a run whose runner cannot: one that has a lease, or waits for its children. False if
-    /// it was over, or has changed: then look again.
+    /// it was over, or has changed: read it again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -138,7 +138,7 @@ pub(crate) struct End<'a> {
     pub order: &'a WorkOrder,
     /// The run as it is stored; the conditions are on it.
     pub stored: &'a Run,
-    /// The run after the events that the same transaction tells.
+    /// The run after the events that the same transaction appends.
     pub run: &'a Run,
     /// True if it has a lease: one that waits for its children has none, or a closed one.
     pub leased: bool,

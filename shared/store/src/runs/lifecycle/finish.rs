@@ -73,12 +73,12 @@ impl From<ReportAnswer> for Finished {
 }
 
 impl Store {
-    /// Ends a run as its runner says, with the events that it has not reported yet, or lets it wait
-    /// for its children; and notes if the runner says that nothing of the run is alive. Of a run that a client has stopped only the usage is taken. Saying it
-    /// again after it was done is answered as the first time.
+    /// Ends a run as its runner reports, with the events that it has not reported yet, or lets it wait
+    /// for its children; and records if nothing of the run is alive by the report. Of a run that a client
+    /// has stopped only the usage is taken. A repeated report is answered as the first one.
     ///
     /// # Errors
-    /// [`Error::Conflict`] if the lease is lost, what `finishing` says, or internal.
+    /// [`Error::Conflict`] if the lease is lost, what `finishing` refuses, or internal.
     pub async fn finish(
         &self,
         by: &Reporter,
@@ -200,7 +200,7 @@ impl Store {
         Ok(Some(ended.is_some()))
     }
 
-    /// Takes what a stopped run used, once; none if it must be looked at again.
+    /// Takes what a stopped run used, once; none if it must be read again.
     async fn last_report(
         &self,
         by: &Reporter,
@@ -264,7 +264,7 @@ struct FinalReport<'a> {
     now: Timestamp,
 }
 
-/// What the runner of a run says that is over.
+/// The report of a run that is over.
 fn last_word(
     finishing: &Finishing<'_>,
     run: &Run,

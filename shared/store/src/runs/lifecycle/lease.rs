@@ -37,7 +37,7 @@ pub const SILENCE_MS: i64 = 2 * 10_000;
 const FIRST_ITERATION: u32 = 1;
 /// What the client token of a run's second task ends with.
 const RESUMED: &str = "-resumed";
-/// How long compute may take to be gone before somebody looks.
+/// How long compute may take to be gone before it is checked.
 pub const STOPPING_MS: i64 = 30_000;
 
 /// A lease as it is stored.
@@ -73,10 +73,10 @@ pub struct Lease {
     /// When the sweep found its runner silent for the first time since it last reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected_at: Option<Timestamp>,
-    /// When the runner of a run that a client stopped said for the last time what it used.
+    /// When the runner of a run that a client stopped last reported its usage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_report_at: Option<Timestamp>,
-    /// When its runner said, in its last report, that nothing of the run is alive.
+    /// When its runner confirmed, in its last report, that nothing of the run is alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dead_at: Option<Timestamp>,
     /// The size of its task.
@@ -96,7 +96,7 @@ pub struct Lease {
     /// Set once the run is terminal: from then on the runner changes nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
-    /// The runner's highest event number that is kept.
+    /// The runner's highest event number that is stored.
     #[serde(default)]
     pub reported: u64,
     /// True if its organization had no webhooks when the lease was made, and has had none since.
@@ -104,7 +104,7 @@ pub struct Lease {
     pub no_webhooks: bool,
     /// Index of due items.
     pub due_shard: String,
-    /// When the sweep looks at it, Unix milliseconds.
+    /// When the sweep reads it, Unix milliseconds.
     pub due_at: i64,
     /// Shape of this item.
     pub v: u32,
@@ -208,7 +208,7 @@ impl Lease {
         Some(at.plus_ms(wait))
     }
 
-    /// What its runner is told when it says nothing new.
+    /// What its runner is answered when it reports nothing new.
     pub(crate) fn answer(&self) -> ReportAnswer {
         ReportAnswer {
             acknowledged: self.reported,
@@ -325,15 +325,15 @@ impl Store {
         }
     }
 
-    /// What a run goes by that was claimed before.
+    /// The effective profile of a run that was claimed before.
     async fn claimed_before(&self, org: &OrgId, run_id: &RunId) -> Result<Profile, Error> {
         let run = self.run(org, run_id).await?.ok_or(Error::Unauthorized)?;
         let profile = self.audited_profile(org, &run).await?;
         profile.ok_or_else(|| Error::internal("a claimed run has no snapshot"))
     }
 
-    /// Says that the runner is alive. Once a client wants the run to stop, the deadline of that
-    /// counts, and the runner is told.
+    /// Records that the runner is alive. Once there is a stop request, its deadline counts, and the
+    /// runner is answered with it.
     ///
     /// # Errors
     /// [`Error::Conflict`] if the lease is lost, or internal.

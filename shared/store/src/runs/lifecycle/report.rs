@@ -34,11 +34,11 @@ pub(crate) enum LeaseStanding {
     Holds(Box<Run>, Box<Lease>),
     /// A client has stopped the run, and its last report may still come.
     Stopped(Box<Run>, Box<Lease>),
-    /// It has nothing to say any more.
+    /// Its reports no longer count.
     Lost(Option<Box<Lease>>, Option<Box<Run>>),
 }
 
-/// The run as it is after some events, and the events to tell.
+/// The run as it is after some events, and the events to append.
 pub(crate) struct Progress {
     pub run: Run,
     used: Vec<PricedUsage>,
@@ -196,8 +196,8 @@ impl Store {
         }
     }
 
-    /// Answers events that are kept already, as the first time: an iteration goes by what was
-    /// audited at its start, whatever the profile is by now.
+    /// Answers events that are stored already, as the first time: effective for an iteration is what
+    /// was audited at its start, whatever the profile is by now.
     async fn reported_before(
         &self,
         by: &Reporter,

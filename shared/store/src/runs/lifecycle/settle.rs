@@ -48,7 +48,7 @@ pub struct Charge {
 impl Store {
     /// Returns slot and permit of a run whose compute is known to be gone. One that is over is settled
     /// with `charge` if that is still to be done; else it must wait for its children. False if the
-    /// slot was given back before, or run or lease have changed: then look again.
+    /// slot was returned before, or run or lease have changed: read them again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -66,7 +66,7 @@ impl Store {
         } else {
             Change::new().set("status", run.status)
         };
-        // Whoever said that it is dead may ask again whether that was heard.
+        // A report that it is dead may be repeated if its response was lost.
         let finished_by = lease.dead_at.and(lease.token_hash.as_ref());
         let gone = gone
             .set_some("finishedBy", finished_by)

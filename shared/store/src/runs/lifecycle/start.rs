@@ -12,7 +12,7 @@ use awo_domain::{Error, RunId, Timestamp};
 use crate::Store;
 use crate::capacity::permits::FreePermit;
 use crate::engine::change::Change;
-use crate::engine::idempotency::{FirstAnswer, IdempotentRequest, first_answer};
+use crate::engine::idempotency::{NewResponse, RequestOutcome, replay};
 use crate::engine::item_kind::ItemKind;
 use crate::engine::key::Key;
 use crate::engine::transaction::{Committed, Refusal, Transaction};
@@ -42,7 +42,7 @@ pub struct NewRun<'a> {
     pub hold: MicroCredits,
     /// True if it waits for a budget, and nothing is reserved yet.
     pub waits: bool,
-    /// Now.
+    /// When it is started.
     pub now: Timestamp,
 }
 
@@ -62,21 +62,19 @@ pub enum Beginning<'a> {
     },
 }
 
-/// What came of a start.
+/// The result of a start.
 #[derive(Debug)]
-pub enum Started {
-    /// There is a new run.
-    New,
-    /// The same request was answered before.
-    Replayed(FirstAnswer),
+pub enum StartOutcome<T = ()> {
+    /// There is a new run, or the same request was answered before.
+    Done(RequestOutcome<T>),
     /// A budget does not cover it, and its runs wait: start it so.
     WaitsForBudget,
-    /// Work order, queue or slots are not as they were read: look again.
+    /// Work order, queue or slots are not as they were read: read them again.
     Changed,
 }
 
 impl Store {
-    /// Starts a new run. `answer` is what a replay of the same request will be given.
+    /// Starts a new run. `response` is what a replay of the same request gets.
     ///
     /// # Errors
     /// [`Error::QueueFull`], [`Error::InsufficientCredits`], [`Error::IdempotencyMismatch`],
@@ -87,8 +85,8 @@ impl Store {
         new: &NewRun<'_>,
         beginning: &Beginning<'_>,
         limits: QueueLimits,
-        idempotent: Option<(&IdempotentRequest, (u16, String))>,
-    ) -> Result<Started, Error> {
+        response: Option<&NewResponse<'_>>,
+    ) -> Result<StartOutcome, Error> {
         let (org, now) = (new.org, new.now);
         let waits = new.order.status == WorkOrderStatus::Queued;
         let run = new.run(beginning)?;
@@ -117,14 +115,14 @@ impl Store {
             transaction =
                 transaction.cancel_queued_run(self, org, new.old, &new.replaced(), now)?;
         }
-        transaction = new.put_beginning(transaction, self, beginning, &run)?;
-        let request = idempotent.as_ref().map(|(request, _)| *request);
-        if let Some((request, answer)) = idempotent {
-            transaction = transaction.remember(org, request, answer, now)?;
-        }
-        match transaction.commit(self).await? {
-            Committed::Yes => Ok(Started::New),
-            Committed::No(refusals) => new.refused(beginning, request, refusals),
+        let started = new
+            .put_beginning(transaction, self, beginning, &run)?
+            .store_response(org, response, now)?
+            .commit(self)
+            .await?;
+        match started {
+            Committed::Yes => Ok(StartOutcome::Done(RequestOutcome::New(()))),
+            Committed::No(refusals) => new.refused(beginning, response, refusals),
         }
     }
 }
@@ -276,20 +274,22 @@ impl NewRun<'_> {
         }
     }
 
-    /// What a refused start tells: a replay before all else, then what has changed since, then
+    /// What a refused start means: a replay before all else, then what has changed since, then
     /// what the caller can do something about.
     fn refused(
         &self,
         beginning: &Beginning<'_>,
-        request: Option<&IdempotentRequest>,
+        response: Option<&NewResponse<'_>>,
         mut refusals: Vec<Refusal>,
-    ) -> Result<Started, Error> {
+    ) -> Result<StartOutcome, Error> {
         if !self.waits && only_waits(&refusals) {
-            return Ok(Started::WaitsForBudget);
+            return Ok(StartOutcome::WaitsForBudget);
+        }
+        if let Some(first) = replay(response, &refusals)? {
+            return Ok(StartOutcome::Done(RequestOutcome::Replayed(first)));
         }
         let over = over_budget(&refusals);
         refusals.sort_by_key(|refusal| match refusal.kind {
-            ItemKind::StoredResponse => 0,
             ItemKind::Tally => 2,
             ItemKind::Balance => 3,
             ItemKind::BudgetCounter => 4,
@@ -299,14 +299,11 @@ impl NewRun<'_> {
         let Some(Refusal { kind, item, .. }) = refusals.into_iter().next() else {
             return Err(Error::internal("a start was refused without a reason"));
         };
-        match (kind, request, beginning) {
-            (ItemKind::StoredResponse, Some(request), _) => {
-                first_answer(request, item).map(Started::Replayed)
-            }
-            (ItemKind::Tally, _, Beginning::Queued) if !waits => Err(Error::QueueFull {
+        match (kind, beginning) {
+            (ItemKind::Tally, Beginning::Queued) if !waits => Err(Error::QueueFull {
                 retry_after_s: QUEUE_RETRY_S,
             }),
-            (ItemKind::Balance, _, _) => {
+            (ItemKind::Balance, _) => {
                 let freed = if waits {
                     released(self.old).release
                 } else {
@@ -316,7 +313,7 @@ impl NewRun<'_> {
             }
             _ => match over.filter(|_| kind == ItemKind::BudgetCounter) {
                 Some(error) => Err(error),
-                None => Ok(Started::Changed),
+                None => Ok(StartOutcome::Changed),
             },
         }
     }

@@ -22,11 +22,11 @@ use crate::runs::lifecycle::lease::{Lease, STOPPING_MS};
 use crate::runs::lifecycle::settle::released;
 use crate::runs::lifecycle::transitions::{after_order, after_run};
 use crate::work_orders::WorkOrder;
-use crate::work_orders::cascades::Stopping;
+use crate::work_orders::cascades::FamilyStop;
 
 impl Store {
     /// Cancels a run that waits: out of the queue, terminal, its hold released. False if it does
-    /// not wait any more: then look again.
+    /// not wait any more: read it again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -34,7 +34,7 @@ impl Store {
         &self,
         org: &OrgId,
         (of, run): (&WorkOrder, &Run),
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let from = WorkOrderStatus::Queued;
@@ -63,7 +63,7 @@ impl Store {
     }
 
     /// Cancels a run that has a slot, or waits for its children; with `unclaimed`, only while no
-    /// runner has come. What it used is settled when its compute is gone. False if it has changed: then look again.
+    /// runner has come. What it used is settled when its compute is gone. False if it has changed: read it again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -72,7 +72,7 @@ impl Store {
         org: &OrgId,
         seen: &RunView<'_>,
         ending: &Ending,
-        stopping: Stopping<'_>,
+        stopping: FamilyStop<'_>,
         unclaimed: bool,
         now: Timestamp,
     ) -> Result<bool, Error> {
@@ -84,7 +84,7 @@ impl Store {
     }
 
     /// Asks the runner of a run for its processes' death. From then on its work order gets no more
-    /// children. False if it, its run or lease have changed: then look again.
+    /// children. False if it, its run or its lease has changed: read them again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
@@ -93,7 +93,7 @@ impl Store {
         lease: &Lease,
         (order, run): (&WorkOrder, &Run),
         stop_request: StopRequest,
-        stopping: &Stopping<'_>,
+        stopping: &FamilyStop<'_>,
         now: Timestamp,
     ) -> Result<bool, Error> {
         let (org, stop) = (&lease.org_id, stopping.stop);
@@ -185,7 +185,7 @@ fn grace_ms(stop_request: StopRequest) -> u64 {
 }
 
 impl Transaction {
-    /// The end of a run that never had a slot: canceled, told and settled. Entry, work order,
+    /// The end of a run that never had a slot: canceled, in the timeline and settled. Entry, work order,
     /// tally and balance are the caller's.
     pub(crate) fn cancel_queued_run(
         self,

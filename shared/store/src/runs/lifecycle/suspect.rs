@@ -11,7 +11,7 @@ use crate::runs::lifecycle::lease::Lease;
 
 /// How long a runner may be suspected before its run ends.
 const SUSPECTED_MS: i64 = 3 * 60_000;
-/// When the sweep looks at a suspected one again.
+/// When the sweep reads a suspected one again.
 const NEXT_LOOK_MS: i64 = 60_000;
 
 impl Lease {
@@ -25,7 +25,7 @@ impl Lease {
 }
 
 impl Store {
-    /// Suspects a silent runner, or goes on suspecting it, and lets the sweep look again a minute
+    /// Suspects a silent runner, or goes on suspecting it, and lets the sweep read it again a minute
     /// later. Its next report ends that. Nothing changes if it has reported since the lease was read.
     ///
     /// # Errors

@@ -23,10 +23,10 @@ use crate::runs::lifecycle::transitions::after_order;
 use crate::runs::{Run, Suspension};
 use crate::work_orders::{WorkOrder, queue_entry};
 
-/// How often the sweep looks whether children have ended: whoever ends one looks at once.
+/// How often the sweep reads whether children have ended: whoever ends one reads it at once.
 pub const AGAIN_MS: i64 = 30_000;
 
-/// What a run has come to that is to wait for its children.
+/// The state of a run that is to wait for its children.
 #[derive(Debug, Clone)]
 pub struct Leave {
     /// The commit with which it began.
@@ -43,7 +43,7 @@ pub struct Leave {
     pub usage: Vec<PricedUsage>,
 }
 
-/// A work order whose children are to be looked at.
+/// A work order whose children are to be read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitingOrder {
@@ -64,7 +64,7 @@ pub(crate) struct Suspend<'a> {
     pub order: &'a WorkOrder,
     /// The run as it is stored; the conditions are on it.
     pub stored: &'a Run,
-    /// The run after the events that the same transaction tells.
+    /// The run after the events that the same transaction appends.
     pub run: &'a Run,
     pub leave: &'a Leave,
     pub by: &'a Ender<'a>,
@@ -151,7 +151,7 @@ impl Transaction {
 
 impl Store {
     /// Puts a work order whose children have ended into the queue again, which always has room for
-    /// it. False if it has changed since it was read: then look again.
+    /// it. False if it has changed since it was read: read it again.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

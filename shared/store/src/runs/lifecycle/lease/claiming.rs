@@ -21,6 +21,6 @@ pub struct Claiming<'a> {
     pub price_list: String,
     /// Its environment.
     pub environment: Option<EnvironmentRecord>,
-    /// True if it comes back from its children: it goes by what it went by.
+    /// True if it comes back from its children: its effective profile stays.
     pub resumes: bool,
 }

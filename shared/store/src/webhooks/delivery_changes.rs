@@ -4,7 +4,6 @@
 use awo_domain::webhook::DeliveryStatus;
 use awo_domain::webhook::target::WebhookUrl;
 use awo_domain::{Error, Timestamp};
-use futures::future::join_all;
 
 use crate::Store;
 use crate::engine::change::Change;
@@ -13,9 +12,9 @@ use crate::engine::key::Key;
 use crate::engine::table::read;
 use crate::engine::transaction::{Committed, Transaction};
 use crate::engine::write::Act;
-use crate::engine::write_batch::Changes;
 use crate::webhooks::deliveries::Delivery;
 use crate::webhooks::notifications::DeliveryRef;
+use crate::webhooks::write_batch::Changes;
 
 const GONE: &str = "its receiver answered 410 (Gone)";
 
@@ -33,14 +32,6 @@ impl Store {
                 Ok(is_as_wanted(found, &new)?.then(|| next_revision(new)))
             }
         }
-    }
-
-    /// As [`Store::change_delivery`] of several, each another, in their order.
-    pub async fn change_deliveries(
-        &self,
-        new: Vec<Delivery>,
-    ) -> Vec<Result<Option<Delivery>, Error>> {
-        join_all(new.into_iter().map(|new| self.change_delivery(new))).await
     }
 
     /// As [`Store::change_delivery`], of one whose receiver is gone: its webhook is disabled in
@@ -95,13 +86,14 @@ impl Store {
 }
 
 fn changed(new: &Delivery) -> Change {
+    let progress = &new.progress;
     let change = Change::new()
-        .set("status", new.status)
-        .set("attempts", &new.attempts)
-        .set_some("abandonedReason", new.abandoned_reason.as_ref())
+        .set("status", progress.status)
+        .set("attempts", &progress.attempts)
+        .set_some("abandonedReason", progress.abandoned_reason.as_ref())
         .set("revision", new.revision + 1)
         .when("revision", new.revision);
-    let change = match new.next_attempt_at {
+    let change = match progress.next_attempt_at {
         Some(at) => change.set("nextAttemptAt", at),
         None => change.remove("nextAttemptAt"),
     };
@@ -130,6 +122,6 @@ pub(crate) fn is_as_wanted(item: Option<Item>, wanted: &Delivery) -> Result<bool
     };
     let found: Delivery = read(item)?;
     Ok(found.revision == wanted.revision + 1
-        && found.status == wanted.status
-        && found.attempts == wanted.attempts)
+        && found.progress.status == wanted.progress.status
+        && found.progress.attempts == wanted.progress.attempts)
 }

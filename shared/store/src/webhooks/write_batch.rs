@@ -172,7 +172,7 @@ impl Drop for First<'_> {
 impl Store {
     /// The same store, which makes changes of deliveries and delivery permits together.
     #[must_use]
-    pub fn grouping(self) -> Store {
+    pub fn with_write_batches(self) -> Store {
         Store {
             write_batches: Some(Arc::default()),
             ..self
@@ -180,7 +180,7 @@ impl Store {
     }
 
     /// Changes deliveries and delivery permits if the conditions of all these changes hold. What was written
-    /// by a try whose reply was lost may be told as refused: it is found as it was wanted then.
+    /// by a try whose reply was lost may be reported as refused: it is found as it was wanted then.
     pub(crate) async fn change(&self, changes: Changes) -> Result<BatchOutcome, Error> {
         let tried = BatchAttempt {
             changes: Arc::new(changes),
