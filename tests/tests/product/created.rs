@@ -1,5 +1,8 @@
 //! What a 201 says of what it created.
 
+use std::collections::BTreeSet;
+
+use awo_tests::contract::DOCUMENT;
 use serde_json::json;
 
 use crate::http_api::{order, quiet_service};
@@ -19,11 +22,20 @@ async fn a_created_resource_is_found_where_location_says() {
             json!({ "url": "https://hooks.example.com/", "events": ["run.failed"] }),
         ),
         ("/api/v1/profiles", json!({ "name": "made" })),
+        ("/v1/environments", json!({ "name": "made" })),
+        (
+            "/v1/budgets",
+            json!({ "name": "made", "scope": {}, "period": "month", "limitCredits": 100_000, "onLimit": "alert" }),
+        ),
         (
             "/api/v1/verification/plugins",
             json!({ "id": "custom:made", "command": ["true"] }),
         ),
     ];
+    let tried: BTreeSet<&str> = bodies.iter().map(|(path, _)| *path).collect();
+    let mut creating = paths_of_created();
+    assert!(creating.remove("/api/v1/work-orders/{id}/runs"));
+    assert_eq!(creating, tried);
     for (path, body) in bodies {
         let headers = [
             ("content-type", "application/json"),
@@ -47,6 +59,13 @@ async fn a_created_resource_is_found_where_location_says() {
     assert_eq!(started.status, 201, "{}", started.text);
     let run = client.get(started.header("location")).await;
     assert_eq!(run.body["runId"], started.body["data"]["runId"]);
+}
+
+/// The paths whose POST the document answers with 201.
+fn paths_of_created() -> BTreeSet<&'static str> {
+    let paths = DOCUMENT["paths"].as_object().unwrap().iter();
+    let creates = paths.filter(|(_, item)| item["post"]["responses"].get("201").is_some());
+    creates.map(|(path, _)| path.as_str()).collect()
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use awo_domain::api_key::Scope;
 
-use super::{Route, Style, keyed};
+use super::{Route, Style, creating, keyed};
 
 /// `GET /v1/budgets`
 pub const LIST_BUDGETS: Route = keyed(
@@ -13,12 +13,16 @@ pub const LIST_BUDGETS: Route = keyed(
     "list-budgets",
 );
 /// `POST /v1/budgets`
-pub const CREATE_BUDGET: Route = keyed(
-    "POST",
+pub const CREATE_BUDGET: Route = creating(
+    keyed(
+        "POST",
+        "/v1/budgets",
+        Scope::BudgetsWrite,
+        Style::Plain,
+        "create-budget",
+    ),
     "/v1/budgets",
-    Scope::BudgetsWrite,
-    Style::Plain,
-    "create-budget",
+    "/id",
 );
 /// `GET /v1/budgets/{id}`
 pub const GET_BUDGET: Route = keyed(
