@@ -241,24 +241,24 @@ impl Functions {
     pub async fn wake_ups(&self, bodies: &[String]) -> Result<Value, String> {
         let record = |(nth, body): (usize, &String)| json!({ "messageId": nth.to_string(), "body": body, "eventSource": "aws:sqs" });
         let records: Vec<Value> = bodies.iter().enumerate().map(record).collect();
-        (self.dispatch)(json!({ "Records": records }), context()).await
+        (self.dispatch)(json!({ "Records": records }).to_string(), context()).await
     }
 
     /// A batch of messages of the deliveries queue.
     pub async fn deliver(&self, records: &[Value]) -> Result<Value, String> {
-        (self.deliver)(json!({ "Records": records }), context()).await
+        (self.deliver)(json!({ "Records": records }).to_string(), context()).await
     }
 
     /// A task event.
     pub async fn task_stopped(&self, task_arn: &str, started_by: &str) -> Result<Value, String> {
         let detail =
             json!({ "taskArn": task_arn, "lastStatus": "STOPPED", "startedBy": started_by });
-        (self.task_stopped)(json!({ "detail": detail }), context()).await
+        (self.task_stopped)(json!({ "detail": detail }).to_string(), context()).await
     }
 
     /// The schedule's tick.
     pub async fn sweep(&self) -> Result<Value, String> {
-        (self.sweep)(json!({}), context()).await
+        (self.sweep)("{}".to_owned(), context()).await
     }
 }
 

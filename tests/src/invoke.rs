@@ -71,7 +71,7 @@ pub(crate) async fn http(
     body: Option<&Value>,
 ) -> Reply {
     let event = proxy_event(method, resource, path, parameters, headers, body);
-    match function(event, context()).await {
+    match function(event.to_string(), context()).await {
         Ok(answer) => {
             let text = answer["body"].as_str().unwrap_or_default().to_owned();
             Reply {

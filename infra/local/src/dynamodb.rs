@@ -1,6 +1,6 @@
 //! DynamoDB: the embedded engine behind our own endpoint. Invariants: it accepts only callers that
 //! know the access key; only its owner can read the database file; engine calls that use a disk run
-//! on threads that may block, so a slow one stalls no other stand-in.
+//! on a thread that may block, so a slow one stalls no other stand-in.
 //!
 //! The engine has its own HTTP server, which accepts any key, so its typed operations are called
 //! here instead.
@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::time::MissedTickBehavior;
 
 use self::commits::Commits;
+use self::thread::DatabaseThread;
 use self::tokens::Tokens;
 use crate::access::AccessKey;
 use crate::aws_json::{self, Dialect, Refusal};
@@ -30,6 +31,7 @@ use crate::serve::Server;
 use crate::shutdown::Shutdown;
 
 mod commits;
+mod thread;
 mod tokens;
 
 /// DynamoDB accepts requests of up to 16 MB.
@@ -82,32 +84,39 @@ pub fn start(
     if let Some((copy, _)) = &lagging {
         tokio::spawn(sweep(copy.clone(), ttl_period, shutdown.clone()));
     }
-    let tables = Arc::new(Tables {
+    let tables = Tables {
         database,
         lagging,
         tokens: Tokens::default(),
-        commits: match storage {
-            Storage::Memory => None,
-            Storage::File(path) => Some(Commits::of(path)?),
-        },
-    });
+    };
+    let executor = match storage {
+        Storage::Memory => Executor::Caller(Arc::new(tables)),
+        Storage::File(path) => Executor::Thread(DatabaseThread::start(tables, Commits::of(path)?)),
+    };
     aws_json::serve(listener, DIALECT, key, shutdown, move |operation, body| {
-        let (tables, locks) = (tables.clone(), locks.clone());
+        let (executor, locks) = (executor.clone(), locks.clone());
         async move {
-            let (name, input) = (operation.clone(), body.clone());
-            let done = async move {
-                if tables.commits.is_none() {
-                    return tables.execute(&name, &input);
-                }
-                tokio::task::spawn_blocking(move || tables.execute(&name, &input))
-                    .await
-                    .unwrap_or_else(|error| {
-                        Err(Refusal::new(500, "InternalServerError", error.to_string()))
-                    })
-            };
+            let done = executor.execute(operation.clone(), body.clone());
             locks.beside_others(&operation, &body, done).await
         }
     })
+}
+
+/// Where operations are executed.
+#[derive(Clone)]
+enum Executor {
+    /// In memory, where they are called.
+    Caller(Arc<Tables>),
+    Thread(DatabaseThread),
+}
+
+impl Executor {
+    async fn execute(&self, operation: String, body: Bytes) -> Result<String, Refusal> {
+        match self {
+            Executor::Caller(tables) => tables.answer(&operation, &body),
+            Executor::Thread(thread) => thread.execute(operation, body).await,
+        }
+    }
 }
 
 fn asks_an_index(body: &Bytes) -> bool {
@@ -149,22 +158,9 @@ struct Tables {
     /// A copy from which indexes are answered where they lag.
     lagging: Option<(Database, IndexLag)>,
     tokens: Tokens,
-    /// None in memory.
-    commits: Option<Commits>,
 }
 
 impl Tables {
-    /// Answers an operation. Whatever it has written outlasts a loss of power then.
-    fn execute(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
-        let answer = self.answer(operation, body);
-        match &self.commits {
-            // A read of what others have written waits for nothing.
-            Some(commits) if !READS.contains(&operation) => commits.flush()?,
-            _ => {}
-        }
-        answer
-    }
-
     fn answer(&self, operation: &str, body: &Bytes) -> Result<String, Refusal> {
         let Some((copy, lag)) = &self.lagging else {
             return self.dispatch(operation, body);
@@ -209,8 +205,8 @@ impl Tables {
         {
             None => answer(self.database.transact_write_items(input)),
             Some(token) => {
-                let items = input.transact_items.clone();
-                self.tokens.once(token, &items, || {
+                let digest = tokens::digest(&input.transact_items);
+                self.tokens.once(token, digest, || {
                     answer(self.database.transact_write_items(input))
                 })
             }

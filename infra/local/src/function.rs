@@ -34,13 +34,13 @@ mod stream;
 /// Lambda's default quota of an account in one region.
 pub const CONCURRENT_INVOCATIONS: u32 = 1000;
 
-/// A handler behind its JSON: the event in, the answer out.
+/// A handler behind its JSON: the event's text in, as Lambda passes it, the answer out.
 pub type Function =
-    Arc<dyn Fn(Value, Context) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
+    Arc<dyn Fn(String, Context) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
 
 /// A handler that answers in pieces.
 pub type StreamingFunction =
-    Arc<dyn Fn(Value, Context) -> BoxFuture<'static, Result<StreamAnswer, String>> + Send + Sync>;
+    Arc<dyn Fn(String, Context) -> BoxFuture<'static, Result<StreamAnswer, String>> + Send + Sync>;
 
 /// The beginning of a streamed answer and what follows it.
 pub struct StreamAnswer {
@@ -66,8 +66,7 @@ where
     Arc::new(move |event, context| {
         let mut adapter = Adapter::from(service.clone());
         Box::pin(async move {
-            let event: LambdaRequest = serde_json::from_value(event)
-                .map_err(|error| format!("the event does not deserialise: {error}"))?;
+            let event: LambdaRequest = read(&event)?;
             let ready = adapter.ready().await.map_err(|error| error.to_string())?;
             let answer = ready
                 .call(LambdaEvent::new(event, context))
@@ -99,8 +98,7 @@ where
     Arc::new(move |event, context| {
         let service = service.clone();
         Box::pin(async move {
-            let event: LambdaRequest = serde_json::from_value(event)
-                .map_err(|error| format!("the event does not deserialise: {error}"))?;
+            let event: LambdaRequest = read(&event)?;
             let service = service
                 .ready_oneshot()
                 .await
@@ -137,8 +135,7 @@ where
     Arc::new(move |event, context| {
         let handler = Arc::clone(&handler);
         Box::pin(async move {
-            let event: E = serde_json::from_value(event)
-                .map_err(|error| format!("the event does not deserialise: {error}"))?;
+            let event: E = read(&event)?;
             let answer = handler(LambdaEvent::new(event, context))
                 .await
                 .map_err(|error| error.to_string())?;
@@ -146,6 +143,10 @@ where
                 .map_err(|error| format!("the answer does not serialise: {error}"))
         })
     })
+}
+
+fn read<E: DeserializeOwned>(event: &str) -> Result<E, String> {
+    serde_json::from_str(event).map_err(|error| format!("the event does not deserialise: {error}"))
 }
 
 /// Why an invocation gave no answer.
@@ -263,8 +264,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`InvocationError`]; a function that streams cannot be invoked with an event.
-    pub async fn invoke(&self, name: &str, event: Value) -> Result<Value, InvocationError> {
-        match self.call(name, event).await? {
+    pub async fn invoke(&self, name: &str, event: &Value) -> Result<Value, InvocationError> {
+        match self.call(name, event.to_string()).await? {
             Outcome::Whole(answer) => Ok(answer),
             Outcome::Stream(_) => Err(InvocationError::Failed(format!(
                 "{name} answers in a stream"
@@ -272,7 +273,7 @@ impl Registry {
         }
     }
 
-    pub(crate) async fn call(&self, name: &str, event: Value) -> Result<Outcome, InvocationError> {
+    pub(crate) async fn call(&self, name: &str, event: String) -> Result<Outcome, InvocationError> {
         let registered = self
             .functions
             .read()
@@ -310,7 +311,7 @@ impl Registry {
 async fn run(
     name: String,
     registered: Registered,
-    event: Value,
+    event: String,
     place: InvocationPermits,
     draining: Shutdown,
 ) -> Result<Outcome, InvocationError> {

@@ -60,10 +60,6 @@ const HEAD_TIME: Duration = Duration::from_secs(120);
 /// the 413 and not a broken connection.
 const DISCARDED_BYTES: usize = 64 * 1024 * 1024;
 
-/// An escaped byte of the body takes at most six in the event, so smaller ones cannot exceed
-/// [`EVENT_BYTES`] and need not be measured.
-const MEASURED_BYTES: usize = EVENT_BYTES / 7;
-
 /// Answers below this are compressed where they are: it takes less than a thread's change.
 const IN_PLACE_BYTES: usize = 16 * 1024;
 
@@ -234,8 +230,9 @@ impl Gateway {
         self.edge.take(method, found.resource, Instant::now())?;
         let body = read(body).await?;
         let binary = event::is_binary(&self.binary_media_types, &head.headers, &body);
-        let event = event::event(&head, &body, binary, &found, call);
-        if body.len() > MEASURED_BYTES && event.to_string().len() > EVENT_BYTES {
+        let event = event::event(&head, &body, binary, &found, call)
+            .map_err(|_| GatewayResponse::BadRequest)?;
+        if event.len() > EVENT_BYTES {
             return Err(GatewayResponse::RequestTooLarge);
         }
         let invocation = self.registry.call(found.function, event);

@@ -52,15 +52,15 @@ impl LaterInvocations {
             if !late.is_zero() {
                 tokio::time::sleep(late).await;
             }
-            later.deliver(&function, event).await;
+            later.deliver(&function, &event).await;
             drop(place);
         });
     }
 
-    async fn deliver(&self, function: &str, event: Value) {
+    async fn deliver(&self, function: &str, event: &Value) {
         let mut waits = self.waits.iter();
         loop {
-            let Err(error) = self.registry.invoke(function, event.clone()).await else {
+            let Err(error) = self.registry.invoke(function, event).await else {
                 return;
             };
             let Some(wait) = waits.next() else {

@@ -98,7 +98,7 @@ impl EventSourceMapping {
             .map(|received| record(&self.queue, received))
             .collect();
         let answer = registry
-            .invoke(&self.function, json!({"Records": records}))
+            .invoke(&self.function, &json!({"Records": records}))
             .await;
         let ids: HashSet<&str> = received
             .iter()

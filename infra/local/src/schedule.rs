@@ -33,7 +33,7 @@ impl Schedule {
                     _ = ticks.tick() => {}
                     () = shutdown.begun() => return,
                 }
-                if let Err(error) = registry.invoke(&self.function, self.event()).await {
+                if let Err(error) = registry.invoke(&self.function, &self.event()).await {
                     tracing::error!(schedule = self.name, %error, "a scheduled invocation failed");
                 }
             }

@@ -212,7 +212,7 @@ impl Service {
     /// In the function's words.
     pub async fn sweep(&self) -> Result<serde_json::Value, String> {
         self.registry
-            .invoke("sweep", serde_json::json!({}))
+            .invoke("sweep", &serde_json::json!({}))
             .await
             .map_err(|error| error.to_string())
     }

@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::config::{
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use aws_types::SdkConfig;
+use aws_types::sdk_config::StalledStreamProtectionConfig;
 
 use crate::clock::{Clock, Mint};
 use crate::compute::Compute;
@@ -74,7 +75,9 @@ impl Cloud {
                     .with_max_attempts(CALL_TRIES)
                     .with_initial_backoff(CALL_PAUSE),
             )
-            .timeout_config(timeouts);
+            .timeout_config(timeouts)
+            // The time of a try includes its body, so a body that stalls ends with its try.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
         sdk.set_region(environment.get("AWS_REGION").map(Region::new));
         sdk.set_credentials_provider(credentials(&environment).map(SharedCredentialsProvider::new));
         Cloud {

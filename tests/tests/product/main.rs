@@ -69,6 +69,7 @@ mod profiles;
 mod prompts;
 mod purge;
 mod queue;
+mod rate_windows;
 mod registries;
 mod releases;
 mod restart;

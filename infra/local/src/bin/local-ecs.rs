@@ -80,7 +80,7 @@ async fn run() -> Result<(), Failure> {
     let listen = || tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let server = ecs::start(listen().await?, ecs.clone(), key.clone(), shutdown.clone())?;
     let files = efs::start(listen().await?, files, key.clone(), shutdown.clone())?;
-    write_line(&json!({
+    write_line(json!({
         "url": server.url(), "filesUrl": files.url(), "accessKeyId": key.id(),
     }))?;
     // The first line is the address, whatever is remembered of earlier tasks.
@@ -150,7 +150,7 @@ fn output() -> Registry {
 }
 
 /// One write for a line: events of several tasks must not mix.
-fn write_line(line: &Value) -> std::io::Result<()> {
+fn write_line(line: impl std::fmt::Display) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
     output.write_all(format!("{line}\n").as_bytes())?;
     output.flush()

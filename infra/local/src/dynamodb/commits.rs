@@ -10,34 +10,36 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 
 use crate::aws_json::Refusal;
 
-/// The journal of a database file, open as long as the database is: SQLite keeps its journal until the last
-/// connection closes.
-#[derive(Debug)]
-pub struct Commits {
-    journal: File,
-    flushes: Mutex<Flushes>,
-    ended: Condvar,
-}
+/// What an operation is answered with.
+pub type Outcome = Result<String, Refusal>;
 
-#[derive(Debug, Default)]
-struct Flushes {
-    begun: u64,
-    /// All flushes up to this one have ended.
-    ended: u64,
-    /// What the first flush that failed said. The kernel forgets what it could not write, so no later flush
-    /// can make up for it.
-    failed: Option<String>,
+/// Most writes that one flush acknowledges; the others share the next one.
+const MOST: usize = 1_024;
+
+/// Acknowledges the writes of a database file. A thread of its own flushes the journal, so that
+/// operations go on meanwhile.
+#[derive(Debug)]
+pub struct Commits(UnboundedSender<Committed>);
+
+/// A write that is committed and not yet acknowledged.
+#[derive(Debug)]
+struct Committed {
+    outcome: Outcome,
+    caller: oneshot::Sender<Outcome>,
 }
 
 impl Commits {
-    /// The commits of a database that is open and has been written to.
+    /// The commits of a database that is open and has been written to. Its journal stays open as
+    /// long as the database is: SQLite keeps it until the last connection closes.
     ///
     /// # Errors
-    /// When its journal cannot be opened, or its folder not be flushed.
+    /// When the journal cannot be opened, or its folder not be flushed.
     pub fn of(database: &Path) -> io::Result<Commits> {
         let mut journal = database.as_os_str().to_owned();
         journal.push("-wal");
@@ -45,76 +47,97 @@ impl Commits {
         // The names of both files.
         let folder = database.parent().filter(|parent| *parent != Path::new(""));
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
-        Ok(Commits {
-            journal,
-            flushes: Mutex::default(),
-            ended: Condvar::new(),
-        })
+        Ok(Commits::flushed_by(move || journal.sync_data()))
     }
 
-    /// Waits until whatever this thread has committed outlasts a loss of power.
-    ///
-    /// # Errors
-    /// When the disk could not be flushed, now or ever before.
-    pub fn flush(&self) -> Result<(), Refusal> {
-        let mut flushes = self.lock();
-        // A flush that is under way may have begun before the commit.
-        let mine = flushes.begun + 1;
-        while flushes.ended < mine && flushes.failed.is_none() {
-            if flushes.begun > flushes.ended {
-                flushes = self
-                    .ended
-                    .wait(flushes)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            flushes.begun += 1;
-            drop(flushes);
-            let flushed = self.journal.sync_data();
-            flushes = self.lock();
-            flushes.ended = flushes.begun;
-            if let Err(error) = flushed {
-                tracing::error!(event = "disk_flush_failed", %error, "the journal of the database cannot be flushed; the service refuses writes until it is started again");
-                flushes.failed = Some(error.to_string());
-            }
-            self.ended.notify_all();
-        }
-        match &flushes.failed {
-            None => Ok(()),
-            Some(error) => Err(Refusal::new(500, "InternalServerError", error.clone())),
-        }
+    fn flushed_by(flush: impl Fn() -> io::Result<()> + Send + 'static) -> Commits {
+        let (sender, committed) = unbounded_channel();
+        tokio::task::spawn_blocking(move || acknowledge(committed, flush));
+        Commits(sender)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Flushes> {
-        self.flushes.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Answers a caller once whatever the calling thread has committed outlasts a loss of power; with
+    /// a refusal where the disk could not be flushed, now or ever before.
+    pub fn acknowledge(&self, outcome: Outcome, caller: oneshot::Sender<Outcome>) {
+        // Without a flush there is no answer.
+        drop(self.0.send(Committed { outcome, caller }));
+    }
+}
+
+fn acknowledge(mut committed: UnboundedReceiver<Committed>, flush: impl Fn() -> io::Result<()>) {
+    // The kernel forgets what it could not write, so no later flush can make up for a failed one.
+    let mut failed: Option<String> = None;
+    let mut together = Vec::new();
+    while committed.blocking_recv_many(&mut together, MOST) > 0 {
+        if failed.is_none()
+            && let Err(error) = flush()
+        {
+            tracing::error!(event = "disk_flush_failed", %error, "the journal of the database cannot be flushed; the service refuses writes until it is started again");
+            failed = Some(error.to_string());
+        }
+        for Committed { outcome, caller } in together.drain(..) {
+            let outcome = match &failed {
+                None => outcome,
+                Some(error) => Err(Refusal::new(500, "InternalServerError", error.clone())),
+            };
+            // A caller that is gone needs no answer.
+            drop(caller.send(outcome));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, mpsc};
 
-    use super::Commits;
+    use futures::future::join_all;
 
-    #[test]
-    fn whoever_waits_shares_a_flush_that_began_after_the_commit() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = folder.path().join("db");
-        std::fs::write(folder.path().join("db-wal"), "journal").unwrap();
-        let commits = Commits::of(&database).unwrap();
-        thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    for _ in 0..50 {
-                        let begun = commits.lock().begun;
-                        commits.flush().unwrap();
-                        assert!(commits.lock().ended > begun);
-                    }
-                });
-            }
+    use super::*;
+
+    async fn committed(commits: &Commits) -> Outcome {
+        let (caller, outcome) = oneshot::channel();
+        commits.acknowledge(Ok(String::new()), caller);
+        outcome.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn writes_that_wait_share_a_flush_that_began_after_their_commits() {
+        let (begun, flushes) = (Arc::new(AtomicUsize::new(0)), mpsc::channel());
+        let (allow, allowed) = flushes;
+        let count = Arc::clone(&begun);
+        let commits = Commits::flushed_by(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+            allowed.recv().map_err(io::Error::other)
         });
-        let flushes = commits.lock();
-        assert_eq!(flushes.begun, flushes.ended);
-        assert!((50..=400).contains(&flushes.begun), "{flushes:?}");
+        let first = committed(&commits);
+        tokio::pin!(first);
+        assert!(futures::poll!(&mut first).is_pending());
+        while begun.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        // The flush under way may have begun before these commits.
+        let mut others = Box::pin(join_all((0..8).map(|_| committed(&commits))));
+        assert!(futures::poll!(&mut others).is_pending());
+        allow.send(()).unwrap();
+        first.await.unwrap();
+        assert!(futures::poll!(&mut others).is_pending());
+        allow.send(()).unwrap();
+        assert!(others.await.iter().all(Result::is_ok));
+        assert_eq!(begun.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn after_a_flush_that_failed_no_write_is_acknowledged() {
+        let flushes = AtomicUsize::new(0);
+        let second_fails = move || match flushes.fetch_add(1, Ordering::SeqCst) {
+            1 => Err(io::Error::other("no disk")),
+            _ => Ok(()),
+        };
+        let commits = Commits::flushed_by(second_fails);
+        assert!(committed(&commits).await.is_ok());
+        for _ in 0..3 {
+            assert_eq!(committed(&commits).await.unwrap_err().status, 500);
+        }
     }
 }

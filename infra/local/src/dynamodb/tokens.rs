@@ -31,17 +31,17 @@ struct Valid {
 type Transaction = Mutex<Option<(u64, String)>>;
 
 impl Tokens {
-    /// Executes the transaction, or answers as it was answered before. A refused one is executed again.
+    /// Executes the transaction, or answers as it was answered before. A refused one is executed
+    /// again. `digest` is that of its items.
     ///
     /// # Errors
     /// When the token was used for other items, and what the transaction itself is refused with.
     pub fn once(
         &self,
         token: String,
-        items: &[TransactWriteItem],
+        digest: u64,
         execute: impl FnOnce() -> Result<String, Refusal>,
     ) -> Result<String, Refusal> {
-        let digest = digest(items);
         let transaction = self.transaction(token);
         // Another caller with this token waits here until the first one is answered.
         let mut done = transaction.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +75,7 @@ impl Tokens {
 }
 
 /// Of the items alone, and the same in whatever order a client writes their attributes.
-fn digest(items: &[TransactWriteItem]) -> u64 {
+pub fn digest(items: &[TransactWriteItem]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for item in items {
         // A `Value` has its members in the order of their names.

@@ -2,6 +2,7 @@
 //! cloud: the same keys, nulls where API Gateway writes nulls, and no header that API Gateway
 //! withholds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
@@ -10,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use http::{HeaderMap, request};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::arn;
 use crate::gateway::routes::Match;
@@ -66,92 +68,106 @@ pub(crate) fn is_binary(binary_media_types: &[String], headers: &HeaderMap, body
     declared || std::str::from_utf8(body).is_err()
 }
 
+/// The event's text.
 pub(crate) fn event(
     head: &request::Parts,
     body: &Bytes,
     binary: bool,
     found: &Match<'_>,
     call: &Call<'_>,
-) -> Value {
-    let headers = headers(&head.headers, call);
+) -> serde_json::Result<String> {
+    let peer = call.peer.ip().to_string();
+    let port = call.port.to_string();
+    let headers = headers(&head.headers, call, &peer, &port);
     let query = query(head.uri.query());
     let body = match body {
-        empty if empty.is_empty() => Value::Null,
-        bytes if binary => Value::String(STANDARD.encode(bytes)),
-        bytes => Value::String(String::from_utf8_lossy(bytes).into_owned()),
+        empty if empty.is_empty() => None,
+        bytes if binary => Some(Cow::Owned(STANDARD.encode(bytes))),
+        bytes => Some(String::from_utf8_lossy(bytes)),
     };
-    json!({
-        "resource": found.resource,
-        "path": head.uri.path(),
-        "httpMethod": head.method.as_str(),
-        "headers": last_values(&headers),
-        "multiValueHeaders": all_values(&headers),
-        "queryStringParameters": last_values(&query),
-        "multiValueQueryStringParameters": all_values(&query),
-        "pathParameters": if found.parameters.is_empty() { Value::Null } else { json!(found.parameters) },
-        "stageVariables": null,
-        "requestContext": context(head, found, call),
-        "isBase64Encoded": binary && !body.is_null(),
-        "body": body,
+    serde_json::to_string(&ProxyEvent {
+        resource: found.resource,
+        path: head.uri.path(),
+        http_method: head.method.as_str(),
+        headers: last_values(&headers),
+        multi_value_headers: all_values(&headers),
+        query_string_parameters: last_values(&query),
+        multi_value_query_string_parameters: all_values(&query),
+        path_parameters: (!found.parameters.is_empty()).then_some(&found.parameters),
+        stage_variables: (),
+        request_context: context(head, found, call, &peer),
+        is_base64_encoded: binary && body.is_some(),
+        body,
     })
 }
 
-/// Values by name; the names in the order of the alphabet, the values as they came.
-type Values = BTreeMap<String, Vec<String>>;
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProxyEvent<'a, P> {
+    resource: &'a str,
+    path: &'a str,
+    http_method: &'a str,
+    headers: Option<BTreeMap<&'a str, &'a str>>,
+    multi_value_headers: Option<&'a Values<'a>>,
+    query_string_parameters: Option<BTreeMap<&'a str, &'a str>>,
+    multi_value_query_string_parameters: Option<&'a Values<'a>>,
+    path_parameters: Option<&'a P>,
+    stage_variables: (),
+    request_context: Value,
+    is_base64_encoded: bool,
+    body: Option<Cow<'a, str>>,
+}
 
-fn headers(headers: &HeaderMap, call: &Call<'_>) -> Values {
+/// Values by name; the names in the order of the alphabet, the values as they came.
+type Values<'a> = BTreeMap<Cow<'a, str>, Vec<Cow<'a, str>>>;
+
+fn headers<'a>(
+    headers: &'a HeaderMap,
+    call: &Call<'a>,
+    peer: &'a str,
+    port: &'a str,
+) -> Values<'a> {
     let mut values = Values::new();
     for (name, value) in headers {
         if !DROPPED.contains(&name.as_str()) {
-            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            values
-                .entry(name.as_str().to_owned())
-                .or_default()
-                .push(value);
+            let value = String::from_utf8_lossy(value.as_bytes());
+            values.entry(name.as_str().into()).or_default().push(value);
         }
     }
-    let peer = call.peer.ip().to_string();
     let forwarded = match values.remove("x-forwarded-for") {
-        Some(hops) => format!("{}, {peer}", hops.join(", ")),
-        None => peer,
+        Some(hops) => Cow::Owned(format!("{}, {peer}", hops.join(", "))),
+        None => peer.into(),
     };
-    values.insert("x-forwarded-for".to_owned(), vec![forwarded]);
-    values.insert("x-forwarded-port".to_owned(), vec![call.port.to_string()]);
-    values.insert("x-forwarded-proto".to_owned(), vec!["http".to_owned()]);
-    values.insert("x-amzn-trace-id".to_owned(), vec![call.trace_id.to_owned()]);
+    for (name, value) in [
+        ("x-forwarded-for", forwarded),
+        ("x-forwarded-port", port.into()),
+        ("x-forwarded-proto", "http".into()),
+        ("x-amzn-trace-id", call.trace_id.into()),
+    ] {
+        values.insert(name.into(), vec![value]);
+    }
     values
 }
 
-fn query(query: Option<&str>) -> Values {
+fn query(query: Option<&str>) -> Values<'_> {
     let mut values = Values::new();
     for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        values
-            .entry(name.into_owned())
-            .or_default()
-            .push(value.into_owned());
+        values.entry(name).or_default().push(value);
     }
     values
 }
 
-fn last_values(values: &Values) -> Value {
-    if values.is_empty() {
-        return Value::Null;
-    }
-    let last = values
-        .iter()
-        .filter_map(|(name, values)| Some((name.clone(), Value::String(values.last()?.clone()))));
-    Value::Object(last.collect::<Map<String, Value>>())
+fn last_values<'a>(values: &'a Values<'a>) -> Option<BTreeMap<&'a str, &'a str>> {
+    let last = values.iter();
+    let last = last.filter_map(|(name, values)| Some((name.as_ref(), values.last()?.as_ref())));
+    (!values.is_empty()).then(|| last.collect())
 }
 
-fn all_values(values: &Values) -> Value {
-    if values.is_empty() {
-        Value::Null
-    } else {
-        json!(values)
-    }
+fn all_values<'a>(values: &'a Values<'a>) -> Option<&'a Values<'a>> {
+    (!values.is_empty()).then_some(values)
 }
 
-fn context(head: &request::Parts, found: &Match<'_>, call: &Call<'_>) -> Value {
+fn context(head: &request::Parts, found: &Match<'_>, call: &Call<'_>, peer: &str) -> Value {
     let host = head
         .headers
         .get(http::header::HOST)
@@ -176,7 +192,7 @@ fn context(head: &request::Parts, found: &Match<'_>, call: &Call<'_>) -> Value {
             "cognitoIdentityId": null,
             "cognitoIdentityPoolId": null,
             "principalOrgId": null,
-            "sourceIp": call.peer.ip().to_string(),
+            "sourceIp": peer,
             "user": null,
             "userAgent": user_agent,
             "userArn": null,

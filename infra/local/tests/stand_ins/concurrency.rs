@@ -56,11 +56,11 @@ impl Functions {
 
 fn begin(registry: &Registry, name: &'static str) -> tokio::task::JoinHandle<bool> {
     let registry = registry.clone();
-    tokio::spawn(async move { registry.invoke(name, json!({})).await.is_ok() })
+    tokio::spawn(async move { registry.invoke(name, &json!({})).await.is_ok() })
 }
 
 async fn is_throttled(registry: &Registry, name: &str) -> bool {
-    let invoked = registry.invoke(name, json!({})).await;
+    let invoked = registry.invoke(name, &json!({})).await;
     matches!(invoked, Err(InvocationError::Throttled))
 }
 
@@ -75,7 +75,7 @@ async fn functions_that_wait_starve_the_others_of_an_account_without_reservation
     for waits in waiting {
         assert!(waits.await.unwrap());
     }
-    assert!(registry.invoke("control", json!({})).await.is_ok());
+    assert!(registry.invoke("control", &json!({})).await.is_ok());
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_reservation_is_a_guarantee_and_a_cap() {
     // One has all that is its own, the other all that is nobody's.
     assert!(is_throttled(registry, "streams").await);
     assert!(is_throttled(registry, "kills").await);
-    assert!(registry.invoke("control", json!({})).await.is_ok());
+    assert!(registry.invoke("control", &json!({})).await.is_ok());
     functions.go.add_permits(2);
     for waits in waiting {
         assert!(waits.await.unwrap());

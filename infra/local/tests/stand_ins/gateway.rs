@@ -76,9 +76,7 @@ impl Api {
 
 /// A function that answers its event.
 pub fn mirror() -> Function {
-    Arc::new(|event, _| {
-        Box::pin(async move { Ok(json!({"statusCode": 200, "body": event.to_string()})) })
-    })
+    Arc::new(|event, _| Box::pin(async move { Ok(json!({"statusCode": 200, "body": event})) }))
 }
 
 /// A function that always answers the same.

@@ -18,6 +18,7 @@ use crate::engine::item::Item;
 use crate::engine::item_kind::Table;
 use crate::engine::key::Key;
 use crate::engine::turns::Turns;
+use crate::organizations::keys::shared_counts::SharedCounts;
 use crate::runs::details::DetailsRetention;
 use crate::webhooks::notifications::Notifications;
 use crate::webhooks::subscribers::Subscribers;
@@ -60,6 +61,7 @@ pub struct Store {
     pub(crate) notifications: Notifications,
     pub(crate) subscribers: Subscribers,
     pub(crate) turns: Turns,
+    pub(crate) shared_counts: SharedCounts,
     pub(crate) cost_policies: CostPolicies,
     pub(crate) write_batches: Option<Arc<WriteBatches>>,
     pub(crate) details: DetailsRetention,
@@ -83,6 +85,7 @@ impl Store {
             notifications,
             subscribers: Subscribers::default(),
             turns: Turns::default(),
+            shared_counts: SharedCounts::default(),
             cost_policies: CostPolicies::default(),
             write_batches: None,
             details: DetailsRetention::default(),

@@ -2,6 +2,7 @@
 //! request and counts it against the key's rate limit.
 
 mod ends;
+pub(crate) mod shared_counts;
 
 use awo_domain::api_key::{ApiKey, KeyId, Scope};
 use awo_domain::{Error, OrgId, Timestamp};
@@ -135,15 +136,32 @@ pub struct Caller {
 impl Store {
     /// Checks a key and counts the request.
     ///
-    /// One conditional update does both; it takes a second one when a window begins. An
-    /// unknown, a revoked and a wrong key cost the same and look the same; one with a wrong secret
-    /// names an item that does not exist.
+    /// One conditional update does both, for all requests that wait for it
+    /// ([`shared_counts`]); it takes a second one when a window begins. An unknown, a revoked and a
+    /// wrong key cost the same and look the same; one with a wrong secret names an item that does
+    /// not exist.
     ///
     /// # Errors
     /// [`Error::Unauthorized`], or internal.
     pub async fn authenticate(&self, key: &ApiKey, now: Timestamp) -> Result<Caller, Error> {
-        let window = now.epoch_ms() - now.epoch_ms().rem_euclid(WINDOW_MS);
-        let at = Key::credential(&key.hash());
+        let start = now.epoch_ms() - now.epoch_ms().rem_euclid(WINDOW_MS);
+        let (hash, store) = (key.hash(), self.clone());
+        let at = Key::credential(&hash);
+        let update = move |requests| {
+            let (store, at) = (store.clone(), at.clone());
+            async move { store.count_requests(&at, start, requests).await }
+        };
+        let counted = self.shared_counts.count((hash, start), update).await;
+        caller(counted?, now)
+    }
+
+    /// Adds requests to a window, or to the one that another process has begun after it.
+    async fn count_requests(
+        &self,
+        at: &Key,
+        window: i64,
+        requests: u32,
+    ) -> Result<Credential, Error> {
         let mut stored_window = window;
         let mut tries = Tries::new("authenticate: the rate window kept changing");
         loop {
@@ -151,15 +169,15 @@ impl Store {
             let change = if stored_window < window {
                 Change::new()
                     .set("windowStart", window)
-                    .set("windowCount", 1)
+                    .set("windowCount", requests)
                     .when("windowStart", stored_window)
             } else {
                 Change::new()
-                    .add("windowCount", 1)
+                    .add("windowCount", requests.into())
                     .when("windowStart", stored_window)
             };
-            let stored: Credential = match self.update(&at, change).await? {
-                Updated::New(item) => return caller(read(item)?, now),
+            let stored: Credential = match self.update(at, change).await? {
+                Updated::New(item) => return read(item),
                 Updated::Refused(item) => read(item.ok_or(Error::Unauthorized)?)?,
             };
             stored_window = stored.window_start;

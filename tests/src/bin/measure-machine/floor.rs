@@ -49,6 +49,11 @@ impl Floor {
         floor
     }
 
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A transaction of new items.
     pub async fn transact(&self, _client: usize) {
         let nth = self.written.fetch_add(1, Ordering::Relaxed);

@@ -15,7 +15,7 @@ mod service;
 
 use std::time::{Duration, Instant};
 
-use awo_tests::measure::{Goal, row};
+use awo_tests::measure::{Goal, cpu_seconds, row};
 
 use floor::Floor;
 use futures::future::join_all;
@@ -50,29 +50,55 @@ async fn main() {
     single(&machine).await;
 }
 
+/// What a server has answered, and the CPU that it used.
+#[derive(Default)]
+struct Served {
+    requests: usize,
+    cpu_seconds: f64,
+}
+
+impl Served {
+    async fn add<F: Future<Output = ()>>(&mut self, pid: u32, request: impl Fn(usize) -> F) {
+        let before = cpu_seconds(pid);
+        self.requests += rate(request).await;
+        self.cpu_seconds += cpu_seconds(pid) - before;
+    }
+
+    fn per_second(&self) -> f64 {
+        count(self.requests) / (TURN.as_secs_f64() * count(TURNS))
+    }
+
+    /// CPU of a request in microseconds, which other work on the machine changes little.
+    fn cpu_micros(&self) -> f64 {
+        self.cpu_seconds * 1e6 / count(self.requests)
+    }
+}
+
 /// Requests of sixteen clients, in turns with the floor.
 async fn together(machine: &Machine, floor: &Floor) {
-    let mut totals = [[0_usize; 2]; 2];
+    let [[mut creates, mut transactions], [mut reads, mut gets]] = <[[Served; 2]; 2]>::default();
+    let (own, its) = (machine.pid(), floor.pid());
     for _ in 0..TURNS {
-        totals[0][0] += rate(|client| machine.create(client)).await;
-        totals[0][1] += rate(|client| floor.transact(client)).await;
-        totals[1][0] += rate(|client| machine.read(client)).await;
-        totals[1][1] += rate(|client| floor.read(client)).await;
+        creates.add(own, |client| machine.create(client)).await;
+        transactions.add(its, |client| floor.transact(client)).await;
+        reads.add(own, |client| machine.read(client)).await;
+        gets.add(its, |client| floor.read(client)).await;
     }
-    let seconds = TURN.as_secs_f64() * count(TURNS);
     println!(
-        "\n| {CLIENTS} clients | service, /s | floor, /s | of it | goal |\n|---|--:|--:|--:|--:|"
+        "\n| {CLIENTS} clients | service, /s | floor, /s | of it | goal | CPU of the service, µs | of the floor, µs |\n|---|--:|--:|--:|--:|--:|--:|"
     );
-    for ((what, goal), [own, its]) in GOALS.into_iter().zip(totals) {
-        let (own, its) = (count(own) / seconds, count(its) / seconds);
+    let pairs = [(creates, transactions), (reads, gets)];
+    for ((what, goal), (own, its)) in GOALS.into_iter().zip(pairs) {
+        let (rate, floor) = (own.per_second(), its.per_second());
+        let of_it = rate / floor;
         row(
             &format!("{what}, {CLIENTS} clients"),
-            (own / its, "of the database alone"),
+            (of_it, "of the database alone"),
             Goal::AtLeast(goal),
         );
+        let (cpu, floors) = (own.cpu_micros(), its.cpu_micros());
         println!(
-            "| {what} | {own:.0} | {its:.0} | {:.2} | {goal} |",
-            own / its
+            "| {what} | {rate:.0} | {floor:.0} | {of_it:.2} | {goal} | {cpu:.0} | {floors:.0} |"
         );
     }
 }

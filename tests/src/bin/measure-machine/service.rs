@@ -36,6 +36,11 @@ impl Machine {
         }
     }
 
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.local.pid()
+    }
+
     /// How many work orders there are.
     pub fn count(&self) -> usize {
         self.created.load(Ordering::Relaxed)
