@@ -14,6 +14,11 @@ use aws_sdk_sqs::types::QueueAttributeName;
 
 use crate::client::Client;
 
+/// As in the cloud.
+const SWEEP_PERIOD: Duration = Duration::from_secs(60);
+/// Longer than any test.
+const DAY: Duration = Duration::from_secs(86_400);
+
 /// A service with one organization.
 pub struct TestService {
     /// The service.
@@ -48,15 +53,25 @@ pub fn program(name: &str) -> PathBuf {
 impl TestService {
     /// Starts a service whose organization has these credits.
     pub async fn start(credits: i64, settings: &[(&str, &str)]) -> TestService {
-        TestService::begin(credits, settings, false).await
+        TestService::begin(credits, settings, false, SWEEP_PERIOD).await
+    }
+
+    /// The same, in which nothing happens by itself: only the test sweeps.
+    pub async fn unswept(credits: i64, settings: &[(&str, &str)]) -> TestService {
+        TestService::begin(credits, settings, false, DAY).await
     }
 
     /// The same, with its tables in a file, as those of a service that is more than a test's.
     pub async fn on_disk(credits: i64, settings: &[(&str, &str)]) -> TestService {
-        TestService::begin(credits, settings, true).await
+        TestService::begin(credits, settings, true, SWEEP_PERIOD).await
     }
 
-    async fn begin(credits: i64, settings: &[(&str, &str)], on_disk: bool) -> TestService {
+    async fn begin(
+        credits: i64,
+        settings: &[(&str, &str)],
+        on_disk: bool,
+        sweep_period: Duration,
+    ) -> TestService {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (workspaces, logs) = (dir.path().join("workspaces"), dir.path().join("logs"));
         let data = dir.path().join("data");
@@ -80,7 +95,7 @@ impl TestService {
             runner: program("runner"),
             workspace_root: workspaces,
             log_dir: logs,
-            sweep_period: Duration::from_secs(60),
+            sweep_period,
             item_locks: Duration::ZERO,
             takes_secrets: true,
             settings: all,

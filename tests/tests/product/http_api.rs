@@ -23,7 +23,7 @@ pub async fn quiet_service_with(besides: &[(&str, &str)]) -> TestService {
         ("AWO_MAX_QUEUE_SIZE", "200"),
         ("AWO_WEBHOOK_RETRY_DELAYS_MS", &hours),
     ];
-    TestService::start(1_000_000, &[&quiet, besides].concat()).await
+    TestService::unswept(1_000_000, &[&quiet, besides].concat()).await
 }
 
 fn paths(answer: &Answer) -> Vec<String> {

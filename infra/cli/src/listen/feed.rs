@@ -30,6 +30,8 @@ const OPEN: [&str; 3] = ["queued", "building", "running"];
 /// What there is to show.
 #[derive(Debug)]
 pub enum Heard {
+    /// Whatever happens from now on will be shown.
+    Begun,
     /// An event.
     Event(RunId, TimelineEvent),
     /// The service does not answer; it is tried again.
@@ -77,9 +79,17 @@ impl<'a> Feed<'a> {
             if self.begun || self.away {
                 tokio::time::sleep(self.pause).await;
             }
+            let had_begun = self.begun;
             match self.read().await {
-                Ok(()) if std::mem::take(&mut self.away) => return Ok(Heard::Back),
-                Ok(()) => {}
+                Ok(()) => {
+                    let was_away = std::mem::take(&mut self.away);
+                    if !had_begun {
+                        return Ok(Heard::Begun);
+                    }
+                    if was_away {
+                        return Ok(Heard::Back);
+                    }
+                }
                 Err(failure) if failure.may_pass() => {
                     self.pause = (self.pause * 2).min(MAX_PAUSE);
                     if !std::mem::replace(&mut self.away, true) {

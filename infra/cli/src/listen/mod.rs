@@ -28,12 +28,12 @@ pub async fn run(
     environment: &Environment,
     output: &Output,
 ) -> Result<(), Failure> {
-    let receiver = receiver(wanted.forward_to.as_deref(), environment, output)?;
+    let (receiver, remark) = receiver(wanted.forward_to.as_deref(), environment)?;
     let back = wanted.since.and_then(|ms| i64::try_from(ms).ok());
     let since = back.map(|ms| Clock::default().now().plus_ms(-ms));
     let mut feed = Feed::new(client, since);
     tokio::select! {
-        ended = forward(&mut feed, receiver.as_ref(), wanted, output) => ended,
+        ended = forward(&mut feed, (receiver.as_ref(), &remark), wanted, output) => ended,
         _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
     }
 }
@@ -48,36 +48,37 @@ pub fn print_secret(environment: &Environment, output: &Output) -> Result<(), Fa
     }
 }
 
+/// Where events go, and what says so.
 fn receiver(
     url: Option<&str>,
     environment: &Environment,
-    output: &Output,
-) -> Result<Option<Receiver>, Failure> {
+) -> Result<(Option<Receiver>, String), Failure> {
     let Some(url) = url else {
-        output.remark("events are shown as they occur; --forward-to URL also posts them");
-        return Ok(None);
+        let shown = "events are shown as they occur; --forward-to URL also posts them";
+        return Ok((None, shown.to_owned()));
     };
     let mut memory = receiver::recall(environment)?;
     let receiver = Receiver::new(url, memory.secret.clone())?;
     memory.forward_to = Some(url.to_owned());
     receiver::store(environment, &memory)?;
-    let url = clean_line(url);
-    output.remark(&format!(
-        "events go to {url}, signed with {}",
-        memory.secret.reveal()
-    ));
-    Ok(Some(receiver))
+    let (url, secret) = (clean_line(url), memory.secret.reveal());
+    let posted = format!("events go to {url}, signed with {secret}");
+    Ok((Some(receiver), posted))
 }
 
 async fn forward(
     feed: &mut Feed<'_>,
-    receiver: Option<&Receiver>,
+    (receiver, remark): (Option<&Receiver>, &str),
     wanted: &Listen,
     output: &Output,
 ) -> Result<(), Failure> {
     loop {
         let (run, event) = match feed.next().await? {
             Heard::Event(run, event) => (run, event),
+            Heard::Begun => {
+                output.remark(remark);
+                continue;
+            }
             Heard::Away => {
                 output.remark("the service does not respond; trying again");
                 continue;
