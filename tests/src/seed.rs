@@ -1,14 +1,13 @@
 //! Work orders that the store itself creates, many or in the past, and deliveries.
 
 use awo_cloud::Cloud;
-use awo_domain::agent::{Agent, AgentType};
 use awo_domain::money::MicroCredits;
 use awo_domain::source::{GitSource, Repository};
 use awo_domain::stop::{Stop, StopKind};
 use awo_domain::template::Hooks;
 use awo_domain::webhook::delivery::{DeliveryAttempt, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
-use awo_domain::work_order::{Limits, Order, TenantContext};
+use awo_domain::work_order::Order;
 use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
 use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
@@ -16,6 +15,7 @@ use awo_store::queue::tally::QueueLimits;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
 use awo_store::work_orders::cascades::FamilyStop;
 use awo_store::work_orders::{Account, NewWorkOrder};
+use serde_json::json;
 
 /// More than any test makes.
 const ROOM: QueueLimits = QueueLimits {
@@ -147,6 +147,10 @@ impl Seed<'_> {
 }
 
 fn order(tenant: Option<&str>) -> Order {
+    let mut terms = json!({ "harness": "default", "agent": { "type": "command" } });
+    if let Some(tenant) = tenant {
+        terms["tenantContext"] = json!({ "tenantId": tenant });
+    }
     Order {
         task_prompt: "mend it".to_owned(),
         source: GitSource {
@@ -156,20 +160,8 @@ fn order(tenant: Option<&str>) -> Order {
         },
         hooks: Hooks::default(),
         max_iterations: None,
-        tenant_context: tenant.map(|tenant| TenantContext {
-            tenant_id: tenant.to_owned(),
-            tenant_user_id: None,
-        }),
-        harness: "default".to_owned(),
-        agent: Agent {
-            kind: AgentType::Command,
-            model: None,
-            command: None,
-        },
-        limits: Limits::default(),
-        parent_id: None,
+        terms: serde_json::from_value(terms).expect("terms"),
         start_commit: None,
         environment: None,
-        metadata: std::collections::BTreeMap::new(),
     }
 }

@@ -185,7 +185,7 @@ impl Asking<'_> {
         let profile = self.state.store.profile_of(self.org(), &self.parent);
         let longest = profile
             .await?
-            .max_duration_ms(self.parent.limits.max_duration_ms);
+            .max_duration_ms(self.parent.terms.limits.max_duration_ms);
         let had_ms = u64::try_from(self.run.compute_ms(self.now)).unwrap_or(0);
         let left_ms = longest.saturating_sub(had_ms);
         if left_ms < *DURATION_MS.start() {
@@ -196,7 +196,7 @@ impl Asking<'_> {
         let left = MicroCredits::from_micro(self.run.hold_micro).minus(self.used());
         let asked: Vec<_> = orders
             .iter()
-            .map(|(order, profile)| profile.max_credits(order.limits.max_credits))
+            .map(|(order, profile)| profile.max_credits(order.terms.limits.max_credits))
             .collect();
         let shares = shares(left, &asked);
         let least = self
@@ -213,8 +213,8 @@ impl Asking<'_> {
             )));
         }
         for ((order, profile), share) in orders.iter_mut().zip(shares) {
-            let asked_ms = profile.max_duration_ms(order.limits.max_duration_ms);
-            order.limits = Limits {
+            let asked_ms = profile.max_duration_ms(order.terms.limits.max_duration_ms);
+            order.terms.limits = Limits {
                 max_credits: Some(share),
                 max_duration_ms: Some(asked_ms.min(left_ms)),
             };

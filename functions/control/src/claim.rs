@@ -30,7 +30,7 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let (lease, order, run) = leased(state, &org, &run_id, &proof).await?;
     let (git, models, prompt) = tokio::try_join!(
         credentials(state, &org, &order.source.repository),
-        models::of(state, &org, &order.agent),
+        models::of(state, &org, &order.terms.agent),
         state.store.prompt(&org, &order)
     )?;
     let task_prompt = prompt.ok_or(Error::Unauthorized)?;
@@ -116,10 +116,10 @@ fn spec(
         source: order.source,
         hooks: order.hooks,
         allow_file_repositories: state.allow_file_repositories,
-        agent: order.agent,
+        agent: order.terms.agent,
         asked_iterations: order.asked_iterations,
         max_duration_ms: profile
-            .max_duration_ms(order.limits.max_duration_ms)
+            .max_duration_ms(order.terms.limits.max_duration_ms)
             .saturating_sub(run.earlier_compute_ms()),
         profile,
         plugins,
@@ -127,7 +127,7 @@ fn spec(
         tariff: Tariff::new(state.rates.sized(run.size), state.prices.own()),
         start_commit: order.start_commit,
         depth: order.depth,
-        parent_id: order.parent_id,
+        parent_id: order.terms.parent_id,
         provider_waited_ms: run.provider_waited_ms(),
         resumption: None,
         environment: None,

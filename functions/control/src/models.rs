@@ -107,13 +107,13 @@ pub async fn credentials(state: &State, request: &Request) -> Result<Answer, Err
         .work_order(&by.org, &lease.work_order_id)
         .await?;
     let order: WorkOrder = order.ok_or_else(over)?;
-    let models = of(state, &by.org, &order.agent).await?;
+    let models = of(state, &by.org, &order.terms.agent).await?;
     let role = state.models.bedrock.as_ref();
     let role = role.filter(|_| models.bedrock.is_some());
     let (_, role) = role.ok_or_else(|| {
         Error::Conflict("this run does not call Bedrock: its organization uses a key".to_owned())
     })?;
-    let tenant = order.tenant_context.as_ref();
+    let tenant = order.terms.tenant_context.as_ref();
     let tenant = tenant.map(|tenant| tenant.tenant_id.as_str());
     let tags = session_tags(&by.org, tenant, &order.id);
     Answer::ok(role.assume(&by.run_id, &tags).await?)

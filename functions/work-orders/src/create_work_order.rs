@@ -113,7 +113,7 @@ impl State {
         asked: &CreateRequest,
         policy: &mut CostPolicy,
     ) -> Result<BTreeMap<String, String>, Error> {
-        let (metadata, parent) = (&asked.order.metadata, asked.parents_labels.as_ref());
+        let (metadata, parent) = (&asked.order.terms.metadata, asked.parents_labels.as_ref());
         if let Ok(values) = policy.labels.values(metadata, parent) {
             return Ok(values);
         }

@@ -17,7 +17,7 @@ pub use self::audit::{Audit, AuditAction, VerifyAudit};
 pub use self::contexts::{Context, ContextAction, Login, context_name};
 pub use self::control::{Cancel, Follow, Kill, Purge, Start};
 pub use self::show::{Credits, Diff, Events, Get, List, Logs, Part, Queue, Runs};
-pub use self::submit::Submit;
+pub use self::submit::{FIELDS, Submit, pairs};
 pub use self::usage::{By, Usage};
 pub use self::verification::{Checks, Verify};
 use crate::output::Format;

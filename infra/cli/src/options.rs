@@ -1,25 +1,9 @@
 //! Fields of the API's requests as command-line options, so that errors name the option.
 
-/// A field of a body or a header, and the option that it comes from.
-const OPTIONS: [(&str, &str); 24] = [
-    ("/taskPrompt", "--prompt"),
-    ("/workspaceSource/repository", "--repo"),
-    ("/workspaceSource/branch", "--branch"),
-    ("/workspaceSource/templateId", "--template"),
-    ("/workspaceSource/variables", "--var"),
-    ("/workspaceSource", "--repo"),
-    ("/parentId", "--parent"),
-    ("/agent/type", "--agent"),
-    ("/agent/model", "--model"),
-    ("/agent/command", "--command"),
-    ("/maxIterations", "--max-iterations"),
-    ("/limits/maxCredits", "--max-credits"),
-    ("/limits/maxDurationMs", "--max-duration"),
-    ("/tenantContext/tenantId", "--tenant"),
-    ("/tenantContext/tenantUserId", "--tenant-user"),
-    ("/metadata", "--metadata"),
-    ("/harness", "--harness"),
-    ("/environment", "--environment"),
+use crate::arguments::FIELDS;
+
+/// A field of a body or a header, and the option that it comes from. [`FIELDS`] has those of a create.
+const OPTIONS: [(&str, &str); 6] = [
     ("/gracePeriodMs", "--grace"),
     ("/reason", "--reason"),
     ("/events", "--event"),
@@ -52,7 +36,7 @@ const WORDS: [(&str, &str); 6] = [
 
 /// The option that a field comes from, with the key of a pair.
 pub fn of(path: &str) -> Option<String> {
-    OPTIONS.iter().find_map(|(field, option)| {
+    FIELDS.iter().chain(&OPTIONS).find_map(|(field, option)| {
         let rest = path.strip_prefix(field)?;
         match rest.strip_prefix('/') {
             None if rest.is_empty() => Some((*option).to_owned()),

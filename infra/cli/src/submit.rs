@@ -3,12 +3,11 @@
 use std::io::Read;
 
 use awo_cloud::Mint;
-use awo_domain::agent::AgentType;
 use awo_domain::work_order::MAX_TASK_PROMPT;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::answers::{self, WorkOrder};
-use crate::arguments::Submit;
+use crate::arguments::{Submit, pairs};
 use crate::client::Client;
 use crate::failure::Failure;
 use crate::follow;
@@ -25,7 +24,7 @@ const MAX_PROMPT_BYTES: u64 = 4 * MAX_TASK_PROMPT as u64;
 /// Submits a work order, and follows its run if that is wanted.
 pub async fn run(client: &Client, wanted: &Submit, output: &Output) -> Result<(), Failure> {
     let source = source(client, wanted)?;
-    let mut body = body(wanted, prompt(&wanted.prompt)?, source)?;
+    let mut body = wanted.body(prompt(&wanted.prompt)?, source)?;
     if let Some(parent) = &wanted.parent {
         let parent = reference::work_order(client, parent).await?;
         body["parentId"] = json!(parent.as_str());
@@ -67,7 +66,7 @@ fn source(client: &Client, wanted: &Submit) -> Result<Value, Failure> {
         return Ok(source);
     }
     let named = repository::named(wanted.repo.as_deref(), client.is_local())?;
-    let has_own_agent = wanted.agent.is_some() || argv(wanted).is_some();
+    let has_own_agent = wanted.agent.is_some() || wanted.argv().is_some();
     let hints = named.folder.as_deref();
     let hints = hints.map(|folder| local_repository::hints(folder, has_own_agent));
     for note in named.notes.iter().chain(hints.iter().flatten()) {
@@ -78,13 +77,6 @@ fn source(client: &Client, wanted: &Submit) -> Result<Value, Failure> {
         source["branch"] = json!(branch);
     }
     Ok(source)
-}
-
-/// The command of the agent, however it was written.
-fn argv(wanted: &Submit) -> Option<&Vec<String>> {
-    let argv = wanted.command_json.as_ref().map(|argv| &argv.0);
-    argv.or(wanted.command.as_ref())
-        .or(Some(&wanted.argv).filter(|argv| !argv.is_empty()))
 }
 
 /// Options of `awo submit` that `--command` took for the agent's.
@@ -136,75 +128,6 @@ fn prompt(given: &str) -> Result<String, Failure> {
     Ok(text.trim_end().to_owned())
 }
 
-/// The body of the create.
-fn body(wanted: &Submit, prompt: String, source: Value) -> Result<Value, Failure> {
-    let mut body = Map::new();
-    body.insert("taskPrompt".to_owned(), json!(prompt));
-    body.insert("workspaceSource".to_owned(), source);
-    let argv = argv(wanted);
-    // The command says which agent is meant where nothing else does.
-    let kind = wanted.agent.as_deref();
-    let kind = kind.or(argv.is_some().then_some(AgentType::Command.as_str()));
-    let agent = [
-        ("type", kind.map(|k| json!(k))),
-        ("model", wanted.model.as_ref().map(|m| json!(m))),
-        ("command", argv.map(|argv| json!(argv))),
-    ];
-    put(&mut body, "agent", agent);
-    let limits = [
-        ("maxCredits", wanted.max_credits.map(|c| json!(c))),
-        ("maxDurationMs", wanted.max_duration.map(|ms| json!(ms))),
-    ];
-    put(&mut body, "limits", limits);
-    let tenant = [
-        ("tenantId", wanted.tenant.as_ref().map(|t| json!(t))),
-        (
-            "tenantUserId",
-            wanted.tenant_user.as_ref().map(|t| json!(t)),
-        ),
-    ];
-    put(&mut body, "tenantContext", tenant);
-    if let Some(most) = wanted.max_iterations {
-        body.insert("maxIterations".to_owned(), json!(most));
-    }
-    if let Some(environment) = &wanted.environment {
-        body.insert("environment".to_owned(), json!(environment));
-    }
-    if let Some(harness) = &wanted.harness {
-        body.insert("harness".to_owned(), json!(harness));
-    }
-    let metadata = pairs("--metadata", &wanted.metadata)?;
-    if !metadata.is_empty() {
-        body.insert("metadata".to_owned(), Value::Object(metadata));
-    }
-    Ok(Value::Object(body))
-}
-
-/// Puts an object of the fields that there are; none if there are none.
-fn put<const N: usize>(
-    body: &mut Map<String, Value>,
-    name: &str,
-    fields: [(&str, Option<Value>); N],
-) {
-    let there = fields
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let object: Map<String, Value> = there.collect();
-    if !object.is_empty() {
-        body.insert(name.to_owned(), Value::Object(object));
-    }
-}
-
-fn pairs(option: &str, pairs: &[(String, String)]) -> Result<Map<String, Value>, Failure> {
-    let mut object = Map::new();
-    for (key, value) in pairs {
-        if object.insert(key.clone(), json!(value)).is_some() {
-            return Err(Failure::Usage(format!("{option} {key} is given twice")));
-        }
-    }
-    Ok(object)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +154,7 @@ mod tests {
             why: String::new(),
         };
         let source = source(&Client::new(address)?, &order)?;
-        body(&order, prompt(&order.prompt).unwrap(), source)
+        order.body(prompt(&order.prompt).unwrap(), source)
     }
 
     #[test]

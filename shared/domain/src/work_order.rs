@@ -194,6 +194,34 @@ pub struct Limits {
     pub max_duration_ms: Option<u64>,
 }
 
+impl Limits {
+    fn is_empty(&self) -> bool {
+        *self == Limits::default()
+    }
+}
+
+/// What a client says of a work order and no layer changes: it is stored and shown as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Terms {
+    /// The tenant for which it was created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant_context: Option<TenantContext>,
+    /// The name of its profile.
+    pub harness: String,
+    /// The agent that does the work.
+    pub agent: Agent,
+    /// Its own limits; absent if it has none.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
+    /// The labels of the create; absent if there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+    /// The work order of which it is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<WorkOrderId>,
+}
+
 /// What a client asks for: the body of a create, read and checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
@@ -205,18 +233,8 @@ pub struct Order {
     pub hooks: crate::template::Hooks,
     /// The number of iterations, where the client wants its own.
     pub max_iterations: Option<u32>,
-    /// The client's customer.
-    pub tenant_context: Option<TenantContext>,
-    /// The profile's name.
-    pub harness: String,
-    /// Who does the work.
-    pub agent: Agent,
-    /// What a run may use.
-    pub limits: Limits,
-    /// The client's own notes.
-    pub metadata: BTreeMap<String, String>,
-    /// The work order of which it is a part.
-    pub parent_id: Option<WorkOrderId>,
+    /// What is stored and shown as it was read.
+    pub terms: Terms,
     /// The commit of the source's branch to begin from; without it the branch's newest.
     pub start_commit: Option<String>,
     /// Where its commands happen, as it is now.

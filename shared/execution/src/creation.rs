@@ -57,7 +57,7 @@ impl Creation {
             max_iterations: profile.max_iterations(order.max_iterations),
             profile_snapshot,
             environment_snapshot,
-            hold: (profile.max_credits(order.limits.max_credits)).unwrap_or(self.hold),
+            hold: (profile.max_credits(order.terms.limits.max_credits)).unwrap_or(self.hold),
             order,
             now,
         })

@@ -60,7 +60,7 @@ impl Endings {
 
     /// Notifies the parent of a work order that has ended, if it has one.
     pub async fn notify_parent(&self, org: &OrgId, ended: &WorkOrder, now: Timestamp) {
-        if let Some(parent) = &ended.parent_id {
+        if let Some(parent) = &ended.terms.parent_id {
             self.wake_parent_or_leave_to_sweep(org, parent, now).await;
         }
     }
@@ -128,7 +128,7 @@ impl Endings {
             due_at: None,
         };
         Ok(if self.store.end_run(org, &seen, &ending, now).await? {
-            Examined::Failed(order.parent_id)
+            Examined::Failed(order.terms.parent_id)
         } else {
             Examined::Changed
         })

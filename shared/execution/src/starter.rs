@@ -152,7 +152,7 @@ impl Starter {
             order,
             old: &old,
             run_id: run_id.clone(),
-            hold: (profile.max_credits(order.limits.max_credits)).unwrap_or(self.hold),
+            hold: (profile.max_credits(order.terms.limits.max_credits)).unwrap_or(self.hold),
             waits: false,
             now,
         };

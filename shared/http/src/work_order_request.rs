@@ -13,7 +13,7 @@ use awo_domain::template::{
     Hooks, MAX_VALUE, MAX_VARIABLE_NAME, MAX_VARIABLES, Resolved, TemplateContent, TemplateId,
 };
 use awo_domain::work_order::{
-    ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext,
+    ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext, Terms,
 };
 use awo_domain::{Error, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
@@ -193,12 +193,14 @@ impl ChildRequest {
             },
             hooks: parent.hooks.clone(),
             max_iterations: task.max_iterations,
-            tenant_context: parent.tenant_context.clone(),
-            harness: profile.name.clone(),
-            agent: task.agent.unwrap_or_else(|| parent.agent.clone()),
-            limits: task.limits,
-            metadata: task.metadata,
-            parent_id: Some(parent.id.clone()),
+            terms: Terms {
+                tenant_context: parent.terms.tenant_context.clone(),
+                harness: profile.name.clone(),
+                agent: task.agent.unwrap_or_else(|| parent.terms.agent.clone()),
+                limits: task.limits,
+                metadata: task.metadata,
+                parent_id: Some(parent.id.clone()),
+            },
             start_commit: Some(inherited.commit),
             environment: inherited.environment,
         });
@@ -279,16 +281,18 @@ impl WorkOrderRequest {
             source: source.source,
             hooks: source.hooks,
             max_iterations: task.max_iterations,
-            tenant_context: self.tenant_context,
-            harness: profile.name.clone(),
-            agent: task.agent.unwrap_or(Agent {
-                kind: defaults.agent,
-                model: None,
-                command: None,
-            }),
-            limits: task.limits,
-            metadata: task.metadata,
-            parent_id: self.parent_id,
+            terms: Terms {
+                tenant_context: self.tenant_context,
+                harness: profile.name.clone(),
+                agent: task.agent.unwrap_or(Agent {
+                    kind: defaults.agent,
+                    model: None,
+                    command: None,
+                }),
+                limits: task.limits,
+                metadata: task.metadata,
+                parent_id: self.parent_id,
+            },
             start_commit: None,
             environment,
         });

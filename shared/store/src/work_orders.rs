@@ -11,14 +11,13 @@ pub mod prompts;
 pub mod purge;
 mod refusals;
 
-use awo_domain::agent::Agent;
 use awo_domain::environment::{Containers, ContainersId, EnvironmentName, Size};
 use awo_domain::event::Lifecycle;
 use awo_domain::money::MicroCredits;
 use awo_domain::run::RunStatus;
 use awo_domain::source::GitSource;
 use awo_domain::template::Hooks;
-use awo_domain::work_order::{Limits, Order, TenantContext, WorkOrderStatus};
+use awo_domain::work_order::{Order, Terms, WorkOrderStatus};
 use awo_domain::{Error, OrgId, RunId, Timestamp, WorkOrderId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,11 +63,9 @@ pub struct WorkOrder {
     pub asked_iterations: Option<u32>,
     /// The iterations that a run may have.
     pub max_iterations: u32,
-    /// The client's customer.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tenant_context: Option<TenantContext>,
-    /// The profile's name.
-    pub harness: String,
+    /// What the client said.
+    #[serde(flatten)]
+    pub terms: Terms,
     /// What the profile came to when the work order was made, as JSON, unless it is built in: it
     /// may be deleted since, and the work order goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,23 +83,12 @@ pub struct WorkOrder {
     /// identity; what that is stands in `environment_snapshot`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containers: Option<ContainersId>,
-    /// Who does the work.
-    pub agent: Agent,
-    /// What a run may use.
-    #[serde(default)]
-    pub limits: Limits,
-    /// The client's own notes.
-    #[serde(default)]
-    pub metadata: BTreeMap<String, String>,
     /// The values of its cost labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cost_labels: BTreeMap<String, String>,
     /// The id of the key that created it; of what an agent asked for, the parent's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_id: Option<String>,
-    /// The work order of which it is a part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent_id: Option<WorkOrderId>,
     /// How many are above it.
     #[serde(default)]
     pub depth: u32,
@@ -182,19 +168,14 @@ impl NewWorkOrder {
             hooks: order.hooks,
             asked_iterations: order.max_iterations,
             max_iterations: self.max_iterations,
-            tenant_context: order.tenant_context,
-            harness: order.harness,
+            terms: order.terms,
             profile_snapshot: self.profile_snapshot.clone(),
             environment: order.environment.map(|chosen| chosen.name),
             environment_snapshot: self.environment_snapshot.clone(),
             size,
             containers: containers.map(|containers| containers.id()),
-            agent: order.agent,
-            limits: order.limits,
-            metadata: order.metadata,
             cost_labels: self.account.labels.clone(),
             key_id: self.account.key_id.clone(),
-            parent_id: order.parent_id,
             depth: self.depth,
             children: 0,
             start_commit: order.start_commit,
@@ -287,7 +268,7 @@ impl Store {
             Some(parent) => transaction.hold_out_of(org, &run, parent, now)?,
             None => transaction.hold(org, &run, new.account.policy, now)?,
         };
-        if let Some(parent) = &work_order.parent_id {
+        if let Some(parent) = &work_order.terms.parent_id {
             transaction = transaction.add_child(parent, new)?;
         }
         transaction.store_response(org, response, now)
@@ -311,7 +292,11 @@ impl WorkOrder {
         WorkOrderItem {
             work_order: self,
             status_key: work_orders_with(org, self.status),
-            parent_key: self.parent_id.as_ref().map(|id| children_of(org, id).pk),
+            parent_key: self
+                .terms
+                .parent_id
+                .as_ref()
+                .map(|id| children_of(org, id).pk),
             v: SCHEMA_VERSION,
         }
     }
@@ -327,7 +312,8 @@ impl WorkOrder {
     /// The tenant by which the queue is fair; empty without one.
     #[must_use]
     pub fn tenant(&self) -> &str {
-        self.tenant_context
+        self.terms
+            .tenant_context
             .as_ref()
             .map_or("", |t| t.tenant_id.as_str())
     }

@@ -185,9 +185,29 @@ fn tidy(schema: &mut Value) {
                 }
             }
             members.values_mut().for_each(tidy);
+            join(members);
         }
         _ => {}
     }
+}
+
+/// Of a type with another one's members, the members of both: those of one that has no schema of
+/// its own stand in place.
+fn join(members: &mut Map<String, Value>) {
+    let parts = members.get("allOf").and_then(Value::as_array).cloned();
+    let Some(parts) = parts.filter(|parts| parts.iter().all(|of| of["properties"].is_object()))
+    else {
+        return;
+    };
+    members.remove("allOf");
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for part in &parts {
+        properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
+        required.extend(part["required"].as_array().cloned().unwrap_or_default());
+    }
+    members.insert("type".to_owned(), json!("object"));
+    members.insert("properties".to_owned(), properties.into());
+    members.insert("required".to_owned(), required.into());
 }
 
 fn without_null(property: &mut Value) {

@@ -1,10 +1,12 @@
-//! Arguments for submitting a work order.
+//! Arguments for submitting a work order, and the body of a create that they make.
 
 use awo_domain::agent::AgentType;
 use awo_domain::work_order::MAX_ITERATIONS;
 use clap::Args;
+use serde_json::{Map, Value, json};
 
 use super::names;
+use crate::failure::Failure;
 use crate::quantity;
 use crate::reference::{self, Reference};
 
@@ -15,6 +17,28 @@ Examples:
   git diff | awo submit --repo ../project --branch next --prompt -
   awo submit --prompt 'Fix the tests' --follow -- sh -c './fix.sh \"$(cat \"$AWO_PROMPT_FILE\")\"'
   awo submit --template nightly --var team=core --prompt @task.md";
+
+/// The fields of a create's body, and the option that each comes from.
+pub const FIELDS: [(&str, &str); 18] = [
+    ("/taskPrompt", "--prompt"),
+    ("/workspaceSource/repository", "--repo"),
+    ("/workspaceSource/branch", "--branch"),
+    ("/workspaceSource/templateId", "--template"),
+    ("/workspaceSource/variables", "--var"),
+    ("/workspaceSource", "--repo"),
+    ("/parentId", "--parent"),
+    ("/agent/type", "--agent"),
+    ("/agent/model", "--model"),
+    ("/agent/command", "--command"),
+    ("/maxIterations", "--max-iterations"),
+    ("/limits/maxCredits", "--max-credits"),
+    ("/limits/maxDurationMs", "--max-duration"),
+    ("/tenantContext/tenantId", "--tenant"),
+    ("/tenantContext/tenantUserId", "--tenant-user"),
+    ("/metadata", "--metadata"),
+    ("/harness", "--harness"),
+    ("/environment", "--environment"),
+];
 
 #[derive(Debug, Args)]
 #[command(after_help = SUBMIT_HELP)]
@@ -87,4 +111,86 @@ pub struct Submit {
     /// Program of a command agent and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["command", "command_json"])]
     pub argv: Vec<String>,
+}
+
+impl Submit {
+    /// The command of the agent, however it was written.
+    pub fn argv(&self) -> Option<&Vec<String>> {
+        let argv = self.command_json.as_ref().map(|argv| &argv.0);
+        argv.or(self.command.as_ref())
+            .or(Some(&self.argv).filter(|argv| !argv.is_empty()))
+    }
+
+    /// The body of the create, but for the parent, whose id has to be looked up.
+    ///
+    /// # Errors
+    /// When a key is given twice.
+    pub fn body(&self, prompt: String, source: Value) -> Result<Value, Failure> {
+        let mut body = Map::new();
+        body.insert("taskPrompt".to_owned(), json!(prompt));
+        body.insert("workspaceSource".to_owned(), source);
+        let argv = self.argv();
+        // The command says which agent is meant where nothing else does.
+        let kind = self.agent.as_deref();
+        let kind = kind.or(argv.is_some().then_some(AgentType::Command.as_str()));
+        let agent = [
+            ("type", kind.map(|k| json!(k))),
+            ("model", self.model.as_ref().map(|m| json!(m))),
+            ("command", argv.map(|argv| json!(argv))),
+        ];
+        put(&mut body, "agent", agent);
+        let limits = [
+            ("maxCredits", self.max_credits.map(|c| json!(c))),
+            ("maxDurationMs", self.max_duration.map(|ms| json!(ms))),
+        ];
+        put(&mut body, "limits", limits);
+        let tenant = [
+            ("tenantId", self.tenant.as_ref().map(|t| json!(t))),
+            ("tenantUserId", self.tenant_user.as_ref().map(|t| json!(t))),
+        ];
+        put(&mut body, "tenantContext", tenant);
+        if let Some(most) = self.max_iterations {
+            body.insert("maxIterations".to_owned(), json!(most));
+        }
+        if let Some(environment) = &self.environment {
+            body.insert("environment".to_owned(), json!(environment));
+        }
+        if let Some(harness) = &self.harness {
+            body.insert("harness".to_owned(), json!(harness));
+        }
+        let metadata = pairs("--metadata", &self.metadata)?;
+        if !metadata.is_empty() {
+            body.insert("metadata".to_owned(), Value::Object(metadata));
+        }
+        Ok(Value::Object(body))
+    }
+}
+
+/// Puts an object of the fields that there are; none if there are none.
+fn put<const N: usize>(
+    body: &mut Map<String, Value>,
+    name: &str,
+    fields: [(&str, Option<Value>); N],
+) {
+    let there = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let object: Map<String, Value> = there.collect();
+    if !object.is_empty() {
+        body.insert(name.to_owned(), Value::Object(object));
+    }
+}
+
+/// An object of pairs.
+///
+/// # Errors
+/// When a key is given twice.
+pub fn pairs(option: &str, pairs: &[(String, String)]) -> Result<Map<String, Value>, Failure> {
+    let mut object = Map::new();
+    for (key, value) in pairs {
+        if object.insert(key.clone(), json!(value)).is_some() {
+            return Err(Failure::Usage(format!("{option} {key} is given twice")));
+        }
+    }
+    Ok(object)
 }

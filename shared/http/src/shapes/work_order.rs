@@ -1,10 +1,7 @@
 //! Work orders as the API shows them.
 
-use std::collections::BTreeMap;
-
-use awo_domain::agent::Agent;
 use awo_domain::environment::EnvironmentName;
-use awo_domain::work_order::{Limits, TenantContext, WorkOrderStatus};
+use awo_domain::work_order::{Terms, WorkOrderStatus};
 use awo_domain::{RunId, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
@@ -40,33 +37,16 @@ pub struct WorkOrderShape<'a> {
     status: WorkOrderStatus,
     /// The most iterations that a run of it may have.
     max_iterations: u32,
-    /// The tenant for which it was created.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tenant_context: Option<&'a TenantContext>,
-    /// The name of its profile.
-    harness: &'a str,
+    #[serde(flatten)]
+    #[schema(inline)]
+    terms: &'a Terms,
     /// The environment of its runs, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     environment: Option<&'a EnvironmentName>,
-    /// The agent that does the work.
-    agent: &'a Agent,
-    /// Its own limits; absent if it has none.
-    #[serde(skip_serializing_if = "is_default")]
-    limits: Limits,
-    /// The labels of the create; absent if there are none.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    metadata: &'a BTreeMap<String, String>,
-    /// The work order of which it is a part.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_id: Option<&'a WorkOrderId>,
     /// True if it succeeded and its newest run is verified.
     verified: bool,
     /// When it was created.
     created_at: Timestamp,
-}
-
-fn is_default(limits: &Limits) -> bool {
-    *limits == Limits::default()
 }
 
 impl<'a> WorkOrderShape<'a> {
@@ -84,13 +64,8 @@ impl<'a> WorkOrderShape<'a> {
             run_id: &order.run_id,
             status: order.status,
             max_iterations: order.max_iterations,
-            tenant_context: order.tenant_context.as_ref(),
-            harness: &order.harness,
+            terms: &order.terms,
             environment: order.environment.as_ref(),
-            agent: &order.agent,
-            limits: order.limits,
-            metadata: &order.metadata,
-            parent_id: order.parent_id.as_ref(),
             verified: order.verified,
             created_at: order.created_at,
         }

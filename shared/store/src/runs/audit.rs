@@ -193,7 +193,7 @@ impl Store {
 }
 
 fn configuration(profile: Profile, order: &WorkOrder, run: &Run) -> Configuration {
-    let in_all = profile.max_duration_ms(order.limits.max_duration_ms);
+    let in_all = profile.max_duration_ms(order.terms.limits.max_duration_ms);
     Configuration {
         max_duration_ms: in_all.saturating_sub(run.earlier_compute_ms()),
         profile,

@@ -183,7 +183,7 @@ impl Store {
         org: &OrgId,
         order: &WorkOrder,
     ) -> Result<Option<Profile>, Error> {
-        let Ok(name) = ProfileName::parse(&order.harness) else {
+        let Ok(name) = ProfileName::parse(&order.terms.harness) else {
             return Ok(None);
         };
         match self.resolved_profile(org, &name).await {
@@ -204,7 +204,7 @@ impl Store {
         }
         let snapshot = order.profile_snapshot.as_deref().unwrap_or_default();
         serde_json::from_str(snapshot).map_err(|e| {
-            let name = &order.harness;
+            let name = &order.terms.harness;
             Error::internal(format!("the profile {name} of a work order is gone: {e}"))
         })
     }

@@ -46,8 +46,8 @@ impl WorkOrder {
     pub(crate) fn attribution(&self) -> Attribution {
         Attribution {
             repository: self.source.repository.as_str().to_owned(),
-            agent: self.agent.kind.as_str().to_owned(),
-            harness: self.harness.clone(),
+            agent: self.terms.agent.kind.as_str().to_owned(),
+            harness: self.terms.harness.clone(),
             key_id: self.key_id.clone(),
             labels: self.cost_labels.clone(),
         }

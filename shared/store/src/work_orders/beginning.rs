@@ -39,7 +39,7 @@ pub(crate) fn queued_run(
         usage: Vec::new(),
         cost: None,
         work_dir: None,
-        tenant_context: work_order.tenant_context.clone(),
+        tenant_context: work_order.terms.tenant_context.clone(),
         hold_micro: if waits { 0 } else { hold.micro() },
         held_at: None,
         waits_for_budget: waits,
@@ -63,7 +63,7 @@ pub(crate) fn queue_entry(work_order: &WorkOrder, run_id: &RunId, now: Timestamp
     EntryItem {
         work_order_id: work_order.id.clone(),
         run_id: run_id.clone(),
-        tenant_context: work_order.tenant_context.clone(),
+        tenant_context: work_order.terms.tenant_context.clone(),
         enqueued_at: now,
         size: work_order.size,
         containers: work_order.containers.clone(),
