@@ -185,7 +185,7 @@ def for_this_machine(template: dict, url: str, ecs_url: str) -> dict:
         if "AWO_CLUSTER" in variables:
             # The path tells the proxy who calls.
             variables["AWS_ENDPOINT_URL_ECS"] = f"{ecs_url}/{program}"
-        if "AWO_KEPT_FILE_SYSTEM" in variables:
+        if "AWO_SHARED_FILE_SYSTEM" in variables:
             variables["AWS_ENDPOINT_URL_EFS"] = f"{ecs_url}/{program}"
         if program in ("create-work-order", "control"):
             variables["AWO_ALLOW_FILE_REPOSITORIES"] = "1"

@@ -79,7 +79,7 @@ impl Machine {
             .chain([settings.program.clone()]);
         let own = settings.private_dirs.iter().cloned();
         let own = own.chain([settings.workspace_root.clone()]);
-        let own = own.chain(settings.kept_root.clone());
+        let own = own.chain(settings.shared_root.clone());
         let hidden = own.chain(SECRET.into_iter().map(PathBuf::from));
         let hidden = hidden.filter_map(|dir| std::fs::canonicalize(dir).ok());
         Machine {

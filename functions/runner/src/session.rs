@@ -36,7 +36,7 @@ environment.
   AWO_CONTROL_URL     where the control API is (https://; http:// on loopback only)
   AWO_NONCE           <orgId>.<runId or verificationId>.<secret>, good for one claim
   AWO_WORKSPACE_ROOT  absolute path; a run works in <root>/<orgId>/<runId>
-  AWO_KEPT_ROOT       absolute path, optional: a folder that the organization's tasks share, where
+  AWO_SHARED_ROOT     absolute path, optional: a folder that the organization's tasks share, where
                       workspaces are kept for a day after the end of their runs
   AWO_AGENT_UID       user id of agents and verifiers; counts if the runner is root
   AWO_AGENT_GID       their group id (default: the user id)

@@ -91,7 +91,7 @@ pub(crate) struct Settings {
     pub(crate) nonce: Nonce,
     pub(crate) workspace_root: PathBuf,
     /// Where workspaces of ended runs are kept for other tasks.
-    pub(crate) kept_root: Option<PathBuf>,
+    pub(crate) shared_root: Option<PathBuf>,
     /// Absent: agents run as the runner's own user.
     pub(crate) agent_user: Option<AgentUser>,
     pub(crate) path: OsString,
@@ -128,9 +128,9 @@ impl Settings {
         if !workspace_root.is_absolute() {
             return Err("AWO_WORKSPACE_ROOT must be an absolute path".to_owned());
         }
-        let kept_root = text("AWO_KEPT_ROOT").map(PathBuf::from);
-        if kept_root.as_ref().is_some_and(|root| !root.is_absolute()) {
-            return Err("AWO_KEPT_ROOT must be an absolute path".to_owned());
+        let shared_root = text("AWO_SHARED_ROOT").map(PathBuf::from);
+        if shared_root.as_ref().is_some_and(|root| !root.is_absolute()) {
+            return Err("AWO_SHARED_ROOT must be an absolute path".to_owned());
         }
         let id = |name: &str| {
             text(name)
@@ -151,7 +151,7 @@ impl Settings {
             plain_http,
             nonce: nonce?,
             workspace_root,
-            kept_root,
+            shared_root,
             agent_user,
             agent_paths: paths("AWO_AGENT_PATHS", text)?,
             private_dirs: paths("AWO_PRIVATE_DIRS", text)?,
@@ -276,7 +276,7 @@ mod tests {
             let value = match name {
                 "AWO_CONTROL_URL" => "https://api.example.com/live",
                 "AWO_NONCE" => "org_01k00000000000000000000000.run_01k00000000000000000000000.x",
-                "AWO_WORKSPACE_ROOT" | "AWO_KEPT_ROOT" => "/workspaces",
+                "AWO_WORKSPACE_ROOT" | "AWO_SHARED_ROOT" => "/workspaces",
                 "AWO_AGENT_UID" | "AWO_AGENT_GID" => "10001",
                 _ => return None,
             };

@@ -23,11 +23,11 @@ use crate::layout::reopen_workspace;
 use crate::settings::Settings;
 
 /// How long a workspace is kept after the end of its run.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 /// Largest archive. Larger workspaces are not kept.
 const MAX_ARCHIVE_BYTES: u64 = 4 * 1_024 * 1_024 * 1_024;
 /// All archives of an organization together. Beyond it the oldest go.
-const MAX_KEPT_BYTES: u64 = 20 * 1_024 * 1_024 * 1_024;
+const MAX_STORED_BYTES: u64 = 20 * 1_024 * 1_024 * 1_024;
 /// Longest unpacking.
 const RESTORE_LIMIT: Duration = Duration::from_secs(120);
 /// Archives that one task looks at to remove those that are too old, or too many.
@@ -43,7 +43,7 @@ pub(crate) struct WorkspaceArchive<'a> {
 impl<'a> WorkspaceArchive<'a> {
     /// None where tasks share their disks anyhow, as on one machine.
     pub(crate) fn of(settings: &'a Settings) -> Option<WorkspaceArchive<'a>> {
-        let root = settings.kept_root.as_deref()?;
+        let root = settings.shared_root.as_deref()?;
         Some(WorkspaceArchive { root, settings })
     }
 
@@ -104,7 +104,7 @@ impl<'a> WorkspaceArchive<'a> {
 
     /// Removes what is older than a workspace is kept, and the oldest of what is too much.
     pub(crate) fn sweep(&self) {
-        if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_KEPT_BYTES) {
+        if let Err(why) = remove_surplus(self.root, SystemTime::now(), MAX_STORED_BYTES) {
             tracing::warn!(event = "archives_not_deleted", %why, "expired workspace archives could not be deleted");
         }
     }
@@ -142,7 +142,9 @@ fn remove_surplus(root: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     found.sort_unstable_by(|one, other| other.cmp(one));
     let mut bytes = 0;
     for (modified, size, path) in found {
-        let is_old = now.duration_since(modified).is_ok_and(|age| age > KEPT);
+        let is_old = now
+            .duration_since(modified)
+            .is_ok_and(|age| age > RETENTION);
         let is_draft = path.extension().is_some_and(|kind| kind == "part");
         if !is_old && (is_draft || size <= most.saturating_sub(bytes)) {
             bytes += size;
@@ -180,7 +182,7 @@ fn clean_all(root: &Path, now: SystemTime) -> io::Result<()> {
         let is_of_organization = name.to_str().is_some_and(|name| OrgId::parse(name).is_ok());
         if is_of_organization && entry.file_type()?.is_dir() {
             let folder = entry.path();
-            outcome = outcome.and(remove_surplus(&folder, now, MAX_KEPT_BYTES));
+            outcome = outcome.and(remove_surplus(&folder, now, MAX_STORED_BYTES));
             outcome = outcome.and(clean_caches(&folder, now));
         }
     }

@@ -42,13 +42,13 @@ mod run_task;
 mod task;
 
 /// ECS keeps a stopped task describable for about an hour.
-const STOPPED_KEPT: TimeDelta = TimeDelta::hours(1);
+const STOPPED_RETENTION: TimeDelta = TimeDelta::hours(1);
 
 /// Stopped tasks that are kept at most; the oldest go first.
 pub const STOPPED_TASKS: usize = 5_000;
 
 /// How long a client token is remembered.
-pub const TOKEN_KEPT: TimeDelta = TimeDelta::hours(24);
+pub const TOKEN_RETENTION: TimeDelta = TimeDelta::hours(24);
 
 /// Client tokens that are remembered at most.
 pub const TOKENS: usize = 100_000;
@@ -362,11 +362,11 @@ pub(crate) fn forget(state: &mut State) {
     if state.tokens.len() >= TOKENS {
         state
             .tokens
-            .retain(|_, token| now - token.sent < TOKEN_KEPT);
+            .retain(|_, token| now - token.sent < TOKEN_RETENTION);
     }
     state.tasks.retain(|_, task| {
         task.stopped
-            .is_none_or(|stopped| now - stopped < STOPPED_KEPT)
+            .is_none_or(|stopped| now - stopped < STOPPED_RETENTION)
     });
     let mut stopped: Vec<_> = state
         .tasks

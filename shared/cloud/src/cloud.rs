@@ -181,11 +181,11 @@ impl Cloud {
         Compute::new(aws_sdk_ecs::Client::from_conf(config), &self.environment)
     }
 
-    /// The file system that tasks of an organization share; none where `AWO_KEPT_FILE_SYSTEM` does
+    /// The file system that tasks of an organization share; none where `AWO_SHARED_FILE_SYSTEM` does
     /// not name one.
     #[must_use]
     pub fn files(&self) -> Option<Files> {
-        let file_system = self.environment.get("AWO_KEPT_FILE_SYSTEM")?;
+        let file_system = self.environment.get("AWO_SHARED_FILE_SYSTEM")?;
         Some(self.file_system(file_system))
     }
 

@@ -15,7 +15,7 @@ use aws_sdk_ecs::types::{
 use crate::compute::Compute;
 
 /// The volume of the task definition that becomes the organization's shared folder.
-pub const KEPT_VOLUME: &str = "kept";
+pub const SHARED_VOLUME: &str = "shared";
 
 /// The family of an organization's tasks, or of those of one of its environments.
 #[must_use]
@@ -172,15 +172,15 @@ fn with_access_point(volumes: &[Volume], mount: Mount<'_>) -> Result<Vec<Volume>
         .build()
         .map_err(Error::internal)?;
     let shared = Volume::builder()
-        .name(KEPT_VOLUME)
+        .name(SHARED_VOLUME)
         .efs_volume_configuration(shared)
         .build();
-    let is_kept = |volume: &Volume| volume.name() == Some(KEPT_VOLUME);
-    if !volumes.iter().any(is_kept) {
-        let why = format!("the task definition has no volume {KEPT_VOLUME}");
+    let is_shared = |volume: &Volume| volume.name() == Some(SHARED_VOLUME);
+    if !volumes.iter().any(is_shared) {
+        let why = format!("the task definition has no volume {SHARED_VOLUME}");
         return Err(Error::internal(why));
     }
-    let others = volumes.iter().filter(|volume| !is_kept(volume)).cloned();
+    let others = volumes.iter().filter(|volume| !is_shared(volume)).cloned();
     Ok(others.chain([shared]).collect())
 }
 

@@ -35,7 +35,7 @@ const KEEP: Duration = Duration::from_secs(60);
 /// name is.
 const KEEP_NOTHING: Duration = Duration::from_secs(10);
 /// Answers that are kept.
-const KEPT: u64 = 1_024;
+const MAX_NAMES: u64 = 1_024;
 /// Addresses of a name that are tried, at most.
 const MAX_ADDRESSES: usize = 4;
 
@@ -110,7 +110,7 @@ fn options() -> ResolverOpts {
     options.use_hosts_file = ResolveHosts::Never;
     options.positive_max_ttl = Some(KEEP);
     options.negative_max_ttl = Some(KEEP_NOTHING);
-    options.cache_size = KEPT;
+    options.cache_size = MAX_NAMES;
     options
 }
 

@@ -62,10 +62,10 @@ fn the_image_agrees_with_the_template() {
     let template = fs::read_to_string(root().join("template.yaml")).unwrap();
     for wanted in [
         "ReadonlyRootFilesystem: true",
-        "Volumes: [{Name: workspaces}, {Name: tmp}, {Name: kept}]",
+        "Volumes: [{Name: workspaces}, {Name: tmp}, {Name: shared}]",
         "{SourceVolume: workspaces, ContainerPath: /workspaces, ReadOnly: false}",
         "{SourceVolume: tmp, ContainerPath: /tmp, ReadOnly: false}",
-        "{SourceVolume: kept, ContainerPath: /kept, ReadOnly: false}",
+        "{SourceVolume: shared, ContainerPath: /shared, ReadOnly: false}",
         "{Name: AWO_WORKSPACE_ROOT, Value: /workspaces}",
         "{Name: AWO_AGENT_UID, Value: '10001'}",
         "{Name: AWO_AGENT_GID, Value: '10001'}",

@@ -12,7 +12,7 @@ Resources:
     Properties:
       CodeUri: target/lambda/read-thing/
       Policies:
-        - !Ref KnowCallers
+        - !Ref AuthenticateCallers
         - Statement:
             - Sid: Read
               Effect: Allow
@@ -48,7 +48,7 @@ Resources:
   Task:
     Type: AWS::ECS::TaskDefinition
     Properties: {TaskRoleArn: !GetAtt TaskRole.Arn}
-  KnowCallers:
+  AuthenticateCallers:
     Type: AWS::IAM::ManagedPolicy
     Properties:
       PolicyDocument:
@@ -115,7 +115,7 @@ fn attributes_are_held_to_those_that_calls_name() {
     );
     says(
         &after("[pk, count]", "[pk, count, scopes]"),
-        "read-thing: extra: KnowCallers's CheckAndCount allows the attribute scopes, ",
+        "read-thing: extra: AuthenticateCallers's CheckAndCount allows the attribute scopes, ",
     );
 }
 
@@ -169,7 +169,7 @@ fn a_policy_that_is_attached_to_a_functions_role_counts_as_its_own() {
 fn a_pattern_that_is_wider_than_its_calls_is_extra() {
     says(
         &after("['key#*']", "['k*']"),
-        "read-thing: extra: KnowCallers's CheckAndCount allows keys as k*, ",
+        "read-thing: extra: AuthenticateCallers's CheckAndCount allows keys as k*, ",
     );
     says(
         &after("index/byStatus'", "index/*'"),
@@ -197,7 +197,7 @@ fn an_excuse_is_for_what_no_test_shows_and_has_to_be_needed() {
 fn what_is_not_understood_allows_nothing() {
     says(
         &after("ForAllValues:StringLike", "StringNotLike")[..1],
-        "KnowCallers's CheckAndCount: StringNotLike of dynamodb:LeadingKeys is not understood",
+        "AuthenticateCallers's CheckAndCount: StringNotLike of dynamodb:LeadingKeys is not understood",
     );
     says(
         &after("Effect: Allow", "Effect: Deny")[..1],

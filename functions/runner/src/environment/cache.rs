@@ -27,7 +27,7 @@ const MAX_ENTRY_BYTES: u64 = 2 * 1_024 * 1_024 * 1_024;
 /// All entries of an organization together. Beyond it those go that were used longest ago.
 const MAX_BYTES: u64 = 10 * 1_024 * 1_024 * 1_024;
 /// How long an entry stays that nobody uses.
-const KEPT: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+const RETENTION: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Entries that one task looks at.
 const MAX_SWEPT: usize = 10_000;
 /// Longest packing and longest unpacking of one entry.
@@ -281,7 +281,9 @@ fn remove_surplus(root: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     found.sort_unstable_by(|one, other| other.cmp(one));
     let mut bytes = 0;
     for (modified, size, path) in found {
-        let is_old = now.duration_since(modified).is_ok_and(|age| age > KEPT);
+        let is_old = now
+            .duration_since(modified)
+            .is_ok_and(|age| age > RETENTION);
         if !is_old && size <= most.saturating_sub(bytes) {
             bytes += size;
             continue;

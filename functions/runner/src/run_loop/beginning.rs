@@ -40,7 +40,7 @@ pub(super) fn caches(settings: &Settings, spec: &RunSpec) -> Option<Cache> {
     // Beside the organizations' folders, into which verifications of their own lead.
     let own = settings.workspace_root.join(CACHES);
     let own = own.join(spec.org_id.as_str());
-    let folder = settings.kept_root.clone().unwrap_or(own);
+    let folder = settings.shared_root.clone().unwrap_or(own);
     let opened = std::fs::create_dir_all(&folder)
         .and_then(|()| Cache::open(&folder, Archiver::of(settings)));
     opened

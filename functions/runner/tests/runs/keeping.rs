@@ -17,7 +17,7 @@ fn scene(agent: &str) -> (Scene, PathBuf) {
     let kept = scene.dir.path().join("kept");
     fs::create_dir(&kept).unwrap();
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o700)).unwrap();
-    scene.env = vec![("AWO_KEPT_ROOT", kept.display().to_string())];
+    scene.env = vec![("AWO_SHARED_ROOT", kept.display().to_string())];
     (scene, kept)
 }
 

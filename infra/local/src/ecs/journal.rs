@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::clock;
 use crate::ecs::task::{StopCause, Task};
-use crate::ecs::{self, Ecs, EcsSettings, State, TOKEN_KEPT, TaskEvents, TaskStatus, Token};
+use crate::ecs::{self, Ecs, EcsSettings, State, TOKEN_RETENTION, TaskEvents, TaskStatus, Token};
 use crate::shutdown::Shutdown;
 
 /// Lines after which the journal is written anew, unless most of them still count.
@@ -146,7 +146,8 @@ impl State {
     fn write_anew(&mut self, path: &Path) -> io::Result<()> {
         ecs::forget(self);
         let now = clock::now();
-        self.tokens.retain(|_, token| now - token.sent < TOKEN_KEPT);
+        self.tokens
+            .retain(|_, token| now - token.sent < TOKEN_RETENTION);
         let draft = path.with_extension("draft");
         let file = OpenOptions::new()
             .create(true)

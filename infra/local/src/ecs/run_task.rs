@@ -13,7 +13,7 @@ use crate::aws_json::Refusal;
 use crate::ecs::definition::{self, TaskDefinition};
 use crate::ecs::protocol::{check_cluster, invalid};
 use crate::ecs::task::Task;
-use crate::ecs::{self, Ecs, State, TOKEN_KEPT, TOKENS, TaskStatus, Token};
+use crate::ecs::{self, Ecs, State, TOKEN_RETENTION, TOKENS, TaskStatus, Token};
 use crate::{arn, clock};
 
 /// Tasks that one RunTask may ask for.
@@ -210,7 +210,7 @@ fn repeated(state: &State, input: &RunTask, raw: &Value) -> Result<Option<Value>
     };
     let now = clock::now();
     let known = state.tokens.get(token);
-    let known = known.filter(|known| now - known.sent < TOKEN_KEPT);
+    let known = known.filter(|known| now - known.sent < TOKEN_RETENTION);
     let Some(known) = known else {
         if state.tokens.len() >= TOKENS {
             let message = format!("{TOKENS} client tokens are remembered already.");

@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use awo_cloud::compute::CONTAINER;
-use awo_cloud::definitions::KEPT_VOLUME;
+use awo_cloud::definitions::SHARED_VOLUME;
 use serde_json::json;
 
 use super::{CLUSTER, Ending, Options};
@@ -20,7 +20,7 @@ use crate::runner_environment;
 /// heed it, and time for the runner to say how it went.
 const STOP_TIMEOUT: Duration = Duration::from_secs(55);
 /// Where a task's container has the folder that the organization's tasks share.
-const KEPT_PATH: &str = "/kept";
+const SHARED_PATH: &str = "/shared";
 
 /// The cluster with the one task definition of the deployment.
 ///
@@ -63,17 +63,17 @@ pub(super) fn start(
     // On one machine tasks share their disk: nothing has to be kept for them beside it, unless the
     // service is to do as it does in the cloud.
     let set = super::environment(&options.settings);
-    let shares = set.get("AWO_KEPT_FILE_SYSTEM").is_some();
+    let shares = set.get("AWO_SHARED_FILE_SYSTEM").is_some();
     if shares {
-        environment.insert("AWO_KEPT_ROOT".to_owned(), KEPT_PATH.to_owned());
+        environment.insert("AWO_SHARED_ROOT".to_owned(), SHARED_PATH.to_owned());
     }
     let kept = MountPoint {
-        source_volume: KEPT_VOLUME.to_owned(),
-        container_path: KEPT_PATH.to_owned(),
+        source_volume: SHARED_VOLUME.to_owned(),
+        container_path: SHARED_PATH.to_owned(),
     };
     ecs.register(TaskDefinition {
         registered: None,
-        volumes: vec![json!({ "name": KEPT_VOLUME })],
+        volumes: vec![json!({ "name": SHARED_VOLUME })],
         mount_points: vec![kept],
         family: "awo-runner".to_owned(),
         container_name: CONTAINER.to_owned(),

@@ -24,7 +24,7 @@ const RUNNER: &str = "/usr/local/bin/runner";
 /// The runner becomes the agent's user by itself, whatever user an image names.
 const RUNNER_USER: &str = "0";
 /// The variable that leads the runner to the folder that tasks share.
-const KEPT_ROOT: &str = "AWO_KEPT_ROOT";
+const SHARED_ROOT: &str = "AWO_SHARED_ROOT";
 
 /// How often a service is asked whether it is ready, and how long it may think about it, in seconds.
 const READY_EVERY_S: i32 = 5;
@@ -63,7 +63,7 @@ pub(super) fn put(base: TaskDefinition, own: &Containers) -> Result<TaskDefiniti
         let memory = memory_of_each(definition.memory(), own.services.len())?;
         runner.depends_on = Some(dependencies(&own.services)?);
         if let Some(variables) = &mut runner.environment {
-            variables.retain(|variable| variable.name() != Some(KEPT_ROOT));
+            variables.retain(|variable| variable.name() != Some(SHARED_ROOT));
         }
         definition.task_role_arn = None;
         for service in &own.services {
@@ -169,8 +169,8 @@ mod tests {
             .image("runner")
             .environment(
                 KeyValuePair::builder()
-                    .name(KEPT_ROOT)
-                    .value("/kept")
+                    .name(SHARED_ROOT)
+                    .value("/shared")
                     .build(),
             )
             .environment(KeyValuePair::builder().name("A").value("1").build())

@@ -2,7 +2,7 @@
 //!
 //! A delivery has its complete state: the body, byte by byte, the attempts, and the time of the
 //! next one. It is in the index of due items exactly as long as it is pending. DynamoDB removes it
-//! [`KEPT_MS`] after its creation; nothing waits for that.
+//! [`RETENTION_MS`] after its creation; nothing waits for that.
 
 use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
@@ -19,7 +19,7 @@ use crate::webhooks::notifications::{DeliveryRef, Notification};
 use crate::webhooks::outbox::NOTIFICATION_MS;
 
 /// How long a delivery is stored: 30 days.
-pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
+pub const RETENTION_MS: i64 = 30 * 24 * 3_600_000;
 
 /// What webhooks get: an event, and the bytes of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Delivery {
             redelivery_of: None,
             due_shard: Some(due_shard(id.as_str())),
             due_at: Some(now.plus_ms(NOTIFICATION_MS).epoch_ms()),
-            ttl: now.plus_ms(KEPT_MS).epoch_seconds(),
+            ttl: now.plus_ms(RETENTION_MS).epoch_seconds(),
             revision: 1,
             id,
             v: SCHEMA_VERSION,

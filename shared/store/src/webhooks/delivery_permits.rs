@@ -20,7 +20,7 @@ use crate::webhooks::write_batch::{BatchOutcome, Changes};
 /// Deliveries under way to one receiver at once.
 pub const DELIVERY_PERMITS: u32 = 4;
 /// How long after its expiry DynamoDB may remove a delivery permit, in milliseconds.
-const KEPT_MS: i64 = 3_600_000;
+const RETENTION_MS: i64 = 3_600_000;
 
 /// A delivery permit that is held.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ fn taken(wanted: &PermitRequest) -> Change {
     Change::new()
         .set("holder", holder)
         .set("expiresAtMs", until.epoch_ms())
-        .set("ttl", until.plus_ms(KEPT_MS).epoch_seconds())
+        .set("ttl", until.plus_ms(RETENTION_MS).epoch_seconds())
         .set("v", SCHEMA_VERSION)
         .at_most_or_missing("expiresAtMs", now.epoch_ms())
 }

@@ -19,7 +19,7 @@ const IMAGES: &str = "registry.example/awo/,ghcr.io/acme/";
 
 pub async fn cloud() -> TestService {
     let settings = [
-        ("AWO_KEPT_FILE_SYSTEM", FILE_SYSTEM),
+        ("AWO_SHARED_FILE_SYSTEM", FILE_SYSTEM),
         ("AWO_ENVIRONMENT_IMAGES", IMAGES),
     ];
     TestService::start(1_000_000, &settings).await
@@ -149,12 +149,12 @@ fn waits_for_the_database(runner: &ContainerDefinition, known: &ContainerDefinit
     assert!(
         variables(known)
             .iter()
-            .any(|(name, _)| *name == "AWO_KEPT_ROOT")
+            .any(|(name, _)| *name == "AWO_SHARED_ROOT")
     );
     assert!(
         variables(runner)
             .iter()
-            .all(|(name, _)| *name != "AWO_KEPT_ROOT")
+            .all(|(name, _)| *name != "AWO_SHARED_ROOT")
     );
     let [waits] = runner.depends_on() else {
         panic!("{runner:#?}")

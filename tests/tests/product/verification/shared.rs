@@ -22,7 +22,7 @@ const AGENT: &str = "echo x > done; echo > tool; chmod 755 tool; ln -s /etc/host
                      echo hole > .gitignore; truncate -s 1T hole";
 
 async fn service() -> TestService {
-    TestService::start(1_000_000, &[("AWO_KEPT_FILE_SYSTEM", FILE_SYSTEM)]).await
+    TestService::start(1_000_000, &[("AWO_SHARED_FILE_SYSTEM", FILE_SYSTEM)]).await
 }
 
 /// A run that has ended, and whose task's disk has gone with it; its workspace.

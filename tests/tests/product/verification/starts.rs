@@ -15,7 +15,7 @@ const UNASKED_MS: i64 = 31_000;
 /// A service that gives no slots by itself.
 async fn service() -> TestService {
     let settings = [
-        ("AWO_KEPT_FILE_SYSTEM", FILE_SYSTEM),
+        ("AWO_SHARED_FILE_SYSTEM", FILE_SYSTEM),
         ("AWO_MAX_CONCURRENT", "0"),
     ];
     TestService::start(1_000, &settings).await
