@@ -150,8 +150,8 @@ impl Delivery {
 }
 
 impl Transaction {
-    /// Adds a delivery that is not there yet. Who adds one with an attempt makes it; of any
-    /// other there is a notification.
+    /// Adds a delivery that is not there yet. A caller that adds one with an attempt also makes the
+    /// attempt; for any other delivery there is a notification.
     pub(crate) fn add_delivery(self, delivery: &Delivery) -> Result<Transaction, Error> {
         let key = Key::delivery(&delivery.org_id, &delivery.webhook_id, &delivery.id);
         let noted = if delivery.progress.attempts.is_empty() {

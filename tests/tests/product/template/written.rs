@@ -1,5 +1,5 @@
 //! The functions of the template, written from the route table, the variables that each function
-//! reads when it starts, and what is kept by hand in `infra/sam/functions.yaml`.
+//! reads when it starts, and what people maintain in `infra/sam/functions.yaml`.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ const SECOND_PATHS: [&str; 3] = ["/api/", "/v1/exports/", "/v1/usage/"];
 /// How long a streamed response may take, in seconds: more than another one, and API Gateway's limit.
 const STREAM_SECONDS: std::ops::RangeInclusive<u32> = 30..=900;
 
-/// What is kept by hand about a function.
+/// What people maintain about a function.
 #[derive(Default)]
 struct Entry<'a> {
     name: &'a str,
