@@ -52,5 +52,6 @@ pub async fn of(
         caches: content.caches,
         registries: registries.collect(),
         services: services.map(ServicePort::from).collect(),
+        egress: content.egress,
     }))
 }

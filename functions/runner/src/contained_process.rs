@@ -21,7 +21,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::environment::Masks;
+use crate::environment::{Environment, Masks};
 use crate::limits;
 use crate::output::Tail;
 use crate::sandbox::Machine;
@@ -100,6 +100,8 @@ pub(crate) struct ContainedProcesses {
     user: Option<AgentUser>,
     /// Absent: commands see what this process sees.
     sandbox: Option<Machine>,
+    /// True if commands reach no network but loopback.
+    loopback_only: bool,
     stop: StopSignal,
     /// What is masked in what commands print.
     masks: Masks,
@@ -120,14 +122,20 @@ impl ContainedProcesses {
             tool_homes: settings.tool_homes.clone(),
             user: settings.effective_agent_user(),
             sandbox: Some(Machine::of(settings)),
+            loopback_only: false,
             stop,
             masks: Masks::default(),
         }
     }
 
-    /// Masks these values in whatever commands print, for whoever reads it.
-    pub(crate) fn masking(self, masks: Masks) -> ContainedProcesses {
-        ContainedProcesses { masks, ..self }
+    /// For commands of an environment: its secrets are masked in what they print, and they reach the
+    /// hosts that it lets them reach.
+    pub(crate) fn in_environment(self, environment: &Environment) -> ContainedProcesses {
+        ContainedProcesses {
+            masks: environment.masks.clone(),
+            loopback_only: environment.is_loopback_only(),
+            ..self
+        }
     }
 
     /// For commands of a person's own: as that person, with that person's tools.
@@ -142,6 +150,7 @@ impl ContainedProcesses {
             tool_homes,
             user: None,
             sandbox: None,
+            loopback_only: false,
             stop,
             masks: Masks::default(),
         })
@@ -217,6 +226,7 @@ impl ContainedProcesses {
             report_fd: Some(report_writer.as_raw_fd()),
             limits: job.limits.clone(),
             sandbox: self.sandbox.as_ref().map(|machine| machine.of_job(job)),
+            loopback_only: self.loopback_only,
             argv: job.argv.to_vec(),
         };
         let child = Command::new(&self.program)

@@ -14,6 +14,7 @@ mod contained_process;
 mod control_client;
 mod control_thread;
 mod delivery;
+mod egress;
 mod environment;
 mod event_sender;
 mod git;

@@ -37,6 +37,16 @@ pub(crate) async fn listen() -> Result<(TcpListener, SocketAddr), String> {
     Ok((listener, address))
 }
 
+/// A key that no other process of the machine can guess, recognizable by its beginning.
+///
+/// # Errors
+/// A sentence for the operator, if the system has no randomness.
+pub(crate) fn new_key(beginning: &str) -> Result<String, String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|why| format!("no randomness: {why}"))?;
+    Ok(format!("{beginning}-{}", hex::encode(bytes)))
+}
+
 /// Answers requests until it is aborted.
 pub(crate) fn serve<A, F, B>(listener: TcpListener, answer: A) -> AbortHandle
 where
@@ -87,7 +97,8 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(MAX_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     // Whoever hangs up in mid-sentence harms nobody but itself.
     let _ = connection.await;
 }

@@ -130,8 +130,7 @@ async fn work(
             return refused(Wrong::work_dir(message)).await;
         }
     };
-    let processes =
-        ContainedProcesses::new(settings, stop.clone()).masking(environment.masks.clone());
+    let processes = ContainedProcesses::new(settings, stop.clone()).in_environment(&environment);
     let broken = |why: std::io::Error| {
         NotDone::Broken(format!(
             "the folder for the verification could not be created: {why}"

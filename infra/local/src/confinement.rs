@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use awo_supervisor::Sandbox;
+use awo_supervisor::{Sandbox, check_loopback_only};
 use nix::sys::stat::{Mode, umask};
 
 /// The user of agents in the image of runs, and here where the service is root's.
@@ -41,6 +41,13 @@ impl Confinement {
             sandbox: Sandbox::is_available(),
             user: given.or_else(own).filter(|uid| is_root && *uid != 0),
         }
+    }
+
+    /// True if commands can be kept from all networks but loopback. Agents of all runs are one user here,
+    /// and only in a sandbox can they not make use of each other's processes.
+    #[must_use]
+    pub fn limits_egress(self) -> bool {
+        self.sandbox && check_loopback_only().is_ok()
     }
 
     /// True if no agent reads the service's data.

@@ -135,6 +135,10 @@ async fn run() -> Result<(), Failure> {
         let (name, uid) = ("AWO_AGENT_UID".to_owned(), uid.to_string());
         options.settings.insert(name, uid);
     }
+    if !confinement.limits_egress() {
+        let refused = (awo_cloud::settings::NO_EGRESS.to_owned(), "1".to_owned());
+        options.settings.extend([refused]);
+    }
     let mut service = Service::start(options).await?;
     if let Some((port, metrics)) = &metrics {
         service.serve_metrics(metrics, *port).await?;

@@ -53,6 +53,9 @@ pub fn details_retention(environment: &Environment) -> Result<DetailsRetention, 
 /// What the images of environments begin with, with commas between; set where tasks are containers.
 pub const ENVIRONMENT_IMAGES: &str = "AWO_ENVIRONMENT_IMAGES";
 
+/// 1 where commands cannot be kept from a network; the local service sets it by what its kernel has.
+pub const NO_EGRESS: &str = "AWO_NO_EGRESS";
+
 /// What environments may have here.
 #[must_use]
 pub fn environments(environment: &Environment) -> Deployment {
@@ -61,6 +64,7 @@ pub fn environments(environment: &Environment) -> Deployment {
     Deployment {
         images: images.map(|_| AllowedImages::new(environment.list(ENVIRONMENT_IMAGES))),
         allow_loopback: environment.flag("AWO_ALLOW_LOOPBACK_REGISTRIES"),
+        no_egress: environment.flag(NO_EGRESS),
     }
 }
 

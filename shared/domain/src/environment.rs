@@ -1,5 +1,6 @@
 //! Environments: where the commands of a run happen. Variables, secrets by phase, commands that set a
-//! checkout up, folders that are cached, registries behind a proxy, and the size of the task.
+//! checkout up, folders that are cached, registries behind a proxy, the hosts that commands reach, and
+//! the size of the task.
 //!
 //! An environment names secrets and holds none: their values are an operator's to set
 //! ([`secret_name`]), and only the function that serves runners reads them.
@@ -17,15 +18,17 @@ pub use record::{EnvironmentRecord, StepRecord};
 pub use size::Size;
 
 mod containers;
+mod egress;
 mod faults;
 mod name;
 mod record;
 mod size;
 
 pub use containers::{
-    AllowedImages, Containers, ContainersId, check_host, check_image, check_ready,
-    check_service_image, check_service_name,
+    AllowedImages, Containers, ContainersId, check_image, check_ready, check_service_image,
+    check_service_name,
 };
+pub use egress::{EgressHosts, check_host};
 pub use faults::{Deployment, check_cache, check_name};
 
 /// Most environments of an organization.
@@ -227,7 +230,7 @@ pub struct EnvironmentContent {
     /// Beside the runner.
     #[serde(default)]
     pub services: Vec<EnvironmentService>,
-    /// The hosts that may be reached.
+    /// The hosts that its commands may reach, by name or as `*.` and a name; all if there are none.
     #[serde(default)]
     pub egress: Vec<String>,
 }

@@ -10,7 +10,8 @@
 //! child would steal the children of a runtime that waits for its own.
 //!
 //! The tree's use of the machine is limited, too (`limits`): it is measured, and a tree that
-//! exceeds a limit is killed.
+//! exceeds a limit is killed. What it sees of the file system (`sandbox`) and of the network (`network`)
+//! can be restricted.
 //!
 //! A limitation: a command of the *same* user may kill the supervisor itself. Its main child then
 //! dies with it (a parent-death signal), and its orphans go to the next subreaper, the runner,
@@ -21,6 +22,7 @@ mod files;
 mod hardening;
 mod limits;
 mod measure;
+mod network;
 mod order;
 mod sandbox;
 mod supervise;
@@ -36,6 +38,7 @@ use serde::{Deserialize, Serialize};
 
 pub use hardening::{become_subreaper, forget_variable, hide_memory};
 pub use limits::{Breach, Limit, Limits};
+pub use network::check as check_loopback_only;
 pub use order::{Order, USAGE};
 pub use sandbox::Sandbox;
 pub use tree::{Killed, Reaped, kill_descendants};

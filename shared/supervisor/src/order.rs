@@ -9,12 +9,13 @@ use crate::{Limits, Sandbox};
 /// The command line.
 pub const USAGE: &str = "usage: supervise [--uid N --gid N] [--term-grace-ms N] [--report-fd N] \
 [--max-memory-mb N] [--max-disk-mb N] [--max-processes N] [--place FOLDER…] \
-[--read PATH…] [--write PATH…] [--hide FOLDER…] -- command [argument…]
+[--read PATH…] [--write PATH…] [--hide FOLDER…] [--loopback-only] -- command [argument…]
 
 Runs the command in its own session and kills everything that is left of it when it is over.
 A tree that takes more than a limit is killed; each --place is a folder whose contents count.
 With --read or --write the command sees nothing else of the file system, where the kernel has Landlock;
 a folder that is hidden is not granted with those above it.
+With --loopback-only the command reaches no other network, or is not started.
 Standard input takes lines; its end means `kill`:
   int [ms]   SIGINT to the command's process group, kill after so many milliseconds
   term [ms]  SIGTERM to the whole tree, kill what is left of it after so many milliseconds
@@ -44,6 +45,8 @@ pub struct Order {
     pub limits: Limits,
     /// What it sees of the file system; everything where absent.
     pub sandbox: Option<Sandbox>,
+    /// True if it reaches no network but loopback.
+    pub loopback_only: bool,
     /// The command; never empty.
     pub argv: Vec<OsString>,
 }
@@ -60,6 +63,7 @@ impl Order {
         let mut report_fd = None;
         let mut limits = Limits::default();
         let mut sandbox = Sandbox::default();
+        let mut loopback_only = false;
         loop {
             let flag = args
                 .next()
@@ -77,6 +81,7 @@ impl Order {
                 Some("--read") => sandbox.reads.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--write") => sandbox.writes.push(args.next().ok_or(NO_PATH)?.into()),
                 Some("--hide") => sandbox.hidden.push(args.next().ok_or(NO_PATH)?.into()),
+                Some("--loopback-only") => loopback_only = true,
                 _ => return Err(format!("unknown argument {}", flag.to_string_lossy())),
             }
         }
@@ -101,6 +106,7 @@ impl Order {
             report_fd,
             limits,
             sandbox: (sandbox != Sandbox::default()).then_some(sandbox),
+            loopback_only,
             argv,
         })
     }
@@ -138,6 +144,9 @@ impl Order {
             ]
         }) {
             args.extend(paths.iter().flat_map(|path| [flag.into(), path.into()]));
+        }
+        if self.loopback_only {
+            args.push("--loopback-only".into());
         }
         args.push("--".into());
         args.extend(self.argv.iter().cloned());
@@ -179,6 +188,7 @@ mod tests {
                 writes: vec!["/a b".into(), "/c".into()],
                 hidden: vec!["/d".into()],
             }),
+            loopback_only: true,
             argv: vec!["sh".into(), "-c".into(), "--".into()],
         };
         assert_eq!(Order::parse(order.to_args().into_iter()), Ok(order));

@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 
 use crate::limits::{self, Kernel};
 use crate::measure::Measuring;
+use crate::network::{self, SocketRequests};
 use crate::order::MAX_GRACE_MS;
 use crate::sandbox::drop_capabilities;
 use crate::tree::{POLL, Terminated};
@@ -50,7 +51,7 @@ pub(crate) fn supervise(order: &Order) -> Report {
         measuring = Measuring::start(&order.limits, other_user(order));
         Ok((signals, start(order)?))
     });
-    let (signals, main_child) = match started {
+    let (signals, (main_child, requests)) = match started {
         Ok(started) => started,
         Err(why) => {
             return Report {
@@ -69,7 +70,12 @@ pub(crate) fn supervise(order: &Order) -> Report {
             end = how(status);
         }
     };
-    let breach = watch(order, &signals, main_child, measuring.as_mut(), &mut note);
+    let events = Events {
+        order,
+        signals: &signals,
+        requests: requests.as_ref(),
+    };
+    let breach = watch(&events, main_child, measuring.as_mut(), &mut note);
     let killed = tree::kill_descendants(KILL_LIMIT, &mut note);
     Report {
         // Without a status the main child itself is among the survivors of SIGKILL.
@@ -105,7 +111,7 @@ fn prepare() -> io::Result<SignalFd> {
     )?)
 }
 
-fn start(order: &Order) -> io::Result<Pid> {
+fn start(order: &Order) -> io::Result<(Pid, Option<SocketRequests>)> {
     let mut command = Command::new(&order.argv[0]);
     command.args(&order.argv[1..]).stdin(Stdio::null());
     let user = other_user(order);
@@ -120,11 +126,12 @@ fn start(order: &Order) -> io::Result<Pid> {
         Some(sandbox) => sandbox.rules()?,
         None => None,
     };
-    // In a sandbox root is a user like any other.
-    let gives_up = sandbox.is_some() && user.is_none() && nix::unistd::geteuid().is_root();
+    // Restricted root is a user like any other.
+    let is_restricted = sandbox.is_some() || order.loopback_only;
+    let gives_up = is_restricted && user.is_none() && nix::unistd::geteuid().is_root();
     // SAFETY: the closure runs between fork and exec. It makes a few system calls that are
-    // async-signal-safe and takes no lock. This process has one thread, so that nobody can hold the
-    // lock of an allocator that a failing step may want for its message.
+    // async-signal-safe and takes no lock but the allocator's, which a failing step may want for its
+    // message and which `fork` of the C library leaves free in the child.
     unsafe {
         command.pre_exec(move || {
             // What this process ignores or reads from a descriptor, the command gets as by default.
@@ -146,8 +153,16 @@ fn start(order: &Order) -> io::Result<Pid> {
         });
     }
     // The handle is dropped: waiting is done for all children at once.
-    let child = limits::first_to_go(|| command.spawn())?;
-    Ok(Pid::from_raw(child.id().cast_signed()))
+    let mut spawn = move || {
+        let child = limits::first_to_go(|| command.spawn())?;
+        Ok(Pid::from_raw(child.id().cast_signed()))
+    };
+    if order.loopback_only {
+        let (pid, requests) = network::start_confined(spawn)?;
+        Ok((pid, Some(requests)))
+    } else {
+        Ok((spawn()?, None))
+    }
 }
 
 /// The user that the command runs as, where it is another one. Only root can become somebody else.
@@ -159,8 +174,7 @@ fn other_user(order: &Order) -> Option<(u32, u32)> {
 /// ended, or, where the whole tree was asked to end, when all of it has or its time is up; or when
 /// it has broken a limit.
 fn watch(
-    order: &Order,
-    signals: &SignalFd,
+    events: &Events<'_>,
     main_child: Pid,
     mut measuring: Option<&mut Measuring<'_>>,
     note: &mut impl FnMut(Reaped),
@@ -169,7 +183,6 @@ fn watch(
     let mut sent = EndStage::Nothing;
     let mut terminated = Terminated::default();
     let mut main_ended = false;
-    let stdin = io::stdin();
     loop {
         let children = tree::reap(&mut |reaped| {
             main_ended |= reaped.0 == main_child;
@@ -191,7 +204,7 @@ fn watch(
         });
         let measure = measuring.as_ref().map(|measuring| measuring.next());
         let wake_at = wake_at.into_iter().chain(measure).min();
-        for stop_request in next_requests(order, &stdin, signals, wake_at) {
+        for stop_request in events.next(wake_at) {
             let grace = match stop_request {
                 StopRequest::Kill => return None,
                 StopRequest::Stop => {
@@ -230,35 +243,50 @@ fn interrupt(main_child: Pid) {
     let _ = killpg(main_child, Signal::SIGCONT);
 }
 
-/// Waits for requests or the death of a child, at most until `until`.
-fn next_requests(
-    order: &Order,
-    stdin: &io::Stdin,
-    signals: &SignalFd,
-    until: Option<Instant>,
-) -> Vec<StopRequest> {
-    let timeout = until.map_or(PollTimeout::NONE, |at| {
-        let left = at.saturating_duration_since(Instant::now());
-        // Rounded up: woken a little early, it would spin until the deadline.
-        PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
-    });
-    let mut fds = [
-        PollFd::new(signals.as_fd(), PollFlags::POLLIN),
-        PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
-    ];
-    match poll(&mut fds, timeout) {
-        Ok(_) | Err(Errno::EINTR) => {}
-        Err(_) => return vec![StopRequest::Kill],
+/// What the supervisor waits for.
+struct Events<'a> {
+    order: &'a Order,
+    signals: &'a SignalFd,
+    /// Absent where the command may reach any network.
+    requests: Option<&'a SocketRequests>,
+}
+
+impl Events<'_> {
+    /// Waits for stop requests, the tree's requests for sockets, or the death of a child, at most until
+    /// `until`.
+    fn next(&self, until: Option<Instant>) -> Vec<StopRequest> {
+        let timeout = until.map_or(PollTimeout::NONE, |at| {
+            let left = at.saturating_duration_since(Instant::now());
+            // Rounded up: woken a little early, it would spin until the deadline.
+            PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+        });
+        let stdin = io::stdin();
+        let mut fds = vec![
+            PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+            PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+        ];
+        let sockets = self.requests.map(AsFd::as_fd);
+        fds.extend(sockets.map(|fd| PollFd::new(fd, PollFlags::POLLIN)));
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(_) => return vec![StopRequest::Kill],
+        }
+        let is_ready = |at: usize| fds.get(at).is_some_and(|fd| fd.any().unwrap_or(true));
+        if let Some(requests) = self.requests
+            && is_ready(2)
+        {
+            requests.answer();
+        }
+        let grace = self.order.term_grace;
+        let mut requests = Vec::new();
+        if is_ready(1) {
+            requests.extend(line_requests(&stdin, grace));
+        }
+        if is_ready(0) {
+            requests.extend(signal_requests(self.signals, grace));
+        }
+        requests
     }
-    let [by_signal, by_line] = fds.map(|fd| fd.any().unwrap_or(true));
-    let mut requests = Vec::new();
-    if by_line {
-        requests.extend(line_requests(stdin, order.term_grace));
-    }
-    if by_signal {
-        requests.extend(signal_requests(signals, order.term_grace));
-    }
-    requests
 }
 
 fn signal_requests(signals: &SignalFd, grace: Duration) -> Vec<StopRequest> {

@@ -1,9 +1,10 @@
 //! Environments: the resource, and what names one. What runs see of it stands in
 //! [`runs`], what their tasks are made of in [`containers`], and what a verification that a client
-//! requests sees of it in [`verifications`]. [`crashes`] has the crash points of their definitions.
+//! requests sees of it in [`verifications`]. [`egress`] has the hosts that commands reach, [`crashes`] has the crash points of their definitions.
 
 mod containers;
 mod crashes;
+mod egress;
 mod runs;
 mod verifications;
 

@@ -16,8 +16,9 @@ mod setup;
 use std::ffi::OsString;
 
 use awo_domain::control::RunEnvironment;
-use awo_domain::environment::SecretPhase;
+use awo_domain::environment::{EgressHosts, SecretPhase};
 
+use crate::egress::EgressProxy;
 use crate::registries::Registries;
 
 pub(crate) use archive::Archiver;
@@ -35,15 +36,19 @@ pub(crate) struct Environment {
     pub(crate) of_run: Option<RunEnvironment>,
     /// All values of it that must not be seen.
     pub(crate) masks: Masks,
-    /// What points package managers at its registries; the environment's own variables count before.
-    pub(crate) registries: Variables,
+    /// What points programs at its registries and at the proxy of its egress; the environment's own
+    /// variables count before.
+    pub(crate) proxies: Variables,
+    /// The way to the hosts that it names; absent where commands reach every network.
+    egress: Option<EgressProxy>,
 }
 
 impl Environment {
     /// The environment, and the way to its registries, which is open as long as that value lives.
     ///
     /// # Errors
-    /// A sentence for the person who can act, if a secret has no value.
+    /// A sentence for the person who can act, if a secret has no value, or this machine cannot limit
+    /// what commands reach.
     pub(crate) async fn open(
         of_run: Option<&RunEnvironment>,
     ) -> Result<(Environment, Registries), String> {
@@ -52,8 +57,28 @@ impl Environment {
         let registries = Registries::start(wanted)
             .await
             .map_err(|why| format!("there is no way to the environment's registries: {why}"))?;
-        environment.registries = registries.variables();
+        environment.proxies = registries.variables();
+        if let Some(hosts) = of_run.and_then(|one| EgressHosts::of(&one.egress)) {
+            let opened = environment.limit_egress(hosts).await;
+            opened.map_err(|why| format!("egress of the environment cannot be limited: {why}"))?;
+        }
         Ok((environment, registries))
+    }
+
+    async fn limit_egress(&mut self, hosts: EgressHosts) -> Result<(), String> {
+        let tried = tokio::task::spawn_blocking(awo_supervisor::check_loopback_only).await;
+        tried
+            .map_err(|why| why.to_string())?
+            .map_err(|why| why.to_string())?;
+        let proxy = EgressProxy::start(hosts).await?;
+        self.proxies.extend(proxy.variables());
+        self.egress = Some(proxy);
+        Ok(())
+    }
+
+    /// True if its commands reach no network but loopback.
+    pub(crate) fn is_loopback_only(&self) -> bool {
+        self.egress.is_some()
     }
 
     fn of(of_run: Option<&RunEnvironment>) -> Result<Environment, String> {
@@ -69,15 +94,15 @@ impl Environment {
         }
         Ok(Environment {
             masks: Masks::of(environment.values()),
-            registries: Variables::new(),
             of_run: Some(environment),
+            ..Environment::default()
         })
     }
 
     /// What the commands of a phase have beyond what every command has.
     pub(crate) fn variables(&self, phase: SecretPhase) -> Variables {
         let of_run = self.of_run.as_ref();
-        self.with_registries(of_run.map_or(Vec::new(), |one| one.variables_in(phase)))
+        self.with_proxies(of_run.map_or(Vec::new(), |one| one.variables_in(phase)))
     }
 
     /// The same without any secret, for hooks, which are of no phase.
@@ -85,13 +110,13 @@ impl Environment {
         let of_run = self.of_run.as_ref();
         let plain = of_run.into_iter().flat_map(|one| &one.variables);
         let plain = plain.map(|(name, value)| (name.as_str(), value.as_str()));
-        self.with_registries(plain.collect())
+        self.with_proxies(plain.collect())
     }
 
-    fn with_registries(&self, variables: Vec<(&str, &str)>) -> Variables {
+    fn with_proxies(&self, variables: Vec<(&str, &str)>) -> Variables {
         let own = variables.into_iter();
         let own = own.map(|(name, value)| (name.to_owned(), value.into()));
-        self.registries.iter().cloned().chain(own).collect()
+        self.proxies.iter().cloned().chain(own).collect()
     }
 
     /// The values that must not outlive a setup: those that the phase which follows does not have.

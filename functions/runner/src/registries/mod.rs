@@ -69,7 +69,7 @@ impl Registries {
         let mut started = Registries::default();
         for one in registries {
             let (listener, address) = loopback::listen().await?;
-            let key = new_key()?;
+            let key = loopback::new_key("awo-registry")?;
             let origin = format!("http://{address}");
             let upstream = Upstream::new(one, &origin)?;
             let url = upstream.url();
@@ -196,10 +196,4 @@ impl Local {
             self.url_with_key()
         )
     }
-}
-
-fn new_key() -> Result<String, String> {
-    let mut bytes = [0_u8; 32];
-    getrandom::fill(&mut bytes).map_err(|why| format!("no randomness: {why}"))?;
-    Ok(format!("awo-registry-{}", hex::encode(bytes)))
 }

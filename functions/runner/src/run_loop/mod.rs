@@ -121,7 +121,7 @@ pub(crate) async fn run(
     let result = async {
         let (environment, registries) = surroundings(spec).await?;
         let processes =
-            ContainedProcesses::new(settings, stop.clone()).masking(environment.masks.clone());
+            ContainedProcesses::new(settings, stop.clone()).in_environment(&environment);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
         let git = Git::new(

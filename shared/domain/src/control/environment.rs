@@ -29,6 +29,9 @@ pub struct RunEnvironment {
     /// What the run's task has beside the runner.
     #[serde(default)]
     pub services: Vec<ServicePort>,
+    /// The hosts that its commands reach; all if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub egress: Vec<String>,
 }
 
 /// A service, by where it listens.
@@ -135,6 +138,7 @@ mod tests {
             caches: Vec::new(),
             registries: Vec::new(),
             services: Vec::new(),
+            egress: Vec::new(),
         };
         let names = |phase| -> Vec<&str> {
             let variables = environment.variables_in(phase).into_iter();

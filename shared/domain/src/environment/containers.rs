@@ -9,7 +9,6 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use url::Host;
 
 use super::faults::fault;
 use super::{
@@ -196,31 +195,14 @@ pub fn check_ready(text: &str) -> Result<String, String> {
     }
 }
 
-/// Checks the name of a host.
-///
-/// # Errors
-/// A sentence that says what is wrong with it.
-pub fn check_host(text: &str) -> Result<String, String> {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    match Host::parse(name) {
-        Ok(Host::Domain(known)) if known == name => Ok(text.to_owned()),
-        _ => Err("must be the name of a host, or *. and one".to_owned()),
-    }
-}
-
 impl EnvironmentContent {
-    /// What is wrong with its image, its services and its egress in a deployment with these images;
-    /// one without a list has no containers.
+    /// What is wrong with its image and its services in a deployment with these images; one without a
+    /// list has no containers.
     pub(super) fn wrong_containers(&self, images: Option<&AllowedImages>) -> Vec<Fault> {
         let mut faults = self.repeated_ports();
         match images {
             None => faults.extend(self.without_containers()),
             Some(images) => faults.extend(self.not_allowed(images)),
-        }
-        if !self.egress.is_empty() {
-            let message = "cannot be enforced by this deployment, which would let every host through: \
-                           leave it out";
-            faults.push(fault("/egress", message));
         }
         faults
     }

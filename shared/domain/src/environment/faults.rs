@@ -17,6 +17,9 @@ pub struct Deployment {
     pub images: Option<AllowedImages>,
     /// True if registries may be spoken to in plain HTTP on loopback: for tests and one machine.
     pub allow_loopback: bool,
+    /// True if the machine cannot keep commands from a network: a machine of one's own with an older
+    /// kernel.
+    pub no_egress: bool,
 }
 
 /// Variables that the product sets, or by which programs of the product's own would be changed that
@@ -124,6 +127,7 @@ impl EnvironmentContent {
         let mut faults = self.repeated();
         faults.extend(self.wrong_registries(deployment));
         faults.extend(self.wrong_containers(deployment.images.as_ref()));
+        faults.extend(self.wrong_egress(deployment));
         let bytes = serde_json::to_vec(self).map_or(usize::MAX, |json| json.len());
         if bytes > MAX_ENVIRONMENT_BYTES {
             let message =

@@ -36,6 +36,9 @@ pub struct EnvironmentRecord {
     /// The images of services by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub services: BTreeMap<String, String>,
+    /// The hosts that its commands reached; all if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub egress: Vec<String>,
 }
 
 /// A command of the setup, for an audit.
@@ -77,6 +80,7 @@ impl EnvironmentRecord {
             services: services
                 .map(|service| (service.name.clone(), service.image.clone()))
                 .collect(),
+            egress: content.egress.clone(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod containers;
 const LOCAL: Deployment = Deployment {
     images: None,
     allow_loopback: true,
+    no_egress: false,
 };
 
 fn cloud(images: &[&str]) -> Deployment {
@@ -16,6 +17,7 @@ fn cloud(images: &[&str]) -> Deployment {
     Deployment {
         images: Some(AllowedImages::new(images)),
         allow_loopback: false,
+        no_egress: false,
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod escapes;
 mod limits;
+mod network;
 mod sandbox;
 mod scene;
 mod stop_requests;

@@ -241,7 +241,10 @@ async fn what_containers_cannot_be_is_400_with_every_path_in_the_cloud_too() {
             json!({ "image": format!("elsewhere/x@sha256:{}", "0".repeat(64)) }),
             &["/image"],
         ),
-        (json!({ "egress": ["example.com"] }), &["/egress"]),
+        (
+            json!({ "services": [one("a", "redis", 1)], "egress": ["example.com"] }),
+            &["/egress"],
+        ),
         (
             json!({ "services": [one("DB", "a b", 0), one("b", ecr, 1)] }),
             &["/services/0/image", "/services/0/name", "/services/0/port"],

@@ -55,7 +55,7 @@ fn create(schemas: &mut Schemas) -> Operation {
         "An environment defines where commands of runs execute: variables, secrets by phase, setup, caches, registries, size. \
          An operator sets the value of a secret, and of a registry's credential, with \
          `awo admin set-secret --name env:<environment>:<NAME>`. A taken name is 409; a field that this \
-         deployment cannot honour (images and services on one machine, egress) is 400.",
+         deployment cannot honour (images and services on one machine) is 400.",
     )
     .body(body, example())
     .idempotent()
@@ -142,7 +142,10 @@ fn body(schemas: &mut Schemas, name: &'static str) -> Value {
         ),
         (
             "egress",
-            described(hosts, "The hosts that commands may connect to."),
+            described(
+                hosts,
+                "The hosts that commands may connect to, each by its name or as `*.` and a name; all hosts if there are none. Not with services.",
+            ),
         ),
     ])
 }

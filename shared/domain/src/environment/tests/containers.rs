@@ -72,14 +72,33 @@ fn what_a_deployment_cannot_give_is_refused_and_not_ignored() {
     let content = EnvironmentContent {
         image: Some(pinned("acme/runner")),
         services: vec![service("db", "postgres:17", 5_432)],
+        ..EnvironmentContent::default()
+    };
+    assert_eq!(paths(&content, &LOCAL), ["/image", "/services"]);
+    assert_eq!(paths(&content, &cloud(&["*"])), [""; 0]);
+    assert_eq!(paths(&content, &cloud(&[])), ["/image"]);
+    let local = content.faults(&LOCAL);
+    assert!(local[0].message.contains("container engine"), "{local:?}");
+}
+
+#[test]
+fn egress_is_limited_where_nothing_reaches_around_the_limit() {
+    let content = EnvironmentContent {
         egress: vec!["example.com".to_owned()],
         ..EnvironmentContent::default()
     };
-    assert_eq!(paths(&content, &LOCAL), ["/egress", "/image", "/services"]);
-    assert_eq!(paths(&content, &cloud(&["*"])), ["/egress"]);
-    assert_eq!(paths(&content, &cloud(&[])), ["/egress", "/image"]);
-    let local = content.faults(&LOCAL);
-    assert!(local[1].message.contains("container engine"), "{local:?}");
+    assert_eq!(paths(&content, &LOCAL), [""; 0]);
+    assert_eq!(paths(&content, &cloud(&[])), [""; 0]);
+    let old_kernel = Deployment {
+        no_egress: true,
+        ..LOCAL
+    };
+    assert_eq!(paths(&content, &old_kernel), ["/egress"]);
+    let with_services = EnvironmentContent {
+        services: vec![service("db", "postgres:17", 5_432)],
+        ..content
+    };
+    assert_eq!(paths(&with_services, &cloud(&[])), ["/egress"]);
 }
 
 #[test]
