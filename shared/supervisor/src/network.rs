@@ -302,7 +302,6 @@ const ALLOWED: u8 = 26;
 
 /// The filter: see the module. A jump has its own position and the two where it leads.
 #[expect(
-    clippy::cast_sign_loss,
     clippy::cast_possible_truncation,
     reason = "numbers of system calls and of socket families, which are small"
 )]

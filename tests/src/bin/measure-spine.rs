@@ -6,6 +6,8 @@
     reason = "a measurement that cannot go on says so and ends"
 )]
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -41,17 +43,18 @@ fn time(run: &Value, name: &str) -> f64 {
     Duration::from_millis(u64::try_from(at.epoch_ms()).unwrap_or(0)).as_secs_f64() * 1e3
 }
 
-async fn one(local: &Local, dir: &Path, repository: &Repository) -> (f64, f64) {
-    let marks = dir.display();
+/// `marks` is a folder that agents may write.
+async fn one(local: &Local, marks: &Path, repository: &Repository) -> (f64, f64) {
     let script = format!(
-        "date +%s%N > {marks}/start-$AWO_RUN_ID; echo done > done.txt; date +%s%N > {marks}/exit-$AWO_RUN_ID"
+        "date +%s%N > {0}/start-$AWO_RUN_ID; echo done > done.txt; date +%s%N > {0}/exit-$AWO_RUN_ID",
+        marks.display()
     );
     let submitted = now_ms();
     let order = submit(&local.client, &order(&repository.url(), &script)).await;
     let run = local.client.finished_run(&order).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
     let id = run["runId"].as_str().expect("an id");
-    let mark = |what: &str| stamp(&dir.join(format!("{what}-{id}")));
+    let mark = |what: &str| stamp(&marks.join(format!("{what}-{id}")));
     (
         mark("start") - submitted,
         time(&run, "completedAt") - mark("exit"),
@@ -62,12 +65,16 @@ async fn one(local: &Local, dir: &Path, repository: &Repository) -> (f64, f64) {
 async fn main() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let local = Local::start(dir.path(), &[]);
+    // Not beside the service's data, where agents write nothing.
+    let marks = tempfile::tempdir().expect("a temporary directory");
+    let all = Permissions::from_mode(0o777);
+    std::fs::set_permissions(marks.path(), all).expect("a mode");
     println!("service ready after {:?}", local.ready_after);
     let repository =
         Repository::with(&[("Makefile", "test:\n\t@true\n"), ("README.md", "small\n")]);
     let (mut starts, mut ends) = (Vec::new(), Vec::new());
     for _ in 0..ORDERS {
-        let (start, end) = one(&local, dir.path(), &repository).await;
+        let (start, end) = one(&local, marks.path(), &repository).await;
         starts.push(start);
         ends.push(end);
     }
