@@ -25,8 +25,12 @@ fn usd(program: Program) -> f64 {
 
 async fn learns(program: Program) {
     let scene = Scene::start(Manners::Good, LOOK).await;
+    learns_in(&scene, program, json!({})).await;
+}
+
+async fn learns_in(scene: &Scene, program: Program, more: Value) {
     let repository = scene::repository(&[]);
-    let order = scene.submit(&repository, program, json!({})).await;
+    let order = scene.submit(&repository, program, more).await;
     let run = scene.ended(&order).await;
     assert_eq!(run["status"], "succeeded", "{run:#}");
     assert_eq!(run["iteration"], 2, "{run:#}");
@@ -34,8 +38,8 @@ async fn learns(program: Program) {
     assert_eq!(repository.show(branch, "answer.txt"), "right");
     assert_eq!(repository.show(branch, "keys.txt"), "0");
     counted(&run, program);
-    speaks_in_one_session(&scene, program);
-    tells_what_it_does(&scene, &run, program).await;
+    speaks_in_one_session(scene, program);
+    tells_what_it_does(scene, &run, program).await;
 }
 
 fn counted(run: &Value, program: Program) {
@@ -135,4 +139,15 @@ async fn codex_learns_from_feedback_and_is_counted() {
 async fn opencode_learns_from_feedback_and_is_counted_with_either_provider() {
     learns(OPENCODE).await;
     learns(OPENCODE_OF_OPENAI).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_program_works_where_it_reaches_its_models_and_no_host() {
+    for program in [CLAUDE_CODE, CODEX, OPENCODE] {
+        let scene = Scene::start(Manners::Good, LOOK).await;
+        let narrow = json!({ "name": "narrow", "egress": ["localhost"] });
+        let made = scene.local.client.post("/v1/environments", &narrow).await;
+        assert_eq!(made.status, 201, "{}", made.text);
+        learns_in(&scene, program, json!({ "environment": "narrow" })).await;
+    }
 }

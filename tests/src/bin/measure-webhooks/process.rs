@@ -72,7 +72,6 @@ pub async fn answer_batches() {
     let mut batches = BufReader::new(file(input.as_fd())).lines();
     let mut output = file(output.as_fd());
     while let Some(batch) = batches.next_line().await.expect("batches") {
-        let batch = serde_json::from_str(&batch).expect("JSON");
         let answer = function(batch, lambda_runtime::Context::default()).await;
         let answer = format!("{}\n", answer.expect("an answer"));
         let written = output.write_all(answer.as_bytes()).await;
