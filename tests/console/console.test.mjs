@@ -287,7 +287,7 @@ test("the files are small, strictly governed and known again", async () => {
   assert.doesNotMatch(policy, /unsafe|https?:|\*/);
   const html = await page.text();
   assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|\son\w+=|style=/);
-  const names = ["console.css", "uplot.css", "uplot.js", "console.js", "api.js", "chart.js", "dom.js", "download.js", "drill.js", "focus.js", "format.js", "invoice.js", "money.js", "provider_report.js", "runs.js", "statements.js"];
+  const names = ["console.css", "uplot.css", "uplot.js", "console.js", "address.js", "api.js", "chart.js", "dom.js", "download.js", "drill.js", "focus.js", "format.js", "invoice.js", "money.js", "provider_report.js", "runs.js", "statements.js"];
   let bytes = gzipSync(html).length;
   for (const name of names) {
     const answer = await fetch(`${service.baseUrl}/console/${name}`);

@@ -20,6 +20,7 @@ static SITE: Site = Site::folder(
         ),
         File::script("uplot.js", include_str!("../static/vendor/uplot-1.6.32.js")),
         File::script("console.js", include_str!("../static/console.js")),
+        File::script("address.js", include_str!("../static/address.js")),
         File::script("api.js", include_str!("../static/api.js")),
         File::script("chart.js", include_str!("../static/chart.js")),
         File::script("dom.js", include_str!("../static/dom.js")),

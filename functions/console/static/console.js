@@ -1,24 +1,17 @@
 // The page: which part of it is shown, and the key. Where one is stands behind the # of the address, which
 // a browser sends nowhere; the key stands in no address.
 
+import { go } from "./address.js";
 import { key, reason, setKey } from "./api.js";
 import { announce, byId, fill, h, problem } from "./dom.js";
 import { showInvoice } from "./invoice.js";
 import { showMoney } from "./money.js";
 import { showRuns } from "./runs.js";
 
-/** @typedef {(place: HTMLElement, where: URLSearchParams, signal: AbortSignal) => Promise<void>} Page */
-
-/** @type {Record<string, {title: string, show: Page}>} */
+/** @type {Record<string, {title: string, show: import("./address.js").Page}>} */
 const PAGES = { money: { title: "Money", show: showMoney }, invoice: { title: "Invoice", show: showInvoice }, runs: { title: "Runs", show: showRuns } };
 
 let shown = new AbortController();
-
-/** Goes to a page. @param {string} page @param {Record<string, string>} where */
-export function go(page, where) {
-  const text = new URLSearchParams(where).toString();
-  location.hash = `/${page}${text ? `?${text}` : ""}`;
-}
 
 function signIn() {
   byId("nav").hidden = true;

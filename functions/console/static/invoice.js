@@ -26,7 +26,7 @@ const MEANINGS = {
   "calls-unknown": "This service counts more tokens: the report is of another account or period, or an agent reported usage of itself.",
 };
 
-/** @type {import("./console.js").Page} */
+/** @type {import("./address.js").Page} */
 export async function showInvoice(place, where, signal) {
   const now = monthOf(new Date());
   const wanted = where.get("month") ?? "";

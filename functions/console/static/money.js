@@ -2,7 +2,7 @@
 
 import { get, optional, reason, report } from "./api.js";
 import { COLOURS, stackedDays } from "./chart.js";
-import { go } from "./console.js";
+import { go } from "./address.js";
 import { announce, fill, h, link, problem, table } from "./dom.js";
 import { download } from "./download.js";
 import { drilled } from "./drill.js";
@@ -62,7 +62,7 @@ function filtered(of, by, value) {
   open(of, { filters: [...others, { by, value }], at: {} });
 }
 
-/** @type {import("./console.js").Page} */
+/** @type {import("./address.js").Page} */
 export async function showMoney(place, where, signal) {
   const of = state(where);
   const chart = h("div", { class: "chart" }, h("p", { class: "busy" }, "Reading the report"));

@@ -1,7 +1,7 @@
 // The queue and the runs, and one run as it goes on: its timeline live, what its agent wrote, what it changed.
 
 import { fetched, get, optional, reason } from "./api.js";
-import { go } from "./console.js";
+import { go } from "./address.js";
 import { announce, fill, h, link, problem, table } from "./dom.js";
 import { count, credits, moment, usd } from "./format.js";
 
@@ -14,7 +14,7 @@ const STATUSES = ["queued", "building", "running", "succeeded", "failed", "cance
 
 /** @typedef {{sequence: number, type: string, timestamp: string, data: Record<string, unknown>}} TimelineEvent */
 
-/** @type {import("./console.js").Page} */
+/** @type {import("./address.js").Page} */
 export async function showRuns(place, where, signal) {
   const run = where.get("run");
   if (run) return showRun(place, run, signal);

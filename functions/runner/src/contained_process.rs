@@ -1,34 +1,33 @@
 //! Contained processes: each hostile process runs under the supervisor with a clean environment and
 //! bounded output. When [`ContainedProcesses::run`] returns, no process of its tree is alive.
 
+mod ending;
 mod job;
 mod pipes;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use awo_supervisor::{Ended, KILL_LIMIT, Order, Report, kill_descendants};
+use awo_supervisor::{KILL_LIMIT, Order, Sandbox};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use crate::environment::{Environment, Masks};
-use crate::limits;
+use crate::agent_user::AgentUser;
+use crate::masks::Masks;
 use crate::output::Tail;
 use crate::sandbox::Machine;
-use crate::settings::{self, AgentUser, Settings};
+use crate::settings::{self, Settings};
 use crate::stop::{Step, StopSignal, Stopped, TERM_GRACE, Timetable};
 
-pub(crate) use job::{AtTimeout, CalledOff, Job};
+use ending::{EndRequest, called, finish_the_job, how, tell};
+pub(crate) use job::{AtTimeout, CalledOff, Job, Variables};
 use pipes::{read_both, read_report};
 
 /// What the supervisor may take beyond grace and kill limit before it counts as lost.
@@ -71,15 +70,6 @@ pub(crate) struct Interrupted {
     /// Standard output and standard error as they came; absent if it never began.
     pub(crate) output: Option<Tail>,
     pub(crate) took: Duration,
-}
-
-/// Why a command was asked to end, if it was.
-#[derive(Debug, Clone, Default)]
-struct EndRequest {
-    by_time: bool,
-    /// With its reason.
-    off: Option<String>,
-    by_stop: bool,
 }
 
 /// How a command and its supervisor were seen to their end.
@@ -128,12 +118,15 @@ impl ContainedProcesses {
         }
     }
 
-    /// For commands of an environment: its secrets are masked in what they print, and they reach the
-    /// hosts that it lets them reach.
-    pub(crate) fn in_environment(self, environment: &Environment) -> ContainedProcesses {
+    /// Masks these values in whatever commands print, for whoever reads it.
+    pub(crate) fn masking(self, masks: Masks) -> ContainedProcesses {
+        ContainedProcesses { masks, ..self }
+    }
+
+    /// For commands that reach no network but loopback, if `is` so.
+    pub(crate) fn loopback_only(self, is: bool) -> ContainedProcesses {
         ContainedProcesses {
-            masks: environment.masks.clone(),
-            loopback_only: environment.is_loopback_only(),
+            loopback_only: is,
             ..self
         }
     }
@@ -225,7 +218,7 @@ impl ContainedProcesses {
             term_grace: TERM_GRACE,
             report_fd: Some(report_writer.as_raw_fd()),
             limits: job.limits.clone(),
-            sandbox: self.sandbox.as_ref().map(|machine| machine.of_job(job)),
+            sandbox: self.sandbox.as_ref().map(|machine| sandbox(machine, job)),
             loopback_only: self.loopback_only,
             argv: job.argv.to_vec(),
         };
@@ -342,67 +335,9 @@ impl ContainedProcesses {
     }
 }
 
-fn how(asked: EndRequest, report: Option<Report>) -> End {
-    match report {
-        Some(Report {
-            breach: Some(breach),
-            ..
-        }) => End::OverLimit(limits::told(breach)),
-        _ if asked.by_time => End::TimedOut,
-        _ if asked.off.is_some() => End::CalledOff(asked.off.unwrap_or_default()),
-        None => End::SupervisorLost,
-        Some(report) => match report.end {
-            Ended::Exited { code } => End::Exited(code),
-            Ended::Signaled { signal } => End::Signaled(signal),
-            Ended::NotStarted { reason } => End::NotStarted(reason),
-        },
-    }
-}
-
-/// Waits until a command is called off.
-async fn called(off: &mut Option<CalledOff>) -> String {
-    let why = match off {
-        Some(off) => match off.wait_for(Option::is_some).await {
-            Ok(why) => why.clone(),
-            Err(_) => None,
-        },
-        None => None,
-    };
-    match why {
-        Some(why) => why,
-        // Nobody is there who could.
-        None => std::future::pending().await,
-    }
-}
-
-/// Tells a supervisor what is due, and how long its tree has from now. One that is gone reads
-/// nothing and needs to hear nothing; one that was stopped by what it supervises goes on.
-async fn tell(child: &Child, stdin: &mut Option<ChildStdin>, step: Step, timetable: Timetable) {
-    let left = timetable
-        .kill_at()
-        .saturating_duration_since(Instant::now());
-    // Rounded up, so that no tree loses the end of its time.
-    let ms = left.as_millis() + 1;
-    let stop_request = match step {
-        Step::Interrupt => format!("int {ms}\n"),
-        Step::Terminate => format!("term {ms}\n"),
-        Step::Kill => "kill\n".to_owned(),
-    };
-    if let Some(stdin) = stdin {
-        let _ = stdin.write_all(stop_request.as_bytes()).await;
-    }
-    if let Some(id) = child.id() {
-        let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGCONT);
-    }
-}
-
-/// Kills what a lost supervisor left. No child of this process is being waited for elsewhere
-/// meanwhile: git runs before or after a command, never beside it.
-async fn finish_the_job() {
-    let killed = tokio::task::spawn_blocking(|| kill_descendants(KILL_LIMIT, |_| ())).await;
-    tracing::warn!(
-        event = "supervisor_lost",
-        survivors = killed.unwrap_or_default().survivors,
-        "a supervisor was lost; its processes were killed"
-    );
+/// What a command sees. The supervisor stands in its folder, whatever path led there.
+fn sandbox(machine: &Machine, job: &Job<'_>) -> Sandbox {
+    let own = [Path::new("."), job.home, job.tmp].into_iter();
+    let writes = own.chain(job.limits.places.iter().map(PathBuf::as_path));
+    machine.sandbox(job.reads, writes)
 }

@@ -11,7 +11,9 @@ use crate::repository::Repository;
 use crate::workspace::needs_credential;
 
 pub(crate) mod forge;
-pub(crate) mod pull_request;
+pub(crate) mod forges;
+mod pull_request;
+pub(crate) mod result;
 mod texts;
 
 /// Longest time of one push.

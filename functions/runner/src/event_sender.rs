@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::control_client::{Backoff, CallError, ControlClient};
 use crate::heartbeats::beat;
-use crate::reporter::{Beginning, Ending, Finishing, Message, NotFinished};
+use crate::messages::{Beginning, Ending, Finishing, Message, NotFinished};
 use crate::stop::{StopReason, StopSignal, StopSwitch};
 
 /// How long logs and diffs may keep the last report of a stopped run waiting.

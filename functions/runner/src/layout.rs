@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use awo_domain::{OrgId, RunId, VerificationId};
 
-use crate::settings::AgentUser;
+use crate::agent_user::AgentUser;
 
 /// Others may pass through, but not look around.
 const PASSABLE: u32 = 0o711;

@@ -9,6 +9,7 @@
 //! - a run that is fenced or stopped starts nothing new.
 
 mod agent;
+mod agent_user;
 mod backoff;
 mod contained_process;
 mod control_client;
@@ -17,6 +18,7 @@ mod delivery;
 mod egress;
 mod environment;
 mod event_sender;
+mod exit;
 mod git;
 mod git_guard;
 mod heartbeats;
@@ -28,6 +30,8 @@ mod limits;
 mod live_output;
 mod loopback;
 mod manual;
+mod masks;
+mod messages;
 mod meter;
 mod output;
 mod plan;

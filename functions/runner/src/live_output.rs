@@ -12,7 +12,6 @@ use awo_domain::agent::AgentType;
 use awo_domain::control::RunnerEvent;
 use tokio::time::{Instant, timeout};
 
-use crate::agent::said;
 use crate::output::printable;
 use crate::reporter::Reporter;
 
@@ -92,10 +91,14 @@ pub(crate) enum Stream {
     Stderr = 1,
 }
 
+/// The words of a line that an agent of a type has written; nothing if viewers see none of it.
+type Words = fn(AgentType, &[u8]) -> Option<String>;
+
 /// What an attempt writes, in words, until it is told.
 #[derive(Debug)]
 pub(crate) struct Heard {
     kind: AgentType,
+    words: Words,
     /// Not told.
     secret: Option<String>,
     state: Mutex<State>,
@@ -119,9 +122,10 @@ struct Line {
 
 impl Heard {
     /// Nothing yet, of an agent of that type.
-    pub(crate) fn new(kind: AgentType, secret: Option<String>) -> Heard {
+    pub(crate) fn new(kind: AgentType, words: Words, secret: Option<String>) -> Heard {
         Heard {
             kind,
+            words,
             secret,
             state: Mutex::default(),
         }
@@ -167,14 +171,14 @@ impl Heard {
             state.left_out += line.bytes.len() as u64 + line.over;
             return;
         }
-        let Some(said) = said(self.kind, &line.bytes) else {
+        let Some(words) = (self.words)(self.kind, &line.bytes) else {
             return;
         };
-        let said = match &self.secret {
-            Some(secret) => said.replace(secret.as_str(), "[key]"),
-            None => said,
+        let words = match &self.secret {
+            Some(secret) => words.replace(secret.as_str(), "[key]"),
+            None => words,
         };
-        state.text.push_str(&printable(&said));
+        state.text.push_str(&printable(&words));
         state.text.push('\n');
         let mut over = state.text.len().saturating_sub(MAX_TEXT_BYTES);
         while !state.text.is_char_boundary(over) {
@@ -194,7 +198,7 @@ mod tests {
     use super::*;
 
     fn heard(kind: AgentType) -> Heard {
-        Heard::new(kind, Some("awo-run-secret".to_owned()))
+        Heard::new(kind, crate::agent::said, Some("awo-run-secret".to_owned()))
     }
 
     #[test]

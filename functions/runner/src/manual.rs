@@ -23,15 +23,15 @@ use tokio::time::Instant;
 use crate::contained_process::ContainedProcesses;
 use crate::control_client::{CallError, NotClaimed, VerificationClient};
 use crate::environment::{Environment, NotSetUp, Setup, scrub_in_background};
+use crate::exit::{EXIT_FENCED, EXIT_TERMINATED, refuse};
 use crate::inspection::{Inspector, MEMORY_MB};
 use crate::layout::{Room, write_anew};
 use crate::output::last_bytes;
 use crate::plan::Plan;
 use crate::registries::Registries;
 use crate::safe_files;
-use crate::session::{EXIT_FENCED, EXIT_TERMINATED, STOP_SLACK, long_since_terminated, refuse};
 use crate::settings::Settings;
-use crate::stop::{self, StopReason, StopSignal, StopSwitch, Stopped};
+use crate::stop::{self, STOP_SLACK, StopReason, StopSignal, StopSwitch, Stopped};
 use crate::stop_listener::{ASK_LIMIT, TerminationSignal};
 use crate::verify::{Subject, Verification, error, not_judged};
 use crate::work_dir::{NOT_INSIDE, WorkDir};
@@ -54,7 +54,7 @@ pub(crate) async fn verify(settings: &Settings, id: &VerificationId) -> ExitCode
     };
     let claimed = tokio::select! {
         claimed = VerificationClient::claim(settings, id) => claimed,
-        () = long_since_terminated(&mut termination, ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
+        () = termination.long_since_received(ASK_LIMIT) => return ExitCode::from(EXIT_TERMINATED),
     };
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
@@ -130,7 +130,8 @@ async fn work(
             return refused(Wrong::work_dir(message)).await;
         }
     };
-    let processes = ContainedProcesses::new(settings, stop.clone()).in_environment(&environment);
+    let processes = ContainedProcesses::new(settings, stop.clone());
+    let processes = environment.processes(processes);
     let broken = |why: std::io::Error| {
         NotDone::Broken(format!(
             "the folder for the verification could not be created: {why}"

@@ -5,60 +5,22 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use awo_domain::Timestamp;
 use awo_domain::control::{
-    Children, ChildrenAnswer, Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff,
+    Children, ChildrenAnswer, Configuration, IterationLog, RunnerEvent, SnapshotDiff,
 };
-use awo_domain::usage::PricedUsage;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::control_client::{CallError, ControlClient};
-use crate::environment::Masks;
 use crate::event_sender::EventSender;
+use crate::masks::Masks;
+use crate::messages::{Ending, Finishing, Message, NotFinished};
 use crate::proxy::CredentialIssuer;
 use crate::stop::{StopSignal, StopSwitch};
 
 /// Events that may wait between the run and the reporter: more than any run has, so that a run
 /// goes on while nobody answers.
 const MAX_WAITING: usize = 2_048;
-/// How a run ended.
-#[derive(Debug, Clone)]
-pub(crate) struct Ending {
-    pub(crate) outcome: Outcome,
-    pub(crate) iterations: u32,
-    pub(crate) usage: Vec<PricedUsage>,
-    /// Whether anything of the repository was executed.
-    pub(crate) executed: bool,
-    /// Whether it was looked, and nothing of the run is alive.
-    pub(crate) nothing_alive: bool,
-}
-
-/// Why the end of the run could not be reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotFinished {
-    #[error("the control API no longer accepts this runner's reports")]
-    Fenced,
-    #[error("the control API did not acknowledge the end of the run in time")]
-    TimedOut,
-}
-
-/// Who waits to hear what an iteration goes by.
-pub(crate) type Beginning = oneshot::Sender<Option<Box<Configuration>>>;
-
-/// What is handed over.
-pub(crate) enum Message {
-    Event(Timestamp, RunnerEvent),
-    Begin(Timestamp, u32, Beginning),
-    Log(IterationLog),
-    Diff(SnapshotDiff),
-    Finish(Finishing),
-}
-
-/// The end of the run, and who waits until it is kept.
-pub(crate) struct Finishing {
-    pub(crate) ending: Box<Ending>,
-    pub(crate) kept: oneshot::Sender<Result<(), NotFinished>>,
-}
 
 /// Hands things over.
 #[derive(Clone)]

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use awo_supervisor::Sandbox;
 use nix::unistd::{User, geteuid};
 
-use crate::contained_process::Job;
 use crate::settings::Settings;
 
 /// Programs, libraries and their configuration, as distributions have them; and what the kernel
@@ -88,16 +87,17 @@ impl Machine {
         }
     }
 
-    /// What a command sees.
-    pub(crate) fn of_job(&self, job: &Job<'_>) -> Sandbox {
-        // The supervisor stands in the command's folder, whatever path led there.
-        let own = [Path::new("."), job.home, job.tmp].map(Path::to_path_buf);
+    /// What a command sees: of its own, it reads `reads` and writes `writes`.
+    pub(crate) fn sandbox<'a>(
+        &self,
+        reads: &[&Path],
+        writes: impl Iterator<Item = &'a Path>,
+    ) -> Sandbox {
         let shared = SHARED.into_iter().map(PathBuf::from);
-        let measured = job.limits.places.iter().cloned();
-        let reads = job.reads.iter().map(|path| path.to_path_buf());
+        let reads = reads.iter().map(|path| path.to_path_buf());
         Sandbox {
             reads: self.reads.iter().cloned().chain(reads).collect(),
-            writes: own.into_iter().chain(measured).chain(shared).collect(),
+            writes: writes.map(Path::to_path_buf).chain(shared).collect(),
             hidden: self.hidden.clone(),
         }
     }

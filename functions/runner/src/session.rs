@@ -7,18 +7,20 @@ use awo_domain::RunId;
 use awo_domain::control::{Outcome, RunEnvironment, RunSpec, StopRequest};
 use awo_supervisor::{KILL_LIMIT, become_subreaper, hide_memory, kill_descendants};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use crate::control_client::{ControlClient, NotClaimed, OUTAGE};
 use crate::control_thread::{self, ControlThread};
-use crate::environment::Masks;
 use crate::event_sender::is_immediate;
+use crate::exit::{EXIT_FENCED, EXIT_KILLED, EXIT_TERMINATED, refuse};
 use crate::layout::Layout;
 use crate::manual;
-use crate::reporter::{Ending, NotFinished, Reporter};
+use crate::masks::Masks;
+use crate::messages::{Ending, NotFinished};
+use crate::reporter::Reporter;
 use crate::run_loop::{self, Halted, Progress};
 use crate::settings::{Settings, Task};
-use crate::stop::{self, StopReason, StopSignal, Stopped};
+use crate::stop::{self, STOP_SLACK, StopReason, StopSignal, Stopped};
 use crate::stop_listener::{ASK_LIMIT, TerminationSignal, listen};
 use crate::workspace_archive::WorkspaceArchive;
 
@@ -57,15 +59,6 @@ Exit codes:
 supervise: runs a command and kills everything that is left of it when it is over.
 inspect: answers the verification's questions of FILE about the current folder, with MIB of memory.";
 
-/// The run is not ours.
-pub(crate) const EXIT_FENCED: u8 = 3;
-/// 128 + SIGKILL.
-const EXIT_KILLED: u8 = 137;
-/// 128 + SIGTERM.
-pub(crate) const EXIT_TERMINATED: u8 = 143;
-
-/// From the moment that everything should be killed until the run is given up as it is.
-pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
 /// How long the last report of a run is tried that came to its own end.
 const FINISH_LIMIT: Duration = Duration::from_secs(300);
 const _: () = assert!(FINISH_LIMIT.as_secs() > 2 * OUTAGE.as_secs());
@@ -137,15 +130,6 @@ fn prepare() -> Result<Settings, String> {
     Ok(settings)
 }
 
-pub(crate) fn refuse(why: &str) -> ExitCode {
-    tracing::error!(
-        event = "runner_cannot_start",
-        why,
-        "the runner cannot do its work"
-    );
-    ExitCode::FAILURE
-}
-
 /// Returns the folders to sweep, where the end of the run is a matter of record.
 async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, Option<Layout>) {
     // Both hear every signal: one while the run goes on, the other until its end is reported.
@@ -164,7 +148,7 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
     let claimed = tokio::select! {
         claimed = claim => claimed.unwrap_or_else(|why| Err(NotClaimed::Failed(why.to_string()))),
         // Without a token nobody can be asked; a claim that is under way may still bring one.
-        () = long_since_terminated(&mut termination, ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
+        () = termination.long_since_received(ASK_LIMIT) => return (ExitCode::from(EXIT_TERMINATED), None),
     };
     let (client, spec) = match claimed {
         Ok(claimed) => claimed,
@@ -191,12 +175,6 @@ async fn live(settings: &Settings, run: &RunId, control: &Handle) -> (ExitCode, 
         stop,
     };
     session.work(termination, listening).await
-}
-
-/// Waits until a termination signal has arrived, and then for `limit`.
-pub(crate) async fn long_since_terminated(termination: &mut TerminationSignal, limit: Duration) {
-    termination.received().await;
-    sleep(limit).await;
 }
 
 /// A runner that has a run to do.
@@ -260,7 +238,7 @@ impl Session<'_> {
         };
         let reported = tokio::select! {
             reported = self.reporter.finish(ending, FINISH_LIMIT) => reported,
-            () = long_since_terminated(&mut termination, STOPPED_FINISH_LIMIT) => {
+            () = termination.long_since_received(STOPPED_FINISH_LIMIT) => {
                 tracing::error!(event = "end_not_reported", "the end of the run could not be reported before the task's own");
                 return ExitCode::from(EXIT_TERMINATED);
             }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use awo_domain::{OrgId, RunId, VerificationId};
 use url::{Host, Url};
 
+use crate::agent_user::AgentUser;
 use crate::delivery::forge::Hosts;
 
 /// Where programs are found if the environment has no PATH.
@@ -17,13 +18,6 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /// Where version managers keep their tool chains. Their programs in the PATH find nothing without
 /// them, since agents and verifiers have a home of their own. They name places, never secrets.
 const TOOL_HOMES: [&str; 4] = ["JAVA_HOME", "PYENV_ROOT", "RBENV_ROOT", "RUSTUP_HOME"];
-
-/// User and group of agents and verifiers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AgentUser {
-    pub(crate) uid: u32,
-    pub(crate) gid: u32,
-}
 
 /// What the nonce is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]

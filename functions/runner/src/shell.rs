@@ -7,8 +7,8 @@ use std::time::Duration;
 use awo_domain::RunId;
 use awo_supervisor::Limits;
 
+use crate::contained_process::Variables;
 use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
-use crate::environment::Variables;
 use crate::output::last_bytes;
 use crate::stop::Stopped;
 

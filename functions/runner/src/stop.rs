@@ -7,6 +7,9 @@ use awo_domain::control::StopRequest;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+/// From the moment that everything should be killed until the run is given up as it is.
+pub(crate) const STOP_SLACK: Duration = Duration::from_secs(20);
+
 /// From SIGTERM until a tree is killed, where nobody said how long it may take.
 pub(crate) const TERM_GRACE: Duration = Duration::from_secs(5);
 /// From SIGINT to SIGTERM when a run is canceled: Claude Code takes 1.6 s to write what it used.

@@ -35,6 +35,12 @@ impl TerminationSignal {
         })
     }
 
+    /// Returns `limit` after one has arrived.
+    pub(crate) async fn long_since_received(&mut self, limit: Duration) {
+        self.received().await;
+        sleep(limit).await;
+    }
+
     /// Returns once one has arrived.
     pub(crate) async fn received(&mut self) {
         if !self.has_arrived {

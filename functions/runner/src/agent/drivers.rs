@@ -17,12 +17,15 @@ use awo_domain::agent::{Agent, AgentType};
 use awo_domain::control::Provider;
 use serde_json::Value;
 
-use super::program::NotConfigured;
 use crate::proxy::ProxyAddress;
 pub(crate) use records::{AgentOutput, parse, said};
 
 /// What the shell does for a driver: its prompt becomes standard input.
 const WITH_PROMPT: &str = "exec \"$0\" \"$@\" < \"$AWO_PROMPT\"";
+
+/// There is no agent to run; the sentence says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NotConfigured(pub(crate) String);
 
 /// How an agent's type is started.
 #[derive(Debug, Clone, Copy)]

@@ -149,7 +149,7 @@ impl Agents<'_> {
     ) -> Attempt {
         let layout = self.layout;
         let key = self.proxy.map(|proxy| proxy.proxy_address().key.clone());
-        let heard = Heard::new(self.agent.kind, key);
+        let heard = Heard::new(self.agent.kind, said, key);
         let [dir, home, tmp, result] = layout.agents_dirs();
         let said = layout.result();
         // What the product sets comes last, and counts.

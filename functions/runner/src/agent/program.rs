@@ -8,14 +8,10 @@ use std::path::Path;
 use awo_domain::agent::Agent;
 use awo_domain::control::Provider;
 
-use super::drivers::{self, Kind};
+use super::drivers::{self, Kind, NotConfigured};
 
 /// The repository's own agent.
 const AGENT_FILE: &str = ".awo/agent.sh";
-
-/// There is no agent to run; the sentence says what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotConfigured(pub(crate) String);
 
 /// What an iteration runs.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,6 +31,9 @@ impl AtTimeout {
 /// Takes the sentence that ends a command before its time.
 pub(crate) type CalledOff = watch::Receiver<Option<String>>;
 
+/// Variables of a command.
+pub(crate) type Variables = Vec<(String, OsString)>;
+
 /// A hostile command.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {

@@ -7,8 +7,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 
 use super::Finished;
-use crate::environment::{MaskedStream, Masks};
 use crate::live_output::{Heard, Stream};
+use crate::masks::{MaskedStream, Masks};
 
 /// Bytes read from a pipe at once: as much as a pipe holds.
 const CHUNK_BYTES: usize = 65_536;

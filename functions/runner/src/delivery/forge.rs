@@ -10,41 +10,10 @@ use std::time::Duration;
 
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
-use tokio::time::Instant;
 
-use super::pull_request::{NotOpened, Opened, Opening, Pushed, Unopened};
-use github::Github;
+pub(super) use github::Github;
 pub(crate) use hosts::Hosts;
-use repository::HostedRepository;
-
-/// Every forge, in the order in which a host that is none's own is asked for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ForgeKind {
-    Github,
-}
-
-impl ForgeKind {
-    const ALL: [ForgeKind; 1] = [ForgeKind::Github];
-
-    /// Its name in messages.
-    fn name(self) -> &'static str {
-        match self {
-            ForgeKind::Github => Github::NAME,
-        }
-    }
-
-    fn address(self, repository: &HostedRepository, hosts: &Hosts) -> Option<Address> {
-        match self {
-            ForgeKind::Github => Github::address(repository, hosts),
-        }
-    }
-
-    async fn open(self, address: Address, at: &Repository<'_>) -> Result<Opened, NotOpened> {
-        match self {
-            ForgeKind::Github => at.open::<Github>(address).await,
-        }
-    }
-}
+pub(super) use repository::HostedRepository;
 
 /// Variables of the environment that name the API of a forge.
 const API_VARIABLES: [&str; 1] = [Github::API_VARIABLE];
@@ -55,7 +24,7 @@ pub(super) struct Address {
     /// Without a slash at its end.
     url: String,
     /// False if only an answer can tell whether the forge is there.
-    is_known: bool,
+    pub(super) is_known: bool,
 }
 
 /// A pull request as it should be.
@@ -133,83 +102,4 @@ pub(super) trait Forge: Sized {
 
     /// True if a refused pull request could be opened if it were no draft.
     fn is_about_drafts(status: StatusCode, why: &str) -> bool;
-}
-
-/// A repository whose result is delivered.
-struct Repository<'a> {
-    hosted: &'a HostedRepository,
-    hosts: &'a Hosts,
-    token: &'a str,
-    pushed: &'a Pushed<'a>,
-    deadline: Instant,
-}
-
-impl Repository<'_> {
-    async fn open<F: Forge>(&self, address: Address) -> Result<Opened, NotOpened> {
-        let forge = F::connect(self.hosted, address, self.hosts, self.token);
-        let opening = Opening {
-            forge: forge.map_err(Unopened::Refused)?,
-            host: &self.hosted.host,
-            path: self.hosted.path.join("/"),
-            pushed: self.pushed,
-            deadline: self.deadline,
-        };
-        opening.open().await
-    }
-}
-
-/// The forges that may serve a repository: the one whose host it is, else each that other hosts
-/// may run.
-fn candidates(repository: &HostedRepository, hosts: &Hosts) -> Vec<(ForgeKind, Address)> {
-    let all = ForgeKind::ALL.into_iter();
-    let addressed = all.filter_map(|kind| Some((kind, kind.address(repository, hosts)?)));
-    let mut found: Vec<_> = addressed.collect();
-    if let Some(known) = found.iter().position(|(_, address)| address.is_known) {
-        found = vec![found.swap_remove(known)];
-    }
-    found
-}
-
-/// Opens the pull request of a result, or brings the one that is open up to date.
-///
-/// # Errors
-/// Why there is none, without any secret.
-pub(crate) async fn open(
-    hosts: &Hosts,
-    pushed: &Pushed<'_>,
-    deadline: Instant,
-) -> Result<Opened, Unopened> {
-    let spec = pushed.spec;
-    let url = spec.source.repository.as_str();
-    let hosted = HostedRepository::parse(url);
-    let served = hosted.map(|hosted| (candidates(&hosted, hosts), hosted));
-    let Some((candidates, hosted)) = served.filter(|(candidates, _)| !candidates.is_empty()) else {
-        let names = ForgeKind::ALL.map(ForgeKind::name).join(" or ");
-        return Err(Unopened::NotPossible(format!(
-            "{url} is not a repository on a {names} host"
-        )));
-    };
-    let mut credentials = spec.git_credentials.iter();
-    let Some(credential) = credentials.find(|one| one.host == hosted.host) else {
-        return Err(Unopened::NotPossible(format!(
-            "the organization has no token for {0}: have the operator set the secret git:{0}",
-            hosted.host
-        )));
-    };
-    let at = Repository {
-        hosted: &hosted,
-        hosts,
-        token: credential.token.trim(),
-        pushed,
-        deadline,
-    };
-    let mut why_none = Vec::new();
-    for (kind, address) in candidates {
-        match kind.open(address, &at).await {
-            Ok(opened) => return Ok(opened),
-            Err(NotOpened::At(unopened)) => return Err(unopened),
-            Err(NotOpened::OtherForge(why)) => why_none.push(why),
-        }
-    }
-    Err(Unopened::NotPossible(why_none.join("; ")))
 }

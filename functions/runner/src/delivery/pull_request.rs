@@ -1,78 +1,25 @@
-//! A pull request for a branch of the origin, at whichever forge serves it.
+//! A pull request for a branch of the origin, at one forge.
 //!
 //! A branch has one open pull request, however often this runs and whatever response is lost:
 //! before a create, the open ones are listed, and an existing one is updated.
 
 use std::time::Duration;
 
-use awo_domain::control::RunSpec;
-use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
-use super::forge::{self, ExistingPullRequest, Fault, Forge, Hosts, Proposal};
+use super::forge::{ExistingPullRequest, Fault, Forge, Proposal};
+use super::result::{NotOpened, Opened, Pushed, Unopened};
 use super::texts;
 use crate::backoff::Backoff;
-use crate::repository::Base;
 
 /// Longest that everything takes together, waiting for limits of calls included; the last call may
 /// come to its own end after it.
-const LIMIT: Duration = Duration::from_secs(180);
+pub(super) const LIMIT: Duration = Duration::from_secs(180);
 /// Tries of one step.
 const MAX_TRIES: u32 = 5;
 /// The first pause between two of them; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-
-/// A result that is on the origin.
-pub(crate) struct Pushed<'a> {
-    pub(crate) spec: &'a RunSpec,
-    pub(crate) base: &'a Base,
-    pub(crate) commit: &'a str,
-    pub(crate) branch: &'a str,
-    pub(crate) iterations: u32,
-    pub(crate) verified: bool,
-    /// Test files of the base that the run changed or removed.
-    pub(crate) tests_changed: &'a [String],
-}
-
-/// A pull request that is there.
-#[derive(Debug, Clone)]
-pub(crate) struct Opened {
-    pub(crate) url: PullRequestUrl,
-    /// What the profile asks for and was not done, and why.
-    pub(crate) notes: Vec<String>,
-}
-
-/// Why there is none.
-#[derive(Debug, Clone)]
-pub(crate) enum Unopened {
-    /// Nobody can: there is no forge, or no token for it.
-    NotPossible(String),
-    /// It was tried, and the forge did not do it.
-    Refused(String),
-}
-
-/// Why one forge has opened none.
-#[derive(Debug, Clone)]
-pub(super) enum NotOpened {
-    At(Unopened),
-    /// The host is not this forge's; another one may serve it.
-    OtherForge(String),
-}
-
-impl From<Unopened> for NotOpened {
-    fn from(unopened: Unopened) -> NotOpened {
-        NotOpened::At(unopened)
-    }
-}
-
-/// Opens the pull request, or brings the one that is open up to date.
-///
-/// # Errors
-/// Why there is none, without any secret.
-pub(crate) async fn open(hosts: &Hosts, pushed: &Pushed<'_>) -> Result<Opened, Unopened> {
-    forge::open(hosts, pushed, Instant::now() + LIMIT).await
-}
 
 /// A pull request on its way to one forge.
 pub(super) struct Opening<'a, F> {

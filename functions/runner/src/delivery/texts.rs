@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use super::pull_request::Pushed;
+use super::result::Pushed;
 
 /// Longest title, in characters; every forge takes 255.
 const MAX_TITLE: usize = 200;

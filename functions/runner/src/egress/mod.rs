@@ -14,7 +14,7 @@ use awo_domain::environment::EgressHosts;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 
-use crate::environment::Variables;
+use crate::contained_process::Variables;
 use crate::loopback;
 use serving::Serving;
 

@@ -13,7 +13,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::settings::{AgentUser, Settings};
+use crate::agent_user::AgentUser;
+use crate::settings::Settings;
 
 /// What `tar` exits with when it left something out, such as a file that its user cannot read.
 const LEFT_OUT: i32 = 1;

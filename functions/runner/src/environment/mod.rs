@@ -9,26 +9,21 @@
 
 mod archive;
 mod cache;
-mod masks;
 mod scrub;
 mod setup;
-
-use std::ffi::OsString;
 
 use awo_domain::control::RunEnvironment;
 use awo_domain::environment::{EgressHosts, SecretPhase};
 
+use crate::contained_process::{ContainedProcesses, Variables};
 use crate::egress::EgressProxy;
+use crate::masks::Masks;
 use crate::registries::Registries;
 
 pub(crate) use archive::Archiver;
 pub(crate) use cache::{Cache, CacheKey, Places, clean as clean_caches, lock_files};
-pub(crate) use masks::{MaskedStream, Masks};
 pub(crate) use scrub::scrub_in_background;
 pub(crate) use setup::{NotSetUp, Setup};
-
-/// Variables of a command.
-pub(crate) type Variables = Vec<(String, OsString)>;
 
 /// The environment of a run; of a run without one it is empty.
 #[derive(Debug, Default)]
@@ -76,9 +71,11 @@ impl Environment {
         Ok(())
     }
 
-    /// True if its commands reach no network but loopback.
-    pub(crate) fn is_loopback_only(&self) -> bool {
-        self.egress.is_some()
+    /// Processes for its commands: its secrets are masked in what they print, and they reach the hosts
+    /// that it lets them reach.
+    pub(crate) fn processes(&self, all: ContainedProcesses) -> ContainedProcesses {
+        all.masking(self.masks.clone())
+            .loopback_only(self.egress.is_some())
     }
 
     fn of(of_run: Option<&RunEnvironment>) -> Result<Environment, String> {

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 use nix::libc::{O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK};
 
-use super::Masks;
+use crate::masks::Masks;
 use crate::safe_files::open_dir;
 
 /// Files that are looked at, of all folders together.

@@ -10,9 +10,9 @@ use awo_domain::environment::{DEFAULT_STEP_MS, SecretPhase};
 use awo_supervisor::Limits;
 
 use super::{Environment, scrub_in_background};
+use crate::agent_user::AgentUser;
 use crate::contained_process::ContainedProcesses;
 use crate::registries::Registries;
-use crate::settings::AgentUser;
 use crate::shell::Script;
 use crate::stop::Stopped;
 

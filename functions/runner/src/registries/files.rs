@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::agent_user::AgentUser;
 use crate::layout::{self, make_agents_dir};
-use crate::settings::AgentUser;
 
 /// Writes a file anew that belongs to the agent's user, with the folders above it.
 pub(super) fn write(

@@ -19,9 +19,9 @@ use awo_domain::control::RegistryAccess;
 use awo_domain::environment::RegistryKind;
 use tokio::task::AbortHandle;
 
-use crate::environment::Variables;
+use crate::agent_user::AgentUser;
+use crate::contained_process::Variables;
 use crate::loopback;
-use crate::settings::AgentUser;
 
 use access::Upstream;
 use serving::Serving;

@@ -6,7 +6,8 @@ use awo_domain::pull_request::PullRequestUrl;
 use awo_domain::run::RunErrorCode;
 
 use super::{Abort, Tally, Work, fail};
-use crate::delivery::pull_request::{self, Pushed, Unopened};
+use crate::delivery::forges;
+use crate::delivery::result::{Pushed, Unopened};
 use crate::stop::Stopped;
 
 impl Work<'_> {
@@ -37,7 +38,7 @@ impl Work<'_> {
             verified: tally.verified,
             tests_changed: &tally.tests_changed,
         };
-        let opening = pull_request::open(self.hosts, &pushed);
+        let opening = forges::open(self.hosts, &pushed);
         let opened = self.repository.unless_stopped(opening).await;
         match opened.map_err(|_| Abort::Stopped(Stopped::default()))? {
             Ok(opened) => {

@@ -31,11 +31,12 @@ use crate::environment::{Cache, Environment};
 use crate::git::Git;
 use crate::layout::Layout;
 use crate::live_output::LiveOutput;
+use crate::messages::Ending;
 use crate::meter::SharedMeter;
 use crate::plan::FrozenPlan;
 use crate::proxy::Proxy;
 use crate::registries::Registries;
-use crate::reporter::{Ending, Reporter};
+use crate::reporter::Reporter;
 use crate::repository::{Base, Repository};
 use crate::settings::Settings;
 use crate::stop::{StopSignal, Stopped};
@@ -120,8 +121,8 @@ pub(crate) async fn run(
     let began = Instant::now();
     let result = async {
         let (environment, registries) = surroundings(spec).await?;
-        let processes =
-            ContainedProcesses::new(settings, stop.clone()).in_environment(&environment);
+        let processes = ContainedProcesses::new(settings, stop.clone());
+        let processes = environment.processes(processes);
         let cache = caches(settings, spec);
         let made = layout.insert(begin(settings, spec, &processes)?);
         let git = Git::new(

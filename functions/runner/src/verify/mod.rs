@@ -38,8 +38,8 @@ use awo_domain::verification::{Check, CombinedResult, PluginResult, Status};
 use awo_supervisor::Limits;
 use tokio::time::Instant;
 
+use crate::contained_process::Variables;
 use crate::contained_process::{AtTimeout, ContainedProcesses, End, Finished, Job};
-use crate::environment::Variables;
 use crate::limits;
 use crate::output::Tail;
 use crate::plan::{Command, Plan};

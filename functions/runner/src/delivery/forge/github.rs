@@ -15,7 +15,7 @@ use super::{Address, ExistingPullRequest, Fault, Forge, HostedRepository, Hosts,
 const PER_PAGE: &str = "10";
 
 /// GitHub's API for one repository.
-pub(super) struct Github {
+pub(in crate::delivery) struct Github {
     rest: Rest,
     owner: String,
     /// False if only an answer can tell whether there is a GitHub.

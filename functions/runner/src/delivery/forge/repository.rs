@@ -6,16 +6,16 @@ use url::Url;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::delivery) struct HostedRepository {
     /// The host without its port.
-    pub(super) domain: String,
+    pub(in crate::delivery) domain: String,
     /// The git host, with its port where that is not 443; its credential has this name.
-    pub(super) host: String,
+    pub(in crate::delivery) host: String,
     /// Where it is on the host, without `.git`: at least one name, each fit for a URL as it is.
-    pub(super) path: Vec<String>,
+    pub(in crate::delivery) path: Vec<String>,
 }
 
 impl HostedRepository {
     /// Reads the URL of a repository; nothing if no forge can serve it.
-    pub(super) fn parse(url: &str) -> Option<HostedRepository> {
+    pub(in crate::delivery) fn parse(url: &str) -> Option<HostedRepository> {
         let url = Url::parse(url).ok()?;
         let domain = url.host_str().filter(|_| url.scheme() == "https")?;
         let host = match url.port() {

@@ -1,0 +1,49 @@
+//! A result on the origin, and what became of the pull request for it.
+
+use awo_domain::control::RunSpec;
+use awo_domain::pull_request::PullRequestUrl;
+
+use crate::repository::Base;
+
+/// A result that is on the origin.
+pub(crate) struct Pushed<'a> {
+    pub(crate) spec: &'a RunSpec,
+    pub(crate) base: &'a Base,
+    pub(crate) commit: &'a str,
+    pub(crate) branch: &'a str,
+    pub(crate) iterations: u32,
+    pub(crate) verified: bool,
+    /// Test files of the base that the run changed or removed.
+    pub(crate) tests_changed: &'a [String],
+}
+
+/// A pull request that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Opened {
+    pub(crate) url: PullRequestUrl,
+    /// What the profile asks for and was not done, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Why there is none.
+#[derive(Debug, Clone)]
+pub(crate) enum Unopened {
+    /// Nobody can: there is no forge, or no token for it.
+    NotPossible(String),
+    /// It was tried, and the forge did not do it.
+    Refused(String),
+}
+
+/// Why one forge has opened none.
+#[derive(Debug, Clone)]
+pub(super) enum NotOpened {
+    At(Unopened),
+    /// The host is not this forge's; another one may serve it.
+    OtherForge(String),
+}
+
+impl From<Unopened> for NotOpened {
+    fn from(unopened: Unopened) -> NotOpened {
+        NotOpened::At(unopened)
+    }
+}

@@ -1,0 +1,45 @@
+//! What the run hands over to the event sender.
+
+use awo_domain::Timestamp;
+use awo_domain::control::{Configuration, IterationLog, Outcome, RunnerEvent, SnapshotDiff};
+use awo_domain::usage::PricedUsage;
+use tokio::sync::oneshot;
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    pub(crate) outcome: Outcome,
+    pub(crate) iterations: u32,
+    pub(crate) usage: Vec<PricedUsage>,
+    /// Whether anything of the repository was executed.
+    pub(crate) executed: bool,
+    /// Whether it was looked, and nothing of the run is alive.
+    pub(crate) nothing_alive: bool,
+}
+
+/// Why the end of the run could not be reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotFinished {
+    #[error("the control API no longer accepts this runner's reports")]
+    Fenced,
+    #[error("the control API did not acknowledge the end of the run in time")]
+    TimedOut,
+}
+
+/// Who waits to hear what an iteration goes by.
+pub(crate) type Beginning = oneshot::Sender<Option<Box<Configuration>>>;
+
+/// What is handed over.
+pub(crate) enum Message {
+    Event(Timestamp, RunnerEvent),
+    Begin(Timestamp, u32, Beginning),
+    Log(IterationLog),
+    Diff(SnapshotDiff),
+    Finish(Finishing),
+}
+
+/// The end of the run, and who waits until it is kept.
+pub(crate) struct Finishing {
+    pub(crate) ending: Box<Ending>,
+    pub(crate) kept: oneshot::Sender<Result<(), NotFinished>>,
+}
