@@ -11,6 +11,7 @@ use url::{Host, Url};
 
 use crate::agent_user::AgentUser;
 use crate::delivery::forge::Hosts;
+use crate::delivery::forges::API_VARIABLES;
 
 /// Where programs are found if the environment has no PATH.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -149,7 +150,7 @@ impl Settings {
             agent_user,
             agent_paths: paths("AWO_AGENT_PATHS", text)?,
             private_dirs: paths("AWO_PRIVATE_DIRS", text)?,
-            hosts: Hosts::from_env(text, is_loopback)?,
+            hosts: Hosts::from_env(&API_VARIABLES, text, is_loopback)?,
             path: tools().0,
             tool_homes: tools().1,
             program: own_program()?,

@@ -1,28 +1,23 @@
 //! Forges: services around git hosts that have pull requests. What is true of one forge alone
 //! (addresses, calls, the meaning of its answers) is in a file of its own, behind [`Forge`].
 
-mod github;
 mod hosts;
 mod repository;
-mod rest;
+pub(super) mod rest;
 
 use std::time::Duration;
 
 use awo_domain::pull_request::PullRequestUrl;
 use http::StatusCode;
 
-pub(super) use github::Github;
 pub(crate) use hosts::Hosts;
 pub(super) use repository::HostedRepository;
-
-/// Variables of the environment that name the API of a forge.
-const API_VARIABLES: [&str; 1] = [Github::API_VARIABLE];
 
 /// The API of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Address {
     /// Without a slash at its end.
-    url: String,
+    pub(super) url: String,
     /// False if only an answer can tell whether the forge is there.
     pub(super) is_known: bool,
 }

@@ -1,10 +1,16 @@
 //! Every forge, and which of them serves a repository.
 
+mod github;
+
 use tokio::time::Instant;
 
-use super::forge::{Address, Forge, Github, HostedRepository, Hosts};
+use super::forge::{Address, Forge, HostedRepository, Hosts};
 use super::pull_request::{LIMIT, Opening};
 use super::result::{NotOpened, Opened, Pushed, Unopened};
+use github::Github;
+
+/// Variables of the environment that name the API of a forge.
+pub(crate) const API_VARIABLES: [&str; 1] = [Github::API_VARIABLE];
 
 /// Every forge, in the order in which a host that is none's own is asked for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

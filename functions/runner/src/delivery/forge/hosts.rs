@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::API_VARIABLES;
-
 /// The environment's word on git hosts and on the APIs of forges.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hosts {
@@ -17,17 +15,19 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// Reads the environment; `is_loopback` says of a URL that it does not leave this machine.
+    /// Reads the environment: `apis` are the variables that name the APIs of forges. `is_loopback` says of
+    /// a URL that it does not leave this machine.
     ///
     /// # Errors
     /// A sentence that names the variable.
     pub(crate) fn from_env(
+        apis: &[&'static str],
         text: impl Fn(&str) -> Option<String>,
         is_loopback: impl Fn(&Url) -> bool,
     ) -> Result<Hosts, String> {
         const CA: &str = "AWO_GIT_CA_FILE";
         let mut hosts = Hosts::default();
-        for variable in API_VARIABLES {
+        for &variable in apis {
             let Some(given) = text(variable) else {
                 continue;
             };
@@ -55,13 +55,13 @@ impl Hosts {
     }
 
     /// The API that a variable names, if it names one.
-    pub(super) fn api(&self, variable: &str) -> Option<&Url> {
+    pub(in crate::delivery) fn api(&self, variable: &str) -> Option<&Url> {
         let mut apis = self.apis.iter();
         apis.find(|(name, _)| *name == variable).map(|(_, url)| url)
     }
 
     /// True if an API may be spoken to in plain HTTP.
-    pub(super) fn plain_http(&self) -> bool {
+    pub(in crate::delivery) fn plain_http(&self) -> bool {
         self.plain_http
     }
 
@@ -77,18 +77,16 @@ mod tests {
 
     #[test]
     fn an_api_is_spoken_to_by_https_or_does_not_leave_the_machine() {
-        for variable in API_VARIABLES {
-            let named = |api: &str| {
-                let text = |name: &str| (name == variable).then(|| api.to_owned());
-                Hosts::from_env(text, |url| url.host_str() == Some("127.0.0.1"))
-            };
-            assert!(named("http://127.0.0.1:1/").unwrap().plain_http());
-            for bad in ["http://api.example", "ftp://127.0.0.1", "nonsense"] {
-                assert!(named(bad).unwrap_err().contains(variable));
-            }
+        let named = |api: &str| {
+            let text = |name: &str| (name == "AN_API").then(|| api.to_owned());
+            Hosts::from_env(&["AN_API"], text, |url| url.host_str() == Some("127.0.0.1"))
+        };
+        assert!(named("http://127.0.0.1:1/").unwrap().plain_http());
+        for bad in ["http://api.example", "ftp://127.0.0.1", "nonsense"] {
+            assert!(named(bad).unwrap_err().contains("AN_API"));
         }
         let text = |name: &str| (name == "AWO_GIT_CA_FILE").then(|| "ca.pem".to_owned());
-        let why = Hosts::from_env(text, |_| false).unwrap_err();
+        let why = Hosts::from_env(&[], text, |_| false).unwrap_err();
         assert!(why.contains("absolute"), "{why}");
     }
 }

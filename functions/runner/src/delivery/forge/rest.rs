@@ -20,15 +20,15 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: usize = 2 * 1_024 * 1_024;
 
 /// A call below the address of a [`Rest`].
-pub(super) struct Call<'a> {
-    pub(super) method: Method,
-    pub(super) path: &'a str,
-    pub(super) query: &'a [(&'a str, &'a str)],
-    pub(super) body: Option<&'a Value>,
+pub(in crate::delivery) struct Call<'a> {
+    pub(in crate::delivery) method: Method,
+    pub(in crate::delivery) path: &'a str,
+    pub(in crate::delivery) query: &'a [(&'a str, &'a str)],
+    pub(in crate::delivery) body: Option<&'a Value>,
 }
 
 /// An API, or a part of it, for one token.
-pub(super) struct Rest {
+pub(in crate::delivery) struct Rest {
     http: Client,
     /// Without a slash at its end.
     address: String,
@@ -41,7 +41,7 @@ impl Rest {
     ///
     /// # Errors
     /// A sentence, if there is no HTTP client to be had, or the token is none.
-    pub(super) fn new(
+    pub(in crate::delivery) fn new(
         hosts: &Hosts,
         address: String,
         token: &str,
@@ -64,7 +64,7 @@ impl Rest {
     }
 
     /// Calls, and judges the answer as its forge does.
-    pub(super) async fn call(
+    pub(in crate::delivery) async fn call(
         &self,
         call: &Call<'_>,
         judge: impl FnOnce(StatusCode, &HeaderMap, &[u8]) -> Result<Value, Fault>,

@@ -8,14 +8,16 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::rest::{Call, Rest};
-use super::{Address, ExistingPullRequest, Fault, Forge, HostedRepository, Hosts, Proposal};
+use crate::delivery::forge::rest::{Call, Rest};
+use crate::delivery::forge::{
+    Address, ExistingPullRequest, Fault, Forge, HostedRepository, Hosts, Proposal,
+};
 
 /// How many pull requests of one branch it is asked for.
 const PER_PAGE: &str = "10";
 
 /// GitHub's API for one repository.
-pub(in crate::delivery) struct Github {
+pub(super) struct Github {
     rest: Rest,
     owner: String,
     /// False if only an answer can tell whether there is a GitHub.

@@ -2,7 +2,7 @@ use super::*;
 
 fn named(api: &str) -> Hosts {
     let text = |name: &str| (name == Github::API_VARIABLE).then(|| api.to_owned());
-    Hosts::from_env(text, |_| false).unwrap()
+    Hosts::from_env(&[Github::API_VARIABLE], text, |_| false).unwrap()
 }
 
 /// The host, and the repository's address at the API.
