@@ -200,6 +200,27 @@ async fn the_environment_with_a_database_of_the_page_is_made_where_tasks_are_con
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_environment_with_hosts_of_the_page_keeps_a_run_from_all_others() {
+    if let Err(why) = awo_supervisor::check_loopback_only() {
+        println!("skipped: {why}");
+        return;
+    }
+    let agent = "#!/bin/sh\ncurl --silent --max-time 30 --write-out '%{http_connect}' https://other.test > SEEN.md\ntrue\n";
+    let lock = r#"{"name":"a","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"a","version":"1.0.0"}}}"#;
+    let files = [
+        (".awo/agent.sh", agent),
+        PLAN,
+        ("package.json", r#"{"name":"a","version":"1.0.0"}"#),
+        ("package-lock.json", lock),
+    ];
+    let reader = Reader::started(&files, &[]);
+    reader.ran(&block_of("docs/environments.md", "cat > narrow.json"));
+    reader.ran("awo submit --environment narrow --prompt x --follow");
+    let run = reader.newest_run().await;
+    assert_eq!(reader.delivered(&run, "SEEN.md"), "403", "{run:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_webhook_of_the_tutorial_is_tested_and_shows_its_deliveries() {
     let receiver = Receiver::start(&[Answer::Status(204)]).await;
     let settings = [

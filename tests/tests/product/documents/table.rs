@@ -212,6 +212,12 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
                 ),
             ),
             (
+                "cat > narrow.json",
+                Test(
+                    "documents::examples::the_environment_with_hosts_of_the_page_keeps_a_run_from_all_others",
+                ),
+            ),
+            (
                 "cat > pg.json",
                 Test(
                     "documents::examples::the_environment_with_a_database_of_the_page_is_made_where_tasks_are_containers",
