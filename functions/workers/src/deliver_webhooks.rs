@@ -29,6 +29,7 @@ use awo_webhooks::Sender;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures::future::join_all;
 
+use crate::{Worker, worker};
 use postpone::Hidden;
 
 /// How long a batch begins attempts: the function ends before its time is over.
@@ -87,6 +88,14 @@ enum Verdict {
     Soon,
     /// It comes back when the queue's own time is over.
     Back,
+}
+
+/// The function `deliver-webhooks`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<Worker, SetupError> {
+    Ok(worker(cloud, state(cloud)?, handle))
 }
 
 /// The state of `deliver-webhooks`.
