@@ -17,6 +17,7 @@ pub mod id;
 pub mod ledger;
 pub mod manual;
 pub mod money;
+mod names;
 pub mod plugin;
 pub mod profile;
 pub mod pull_request;

@@ -198,7 +198,7 @@ fn a_new_agent_type_cannot_silently_get_the_settings_of_another() {
         let hidden = hidden.find_iter(&text);
         found.extend(hidden.map(|of| format!("{path}: {}", of.as_str())));
     }
-    assert!(seen > 2, "no match over agent types was found");
+    assert!(seen > 1, "no match over agent types was found");
     assert!(found.is_empty(), "matches with a wildcard: {found:#?}");
 }
 
