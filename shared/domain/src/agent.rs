@@ -12,7 +12,7 @@ use crate::control::Provider;
 use crate::usage::{ModelUsage, reported_by_model};
 use crate::verification::Level;
 use crate::work_order::MAX_CHILDREN;
-use crate::{RunId, WorkOrderId};
+use crate::{RunId, TaskPrompt, WorkOrderId};
 
 /// The agents that a work order may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -97,7 +97,7 @@ pub struct AgentRequest {
     /// The last iteration there can be.
     pub max_iterations: u32,
     /// The task, as the client wrote it.
-    pub task_prompt: String,
+    pub task_prompt: TaskPrompt,
     /// What the iteration before got wrong; empty in the first.
     pub feedback: Vec<Feedback>,
     /// The model that was asked for.

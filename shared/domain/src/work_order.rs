@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
-use crate::WorkOrderId;
 use crate::agent::Agent;
 use crate::environment::{EnvironmentContent, EnvironmentName};
 use crate::names::variants;
+use crate::{TaskPrompt, WorkOrderId};
 
 /// The status of a work order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
@@ -188,7 +188,7 @@ pub struct Terms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// The task.
-    pub task_prompt: String,
+    pub task_prompt: TaskPrompt,
     /// Where the workspace comes from.
     pub source: crate::source::GitSource,
     /// What is done after the clone.
