@@ -7,7 +7,6 @@ use awo_domain::OrgId;
 use awo_local::function::{
     Function, StreamingFunction, event_function, http_function, streaming_http_function,
 };
-use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -38,6 +37,7 @@ fn bearer(org: &Org) -> (&'static str, String) {
 impl Functions {
     pub(crate) fn new(cloud: &Cloud) -> Functions {
         let of = |name: &str| cloud.of_function(name);
+        let worker = |function: Result<_, _>| event_function(function.expect("settings"));
         let http = |function: Result<_, _>| http_function(function.expect("settings"));
         let streaming = |function: Result<_, _>| {
             collected(streaming_http_function(function.expect("settings")))
@@ -60,23 +60,12 @@ impl Functions {
             update_budget: http(awo_budgets::update_budget::function(&of("update-budget"))),
             delete_budget: http(awo_budgets::delete_budget::function(&of("delete-budget"))),
             control: http(awo_control::function(&of("control"))),
-            dispatch: event_function(
-                worker(&of("dispatch-runs"), dispatch::state, dispatch::handle).expect("settings"),
-            ),
-            task_stopped: event_function(
-                worker(
-                    &of("task-stopped"),
-                    task_stopped::state,
-                    task_stopped::handle,
-                )
-                .expect("settings"),
-            ),
-            sweep: event_function(
-                worker(&of("sweep"), sweep::state, sweep::handle).expect("settings"),
-            ),
-            deliver: event_function(
-                worker(&of("deliver-webhooks"), deliver::state, deliver::handle).expect("settings"),
-            ),
+            dispatch: worker(awo_workers::dispatch_runs::function(&of("dispatch-runs"))),
+            task_stopped: worker(awo_workers::task_stopped::function(&of("task-stopped"))),
+            sweep: worker(awo_workers::sweep::function(&of("sweep"))),
+            deliver: worker(awo_workers::deliver_webhooks::function(&of(
+                "deliver-webhooks",
+            ))),
         }
     }
 

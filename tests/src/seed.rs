@@ -8,7 +8,9 @@ use awo_domain::template::Hooks;
 use awo_domain::webhook::delivery::{DeliveryAttempt, DeliveryProgress};
 use awo_domain::webhook::{DeliveryStatus, EventType};
 use awo_domain::work_order::Order;
-use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, RunId, Timestamp, WebhookId, WorkOrderId};
+use awo_domain::{
+    AttemptId, DeliveryId, EventId, OrgId, RunId, TaskPrompt, Timestamp, WebhookId, WorkOrderId,
+};
 use awo_store::Store;
 use awo_store::engine::idempotency::RequestOutcome;
 use awo_store::queue::tally::QueueLimits;
@@ -152,7 +154,7 @@ fn order(tenant: Option<&str>) -> Order {
         terms["tenantContext"] = json!({ "tenantId": tenant });
     }
     Order {
-        task_prompt: "mend it".to_owned(),
+        task_prompt: TaskPrompt::new("mend it"),
         source: GitSource {
             repository: Repository::parse("https://git.example.com/x.git", false)
                 .expect("a repository"),

@@ -6,7 +6,7 @@ use awo_domain::money::{MicroCredits, NanoUsd};
 use awo_domain::plugin::Plugin;
 use awo_domain::profile::Profile;
 use awo_domain::source::Repository;
-use awo_domain::{Error, OrgId, RunId, SnapshotId, Timestamp};
+use awo_domain::{Error, OrgId, RunId, SnapshotId, TaskPrompt, Timestamp};
 use awo_http::Answer;
 use awo_store::runs::Run;
 use awo_store::runs::lifecycle::lease::{Claiming, Lease};
@@ -56,11 +56,11 @@ pub async fn handle(state: &State, request: &Request, now: Timestamp) -> Result<
     let goes_by = (profile, plugins);
     let environment = environment::of(state, &org, chosen, own).await?;
     let resumption = resumption(state, &org, &order, &run).await?;
+    let asked = (order, task_prompt);
     Answer::ok(RunSpec {
-        task_prompt,
         resumption,
         environment,
-        ..spec(state, org, order, &run, goes_by, (git, models))
+        ..spec(state, org, asked, &run, goes_by, (git, models))
     })
 }
 
@@ -99,7 +99,7 @@ fn parts(nonce: &str) -> Option<(OrgId, RunId, &str)> {
 fn spec(
     state: &State,
     org_id: OrgId,
-    order: WorkOrder,
+    (order, task_prompt): (WorkOrder, TaskPrompt),
     run: &Run,
     (profile, plugins): (Profile, Vec<Plugin>),
     (git_credentials, models): (Vec<GitCredential>, RunModels),
@@ -108,7 +108,7 @@ fn spec(
         org_id,
         work_order_id: order.id,
         run_id: run.run_id.clone(),
-        task_prompt: String::new(),
+        task_prompt,
         git_credentials,
         model_keys: models.keys,
         model_endpoints: models.endpoints,

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use awo_domain::WorkOrderId;
 use awo_domain::agent::AgentRequest;
+use awo_domain::{TaskPrompt, WorkOrderId};
 
 /// Longest subject of a commit, in characters.
 const MAX_SUBJECT_CHARS: usize = 72;
 
 /// The task alone.
-pub(crate) fn task(task_prompt: &str) -> String {
-    format!("{}\n", task_prompt.trim_end())
+pub(crate) fn task(task_prompt: &TaskPrompt) -> String {
+    format!("{}\n", task_prompt.as_str().trim_end())
 }
 
 /// The prompt with what the iteration before got wrong.
@@ -42,9 +42,8 @@ pub(crate) fn text(request: &AgentRequest) -> String {
 }
 
 /// The message of an iteration's commit.
-pub(crate) fn commit_message(prefix: &str, task_prompt: &str, iteration: u32) -> String {
-    let line = task_prompt.trim().lines().next().unwrap_or_default();
-    let subject = format!("{prefix}iteration {iteration}: {}", line.trim());
+pub(crate) fn commit_message(prefix: &str, task_prompt: &TaskPrompt, iteration: u32) -> String {
+    let subject = format!("{prefix}iteration {iteration}: {}", task_prompt.title());
     if subject.chars().count() <= MAX_SUBJECT_CHARS {
         return subject;
     }

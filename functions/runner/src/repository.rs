@@ -333,14 +333,16 @@ async fn blocking<T: Send + 'static>(
 /// `[detached HEAD <hash>] subject`, and further down ` 2 files changed, …`.
 fn read_commit(said: &str) -> Option<Commit> {
     let (head, _) = said.strip_prefix('[')?.split_once(']')?;
-    let hash = head.rsplit(' ').next()?;
-    let is_hash = matches!(hash.len(), 40 | 64) && hash.bytes().all(|b| b.is_ascii_hexdigit());
+    let hash = head
+        .rsplit(' ')
+        .next()
+        .filter(|hash| branches::is_hash(hash))?;
     let counted = said.lines().skip(1).find_map(|line| {
         let line = line.strip_prefix(' ')?;
         let (count, rest) = line.split_once(' ')?;
         rest.starts_with("file").then(|| count.parse().ok())?
     });
-    is_hash.then(|| Commit {
+    Some(Commit {
         hash: hash.to_owned(),
         files_changed: counted.unwrap_or(0),
     })

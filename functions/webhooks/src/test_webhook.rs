@@ -8,12 +8,14 @@ use awo_domain::webhook::TEST_EVENT;
 use awo_domain::webhook::delivery::UNDER_WAY_MS;
 use awo_domain::webhook::envelope::body_of;
 use awo_domain::webhook::signature::Message;
-use awo_domain::{Error, EventId, OrgId, Resource, Timestamp};
+use awo_domain::{Error, EventId, OrgId, Resource, Timestamp, WebhookId};
 use awo_http::{Answer, Call, Reply, StreamingFunction, routes};
 use awo_store::Store;
-use awo_store::capacity::call_permits::LongCall;
 use awo_store::webhooks::Webhook;
-use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit, PermitRequest};
+use awo_store::webhooks::delivery_permits::{
+    DELIVERY_PERMITS, DeliveryPermit, PermitOrder, PermitRequest,
+};
+use awo_store::webhooks::send_permits::SendPermit;
 use awo_webhooks::{Attempt, Sender};
 use serde_json::json;
 
@@ -47,12 +49,13 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
     call.object_or_nothing()?.finish(Some(()))?;
     let webhook = state.store.webhook(call.org(), &id).await?;
     let webhook = webhook.ok_or(Error::NotFound(Resource::Webhook))?;
-    let holder = format!("{}#{}", call.now, state.mint.random(call.now));
-    let permit = state
-        .store
-        .take_call_permit(call.org(), LongCall::Send, &holder, call.now)
-        .await?;
-    let delivery_permit = delivery_permit(&state, call.org(), &webhook, call.now).await;
+    let random = state.mint.random(call.now);
+    let until = call.now.plus_ms(UNDER_WAY_MS);
+    let wanted = PermitRequest::new(random, call.now, until);
+    let permit = state.store.take_send_permit(call.org(), &wanted).await?;
+    let receiver = (&permit, &webhook.id);
+    let order = PermitOrder::new(random);
+    let delivery_permit = delivery_permit(&state.store, receiver, order, &wanted).await;
     let delivery_permit = match delivery_permit {
         Ok(delivery_permit) => delivery_permit,
         Err(error) => {
@@ -72,25 +75,13 @@ async fn handle(state: Arc<State>, call: Call) -> Result<Reply, Error> {
 
 /// A delivery permit as deliveries have them, so that tests are no way around their limit.
 async fn delivery_permit(
-    state: &State,
-    org: &OrgId,
-    webhook: &Webhook,
-    now: Timestamp,
+    store: &Store,
+    receiver: (&SendPermit, &WebhookId),
+    order: PermitOrder,
+    wanted: &PermitRequest,
 ) -> Result<DeliveryPermit, Error> {
-    let holder = state.mint.random(now);
-    let first = u32::try_from(holder % u128::from(DELIVERY_PERMITS)).unwrap_or(0);
-    let delivery_permits: Vec<u32> = (0..DELIVERY_PERMITS)
-        .map(|nth| (first + nth) % DELIVERY_PERMITS)
-        .collect();
-    let wanted = PermitRequest {
-        holder: format!("{now}#{holder}"),
-        now,
-        until: now.plus_ms(UNDER_WAY_MS),
-    };
-    let to = (org, &webhook.id);
-    let delivery_permit = state
-        .store
-        .take_delivery_permit(to, &delivery_permits, &wanted);
+    let all = order.all();
+    let delivery_permit = store.take_delivery_permit(receiver, &all, wanted);
     delivery_permit.await?.ok_or(Error::TooManyAtOnce {
         what: "deliveries to this webhook",
         limit: DELIVERY_PERMITS,

@@ -1,8 +1,8 @@
-//! The functions that are not called over HTTP: dispatch (run queue), deliver (deliveries queue),
-//! task-stopped (task events), sweep (schedule).
+//! The functions that are not called over HTTP: dispatch-runs (run queue), deliver-webhooks
+//! (deliveries queue), task-stopped (task events), sweep (schedule).
 
-pub mod deliver;
-pub mod dispatch;
+pub mod deliver_webhooks;
+pub mod dispatch_runs;
 pub mod sweep;
 pub mod task_stopped;
 
@@ -12,57 +12,76 @@ use std::sync::Arc;
 use awo_cloud::notifications::Notifier;
 use awo_cloud::{Cloud, SetupError};
 use lambda_runtime::LambdaEvent;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-type Answering<R> = Pin<Box<dyn Future<Output = Result<R, lambda_runtime::Error>> + Send>>;
+/// The workers; the local service, the Lambda programs (`make template`) and the tests take them
+/// from here.
+pub const PROGRAMS: &[WorkerProgram] = &[
+    WorkerProgram {
+        name: "deliver-webhooks",
+        make: deliver_webhooks::function,
+    },
+    WorkerProgram {
+        name: "dispatch-runs",
+        make: dispatch_runs::function,
+    },
+    WorkerProgram {
+        name: "sweep",
+        make: sweep::function,
+    },
+    WorkerProgram {
+        name: "task-stopped",
+        make: task_stopped::function,
+    },
+];
 
-/// A worker as the Lambda runtime calls it: its handler, and then what that has left for others to
-/// do is sent.
-///
-/// # Errors
-/// When a setting is missing.
-pub fn worker<M, S, E, R, F, Fut>(
-    cloud: &Cloud,
-    make: M,
-    handle: F,
-) -> Result<
-    impl Fn(LambdaEvent<E>) -> Answering<R> + Send + Sync + 'static + use<M, S, E, R, F, Fut>,
-    SetupError,
->
+/// A worker, not made yet.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerProgram {
+    /// Its name, and that of its Lambda program.
+    pub name: &'static str,
+    /// How it is made of the cloud's settings.
+    pub make: fn(&Cloud) -> Result<Worker, SetupError>,
+}
+
+/// A worker as the Lambda runtime calls it, with the JSON of an event.
+pub type Worker = Box<dyn Fn(LambdaEvent<Box<RawValue>>) -> Answering + Send + Sync>;
+
+type Answering = Pin<Box<dyn Future<Output = Result<Value, lambda_runtime::Error>> + Send>>;
+
+/// The worker of a handler: it handles an event, and then sends the notifications that the handler
+/// recorded.
+fn worker<S, E, R, F, Fut>(cloud: &Cloud, state: S, handle: F) -> Worker
 where
-    M: FnOnce(&Cloud) -> Result<S, SetupError>,
     S: Send + Sync + 'static,
-    R: Send + 'static,
-    F: Fn(Arc<S>, E) -> Fut + Send + Sync + 'static,
+    E: DeserializeOwned + Send + 'static,
+    R: Serialize + Send + 'static,
+    F: Fn(Arc<S>, E) -> Fut + Send + Sync + Copy + 'static,
     Fut: Future<Output = Result<R, lambda_runtime::Error>> + Send + 'static,
 {
-    let (state, notifier) = (Arc::new(make(cloud)?), Notifier::new(cloud));
-    Ok(move |event: LambdaEvent<E>| -> Answering<R> {
-        let (answer, notifier) = (handle(Arc::clone(&state), event.payload), notifier.clone());
+    let (state, notifier) = (Arc::new(state), Notifier::new(cloud));
+    Box::new(move |event: LambdaEvent<Box<RawValue>>| -> Answering {
+        let (state, notifier) = (Arc::clone(&state), notifier.clone());
         Box::pin(async move {
-            let answer = answer.await;
+            let event = serde_json::from_str(event.payload.get())?;
+            let answer = handle(state, event).await;
             notifier.notify().await;
-            answer
+            Ok(serde_json::to_value(answer?)?)
         })
     })
 }
 
-/// Starts a worker on Lambda: its state from the environment, then event after event.
+/// Runs a worker on Lambda until Lambda ends it.
 ///
 /// # Errors
 /// When a setting is missing, or the runtime fails.
-pub async fn serve<S, E, R, F, Fut>(
-    make: impl FnOnce(&Cloud) -> Result<S, SetupError>,
-    handle: F,
-) -> Result<(), lambda_runtime::Error>
-where
-    S: Send + Sync + 'static,
-    E: for<'de> serde::Deserialize<'de> + Send + 'static,
-    R: serde::Serialize + Send + 'static,
-    F: Fn(Arc<S>, E) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<R, lambda_runtime::Error>> + Send + 'static,
-{
+pub async fn serve(
+    make: fn(&Cloud) -> Result<Worker, SetupError>,
+) -> Result<(), lambda_runtime::Error> {
     awo_cloud::telemetry::start();
     let cloud = Cloud::from_process();
-    let worker = worker(&cloud, make, handle)?;
-    lambda_runtime::run(lambda_runtime::service_fn(worker)).await
+    lambda_runtime::run(lambda_runtime::service_fn(make(&cloud)?)).await
 }

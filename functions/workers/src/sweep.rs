@@ -27,6 +27,8 @@ use awo_store::sweep::Due;
 use awo_store::work_orders::cascades::Cascade;
 use serde::{Deserialize, Serialize};
 
+use crate::{Worker, worker};
+
 /// Most due items of a shard in one sweep; the next one takes the rest.
 const MAX_DUE: u32 = 500;
 
@@ -62,6 +64,14 @@ pub struct Swept {
     pub due: u32,
     /// Of these, how many could not be handled; the next sweep tries again.
     pub failed: u32,
+}
+
+/// The function `sweep`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<Worker, SetupError> {
+    Ok(worker(cloud, state(cloud)?, handle))
 }
 
 /// The state of `sweep`.

@@ -10,6 +10,8 @@ use awo_execution::endings::Endings;
 use awo_store::Store;
 use serde::Deserialize;
 
+use crate::{Worker, worker};
+
 /// What the function stands on.
 #[derive(Debug, Clone)]
 pub struct State {
@@ -33,6 +35,14 @@ struct Detail {
     last_status: String,
     #[serde(default)]
     started_by: Option<String>,
+}
+
+/// The function `task-stopped`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<Worker, SetupError> {
+    Ok(worker(cloud, state(cloud)?, handle))
 }
 
 /// The state of `task-stopped`.

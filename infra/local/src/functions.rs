@@ -6,10 +6,10 @@ use std::time::Duration;
 use awo_cloud::{Cloud, SetupError};
 use awo_http::program::{ApiProgram, Make};
 use awo_http::routes::{FALLBACK, ROUTES, Route};
-use awo_workers::{deliver, dispatch, sweep, task_stopped, worker};
+use awo_workers::{PROGRAMS as WORKERS, Worker};
 
 use crate::function::{
-    Abandoned, Function, Registry, event_function, http_function, streaming_http_function,
+    Abandoned, Registry, event_function, http_function, streaming_http_function,
 };
 use crate::gateway::{GatewayRoute, STREAM_TIMEOUT};
 
@@ -61,31 +61,10 @@ pub const GROUPS: &[(&str, &[ApiProgram])] = &[
     ("work-orders", awo_work_orders::PROGRAMS),
 ];
 
-type MakeWorker = fn(&Cloud) -> Result<Function, SetupError>;
-
-/// Those that nobody calls over HTTP.
-const WORKERS: &[(&str, MakeWorker)] = &[
-    ("dispatch-runs", |cloud| {
-        let worker = worker(cloud, dispatch::state, dispatch::handle)?;
-        Ok(event_function(worker))
-    }),
-    ("task-stopped", |cloud| {
-        let worker = worker(cloud, task_stopped::state, task_stopped::handle)?;
-        Ok(event_function(worker))
-    }),
-    ("sweep", |cloud| {
-        Ok(event_function(worker(cloud, sweep::state, sweep::handle)?))
-    }),
-    ("deliver-webhooks", |cloud| {
-        let worker = worker(cloud, deliver::state, deliver::handle)?;
-        Ok(event_function(worker))
-    }),
-];
-
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Api(Make),
-    Worker(MakeWorker),
+    Worker(fn(&Cloud) -> Result<Worker, SetupError>),
 }
 
 /// The function whose answer is of use only while somebody reads it. On Lambda it does not learn
@@ -119,7 +98,9 @@ impl Program {
                 };
                 registry.register_streaming(self.name, function, abandoned, STREAM_TIMEOUT);
             }
-            Kind::Worker(make) => registry.register(self.name, make(cloud)?, WORKER_TIMEOUT),
+            Kind::Worker(make) => {
+                registry.register(self.name, event_function(make(cloud)?), WORKER_TIMEOUT);
+            }
         }
         Ok(())
     }
@@ -132,7 +113,7 @@ pub fn programs() -> impl Iterator<Item = Program> {
     let api = api.map(move |program| of(program.name, Kind::Api(program.make)));
     let workers = WORKERS
         .iter()
-        .map(move |(name, make)| of(*name, Kind::Worker(*make)));
+        .map(move |program| of(program.name, Kind::Worker(program.make)));
     api.chain(workers)
 }
 

@@ -5,17 +5,20 @@ pub mod answer;
 mod shape;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::control::Provider;
 use crate::usage::{ModelUsage, reported_by_model};
 use crate::verification::Level;
 use crate::work_order::MAX_CHILDREN;
-use crate::{RunId, WorkOrderId};
+use crate::{RunId, TaskPrompt, WorkOrderId};
 
 /// The agents that a work order may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum AgentType {
     /// A command of the work order's, or the repository's `.awo/agent.sh`.
     Command,
@@ -30,27 +33,6 @@ pub enum AgentType {
 }
 
 impl AgentType {
-    /// Every agent type, in the order of the documentation.
-    pub const ALL: [AgentType; 5] = [
-        AgentType::Command,
-        AgentType::Patch,
-        AgentType::ClaudeCode,
-        AgentType::Codex,
-        AgentType::Opencode,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgentType::Command => "command",
-            AgentType::Patch => "patch",
-            AgentType::ClaudeCode => "claude-code",
-            AgentType::Codex => "codex",
-            AgentType::Opencode => "opencode",
-        }
-    }
-
     /// The providers whose protocols an agent of this type may speak.
     #[must_use]
     pub fn providers(self) -> &'static [Provider] {
@@ -61,14 +43,6 @@ impl AgentType {
             AgentType::Codex => &[Provider::Openai],
             AgentType::Opencode => &Provider::KEYED,
         }
-    }
-
-    /// The type of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<AgentType> {
-        AgentType::ALL
-            .into_iter()
-            .find(|agent| agent.as_str() == name)
     }
 }
 
@@ -123,7 +97,7 @@ pub struct AgentRequest {
     /// The last iteration there can be.
     pub max_iterations: u32,
     /// The task, as the client wrote it.
-    pub task_prompt: String,
+    pub task_prompt: TaskPrompt,
     /// What the iteration before got wrong; empty in the first.
     pub feedback: Vec<Feedback>,
     /// The model that was asked for.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 const PREFIX: &str = "org_live_";
 const ID_LEN: usize = 12;
@@ -114,100 +115,77 @@ fn checksum(body: &str) -> String {
 }
 
 /// What a key may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 pub enum Scope {
     /// Create and cancel work orders.
+    #[strum(serialize = "work-orders:write")]
     WorkOrdersWrite,
     /// Read work orders and the queue.
+    #[strum(serialize = "work-orders:read")]
     WorkOrdersRead,
     /// Read runs, their events and their audit.
+    #[strum(serialize = "runs:read")]
     RunsRead,
     /// Start, cancel and kill runs.
+    #[strum(serialize = "runs:write")]
     RunsWrite,
     /// Read balance and usage.
+    #[strum(serialize = "credits:read")]
     CreditsRead,
     /// Read budgets.
+    #[strum(serialize = "budgets:read")]
     BudgetsRead,
     /// Change budgets.
+    #[strum(serialize = "budgets:write")]
     BudgetsWrite,
     /// Read webhooks and deliveries.
+    #[strum(serialize = "webhooks:read")]
     WebhooksRead,
     /// Change webhooks.
+    #[strum(serialize = "webhooks:write")]
     WebhooksWrite,
     /// Read templates.
+    #[strum(serialize = "templates:read")]
     TemplatesRead,
     /// Change templates.
+    #[strum(serialize = "templates:write")]
     TemplatesWrite,
     /// Read profiles.
+    #[strum(serialize = "profiles:read")]
     ProfilesRead,
     /// Change profiles.
+    #[strum(serialize = "profiles:write")]
     ProfilesWrite,
     /// Read verification plugins.
+    #[strum(serialize = "verification:read")]
     VerificationRead,
     /// Change plugins and verify manually.
+    #[strum(serialize = "verification:write")]
     VerificationWrite,
     /// Read environments.
+    #[strum(serialize = "environments:read")]
     EnvironmentsRead,
     /// Change environments.
+    #[strum(serialize = "environments:write")]
     EnvironmentsWrite,
     /// Everything.
+    #[strum(serialize = "*")]
     All,
 }
 
 impl Scope {
-    /// Every scope.
-    pub const ALL: [Scope; 18] = [
-        Scope::WorkOrdersWrite,
-        Scope::WorkOrdersRead,
-        Scope::RunsRead,
-        Scope::RunsWrite,
-        Scope::CreditsRead,
-        Scope::BudgetsRead,
-        Scope::BudgetsWrite,
-        Scope::WebhooksRead,
-        Scope::WebhooksWrite,
-        Scope::TemplatesRead,
-        Scope::TemplatesWrite,
-        Scope::ProfilesRead,
-        Scope::ProfilesWrite,
-        Scope::VerificationRead,
-        Scope::VerificationWrite,
-        Scope::EnvironmentsRead,
-        Scope::EnvironmentsWrite,
-        Scope::All,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Scope::WorkOrdersWrite => "work-orders:write",
-            Scope::WorkOrdersRead => "work-orders:read",
-            Scope::RunsRead => "runs:read",
-            Scope::RunsWrite => "runs:write",
-            Scope::CreditsRead => "credits:read",
-            Scope::BudgetsRead => "budgets:read",
-            Scope::BudgetsWrite => "budgets:write",
-            Scope::EnvironmentsRead => "environments:read",
-            Scope::EnvironmentsWrite => "environments:write",
-            Scope::WebhooksRead => "webhooks:read",
-            Scope::WebhooksWrite => "webhooks:write",
-            Scope::TemplatesRead => "templates:read",
-            Scope::TemplatesWrite => "templates:write",
-            Scope::ProfilesRead => "profiles:read",
-            Scope::ProfilesWrite => "profiles:write",
-            Scope::VerificationRead => "verification:read",
-            Scope::VerificationWrite => "verification:write",
-            Scope::All => "*",
-        }
-    }
-
-    /// The scope of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Scope> {
-        Scope::ALL.into_iter().find(|scope| scope.as_str() == name)
-    }
-
     /// True if a key with the scopes `held` may do what needs `self`.
     #[must_use]
     pub fn is_granted_by(self, held: &[Scope]) -> bool {

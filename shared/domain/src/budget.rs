@@ -10,6 +10,7 @@ pub use period::Period;
 pub use scope::{BudgetScope, LabelValue, ScopeParts, Spender};
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::money::MicroCredits;
@@ -27,6 +28,8 @@ pub const USUAL_ALERTS: [u8; 3] = [50, 80, 100];
 /// What happens to a run that would take a budget above its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum OnLimit {
     /// It is refused.
     Block,
@@ -34,27 +37,6 @@ pub enum OnLimit {
     Wait,
     /// It begins; the organization is alerted.
     Alert,
-}
-
-impl OnLimit {
-    /// All of them.
-    pub const ALL: [OnLimit; 3] = [OnLimit::Block, OnLimit::Wait, OnLimit::Alert];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OnLimit::Block => "block",
-            OnLimit::Wait => "wait",
-            OnLimit::Alert => "alert",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<OnLimit> {
-        OnLimit::ALL.into_iter().find(|of| of.as_str() == name)
-    }
 }
 
 /// Percentages of a limit, in ascending order, each once.

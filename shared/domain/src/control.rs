@@ -39,7 +39,7 @@ use crate::source::GitSource;
 use crate::template::Hooks;
 use crate::usage::{ModelUsage, PricedUsage};
 use crate::verification::{Level, PluginResult, Status};
-use crate::{OrgId, RunId, Timestamp, WorkOrderId};
+use crate::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
 
 /// The path of the claim; `POST` with a [`Claim`], answered by a [`RunSpec`].
 pub const CLAIM_PATH: &str = "/control/claim";
@@ -122,7 +122,7 @@ pub struct RunSpec {
     /// The run.
     pub run_id: RunId,
     /// The task.
-    pub task_prompt: String,
+    pub task_prompt: TaskPrompt,
     /// What to clone.
     pub source: GitSource,
     /// What is done after the clone.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::Timestamp;
@@ -82,6 +83,8 @@ pub const MAX_HOSTS: usize = 100;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
 )]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum SecretPhase {
     /// While the setup commands run.
     Setup,
@@ -89,21 +92,6 @@ pub enum SecretPhase {
     Verify,
     /// While the agent works.
     Agent,
-}
-
-impl SecretPhase {
-    /// Every phase.
-    pub const ALL: [SecretPhase; 3] = [SecretPhase::Setup, SecretPhase::Verify, SecretPhase::Agent];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SecretPhase::Setup => "setup",
-            SecretPhase::Verify => "verify",
-            SecretPhase::Agent => "agent",
-        }
-    }
 }
 
 /// A secret by its name, which is the name of the variable that holds it, too.
@@ -131,6 +119,8 @@ pub struct SetupStep {
 /// The kinds of registries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum RegistryKind {
     /// npm, and what speaks like it.
     Npm,
@@ -144,31 +134,6 @@ pub enum RegistryKind {
     Go,
     /// Any host that takes a bearer token, or basic authentication.
     Generic,
-}
-
-impl RegistryKind {
-    /// Every kind.
-    pub const ALL: [RegistryKind; 6] = [
-        RegistryKind::Npm,
-        RegistryKind::Pypi,
-        RegistryKind::Cargo,
-        RegistryKind::Maven,
-        RegistryKind::Go,
-        RegistryKind::Generic,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RegistryKind::Npm => "npm",
-            RegistryKind::Pypi => "pypi",
-            RegistryKind::Cargo => "cargo",
-            RegistryKind::Maven => "maven",
-            RegistryKind::Go => "go",
-            RegistryKind::Generic => "generic",
-        }
-    }
 }
 
 /// A registry that wants a credential.

@@ -2,6 +2,7 @@
 //! hold = deduction + release, and a run never costs more than its hold.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::environment::Size;
@@ -11,6 +12,8 @@ use crate::money::{MicroCredits, NanoUsd};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = CreditTransactionType)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum TransactionType {
     /// Takes credits: the cost of a run.
     Deduction,
@@ -21,28 +24,6 @@ pub enum TransactionType {
 }
 
 impl TransactionType {
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            TransactionType::Deduction => "deduction",
-            TransactionType::Purchase => "purchase",
-            TransactionType::Refund => "refund",
-        }
-    }
-
-    /// The type of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<TransactionType> {
-        [
-            TransactionType::Deduction,
-            TransactionType::Purchase,
-            TransactionType::Refund,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == name)
-    }
-
     /// What an entry of this type does to the balance.
     #[must_use]
     pub fn signed(self, amount: MicroCredits) -> MicroCredits {

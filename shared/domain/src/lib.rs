@@ -17,6 +17,7 @@ pub mod id;
 pub mod ledger;
 pub mod manual;
 pub mod money;
+mod names;
 pub mod plugin;
 pub mod profile;
 pub mod pull_request;
@@ -26,6 +27,7 @@ pub mod source;
 pub mod span;
 pub mod statement;
 pub mod stop;
+pub mod task_prompt;
 pub mod template;
 pub mod time;
 pub mod usage;
@@ -40,4 +42,5 @@ pub use id::{
     AttemptId, BudgetId, DeliveryId, EventId, OrgId, RunId, SnapshotId, TransactionId,
     VerificationId, WebhookId, WorkOrderId,
 };
+pub use task_prompt::TaskPrompt;
 pub use time::Timestamp;

@@ -7,8 +7,10 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 use crate::Timestamp;
+use crate::names::variants;
 use crate::verification::Level;
 
 /// Most custom plugins of an organization: all of them go to a run, and are listed as one.
@@ -36,7 +38,7 @@ const BUILT_IN: &str = "built-in:";
 const CUSTOM: &str = "custom:";
 
 /// The plugins that every organization has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 pub enum BuiltIn {
     /// L0.
     Contracts,
@@ -50,12 +52,7 @@ pub enum BuiltIn {
 
 impl BuiltIn {
     /// All of them, by level.
-    pub const ALL: [BuiltIn; 4] = [
-        BuiltIn::Contracts,
-        BuiltIn::Tests,
-        BuiltIn::Blackbox,
-        BuiltIn::Sanity,
-    ];
+    pub const ALL: [BuiltIn; BuiltIn::VARIANTS.len()] = variants();
 
     /// The whole id.
     #[must_use]

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::environment::EnvironmentName;
@@ -28,6 +29,8 @@ mod warnings;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = LoopStrategyType)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum StrategyType {
     /// Up to `base_iterations`.
     Fixed,
@@ -37,27 +40,6 @@ pub enum StrategyType {
     Ralph,
     /// One that somebody registered under a name; nobody can yet.
     Custom,
-}
-
-impl StrategyType {
-    /// Every type, in the order of the documentation.
-    pub const ALL: [StrategyType; 4] = [
-        StrategyType::Fixed,
-        StrategyType::Hybrid,
-        StrategyType::Ralph,
-        StrategyType::Custom,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            StrategyType::Fixed => "fixed",
-            StrategyType::Hybrid => "hybrid",
-            StrategyType::Ralph => "ralph",
-            StrategyType::Custom => "custom",
-        }
-    }
 }
 
 /// The loop strategy.
@@ -120,6 +102,8 @@ pub struct Verification {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = VerificationBaseline)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Baseline {
     /// Never.
     #[default]
@@ -128,24 +112,12 @@ pub enum Baseline {
     Before,
 }
 
-impl Baseline {
-    /// Every value, in the order of the documentation.
-    pub const ALL: [Baseline; 2] = [Baseline::Off, Baseline::Before];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Baseline::Off => "off",
-            Baseline::Before => "before",
-        }
-    }
-}
-
 /// The delivery of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = GitDeliveryMode)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum GitMode {
     /// Stays in the run's workspace.
     Local,
@@ -153,21 +125,6 @@ pub enum GitMode {
     Push,
     /// A branch is pushed, and a pull request is opened for it.
     PullRequest,
-}
-
-impl GitMode {
-    /// Every mode, in the order of the documentation.
-    pub const ALL: [GitMode; 3] = [GitMode::Local, GitMode::Push, GitMode::PullRequest];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            GitMode::Local => "local",
-            GitMode::Push => "push",
-            GitMode::PullRequest => "pull_request",
-        }
-    }
 }
 
 /// How git is used.

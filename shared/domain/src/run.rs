@@ -1,7 +1,10 @@
 //! Runs: each is one execution attempt of a work order, with its only possible transitions.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
+
+use crate::names::variants;
 
 pub use error::{ErrorCategory, MAX_ERROR_MESSAGE, RunError, RunErrorCode, RunFailure};
 
@@ -10,6 +13,8 @@ mod error;
 /// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum RunStatus {
     /// Waits for a slot.
     Queued,
@@ -26,37 +31,6 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Every status.
-    pub const ALL: [RunStatus; 6] = [
-        RunStatus::Queued,
-        RunStatus::Building,
-        RunStatus::Running,
-        RunStatus::Succeeded,
-        RunStatus::Failed,
-        RunStatus::Canceled,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunStatus::Queued => "queued",
-            RunStatus::Building => "building",
-            RunStatus::Running => "running",
-            RunStatus::Succeeded => "succeeded",
-            RunStatus::Failed => "failed",
-            RunStatus::Canceled => "canceled",
-        }
-    }
-
-    /// The status of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<RunStatus> {
-        RunStatus::ALL
-            .into_iter()
-            .find(|status| status.as_str() == name)
-    }
-
     /// True when nothing can change it any more.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -95,7 +69,7 @@ impl RunStatus {
 }
 
 /// What can happen to a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, VariantArray)]
 pub enum RunEvent {
     /// The dispatcher gave it a slot.
     SlotTaken,
@@ -113,14 +87,7 @@ pub enum RunEvent {
 
 impl RunEvent {
     /// Every event.
-    pub const ALL: [RunEvent; 6] = [
-        RunEvent::SlotTaken,
-        RunEvent::NoCapacity,
-        RunEvent::AgentStarted,
-        RunEvent::Succeeded,
-        RunEvent::Failed,
-        RunEvent::Canceled,
-    ];
+    pub const ALL: [RunEvent; RunEvent::VARIANTS.len()] = variants();
 }
 
 /// What a run is busy with.

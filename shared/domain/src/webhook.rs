@@ -10,11 +10,13 @@ pub mod target;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::Timestamp;
 use crate::budget::{BUDGET_THRESHOLD, CREDITS_LOW};
 use crate::event::TimelineEventType;
+use crate::names::variants;
 use crate::schema::TypeSchema;
 
 /// Webhooks of an organization, at most.
@@ -29,6 +31,7 @@ pub const TEST_EVENT: &str = "webhook.test";
 /// run's timeline, of which they are deliveries; types of the timeline that are not here are not delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "&'static str", try_from = "String")]
+#[derive(VariantArray)]
 pub enum EventType {
     /// A run was created from a work order.
     RunCreated,
@@ -76,18 +79,7 @@ pub struct OrganizationEvent {
 
 impl EventType {
     /// Every type.
-    pub const ALL: [EventType; 10] = [
-        EventType::RunCreated,
-        EventType::RunStarted,
-        EventType::RunCompleted,
-        EventType::RunFailed,
-        EventType::RunCancelled,
-        EventType::VerificationStarted,
-        EventType::VerificationPassed,
-        EventType::VerificationFailed,
-        EventType::BudgetThreshold,
-        EventType::CreditsLow,
-    ];
+    pub const ALL: [EventType; EventType::VARIANTS.len()] = variants();
 
     /// What an event of this type is a delivery of.
     #[must_use]
@@ -153,6 +145,8 @@ impl TryFrom<String> for EventType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = WebhookDeliveryStatus)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum DeliveryStatus {
     /// It is tried, or waits for its next attempt.
     Pending,
@@ -163,31 +157,6 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// Every status.
-    pub const ALL: [DeliveryStatus; 3] = [
-        DeliveryStatus::Pending,
-        DeliveryStatus::Delivered,
-        DeliveryStatus::Abandoned,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            DeliveryStatus::Pending => "pending",
-            DeliveryStatus::Delivered => "delivered",
-            DeliveryStatus::Abandoned => "abandoned",
-        }
-    }
-
-    /// The status of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<DeliveryStatus> {
-        DeliveryStatus::ALL
-            .into_iter()
-            .find(|status| status.as_str() == name)
-    }
-
     /// True when no attempt is made any more.
     #[must_use]
     pub fn is_terminal(self) -> bool {

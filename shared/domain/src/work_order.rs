@@ -2,15 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
-use crate::WorkOrderId;
 use crate::agent::Agent;
 use crate::environment::{EnvironmentContent, EnvironmentName};
+use crate::names::variants;
+use crate::{TaskPrompt, WorkOrderId};
 
 /// The status of a work order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum WorkOrderStatus {
     /// Waits for a slot.
     Queued,
@@ -29,39 +33,6 @@ pub enum WorkOrderStatus {
 }
 
 impl WorkOrderStatus {
-    /// Every status.
-    pub const ALL: [WorkOrderStatus; 7] = [
-        WorkOrderStatus::Queued,
-        WorkOrderStatus::Running,
-        WorkOrderStatus::WaitingForChildren,
-        WorkOrderStatus::Integrating,
-        WorkOrderStatus::Succeeded,
-        WorkOrderStatus::Failed,
-        WorkOrderStatus::Canceled,
-    ];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            WorkOrderStatus::Queued => "queued",
-            WorkOrderStatus::Running => "running",
-            WorkOrderStatus::WaitingForChildren => "waiting_for_children",
-            WorkOrderStatus::Integrating => "integrating",
-            WorkOrderStatus::Succeeded => "succeeded",
-            WorkOrderStatus::Failed => "failed",
-            WorkOrderStatus::Canceled => "canceled",
-        }
-    }
-
-    /// The status of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<WorkOrderStatus> {
-        WorkOrderStatus::ALL
-            .into_iter()
-            .find(|status| status.as_str() == name)
-    }
-
     /// True when only a new run can change it.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -136,7 +107,7 @@ impl WorkOrderStatus {
 }
 
 /// What can happen to a work order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, VariantArray)]
 pub enum WorkOrderEvent {
     /// Its run was given a slot.
     SlotTaken,
@@ -158,16 +129,7 @@ pub enum WorkOrderEvent {
 
 impl WorkOrderEvent {
     /// Every event.
-    pub const ALL: [WorkOrderEvent; 8] = [
-        WorkOrderEvent::SlotTaken,
-        WorkOrderEvent::NoCapacity,
-        WorkOrderEvent::ChildrenOpened,
-        WorkOrderEvent::ChildrenEnded,
-        WorkOrderEvent::Succeeded,
-        WorkOrderEvent::Failed,
-        WorkOrderEvent::Canceled,
-        WorkOrderEvent::RunStarted,
-    ];
+    pub const ALL: [WorkOrderEvent; WorkOrderEvent::VARIANTS.len()] = variants();
 }
 
 /// The client's own customer, if it told us.
@@ -226,7 +188,7 @@ pub struct Terms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// The task.
-    pub task_prompt: String,
+    pub task_prompt: TaskPrompt,
     /// Where the workspace comes from.
     pub source: crate::source::GitSource,
     /// What is done after the clone.

@@ -15,7 +15,7 @@ use awo_domain::template::{
 use awo_domain::work_order::{
     ChosenEnvironment, Limits, MAX_ITERATIONS, MAX_TASK_PROMPT, Order, TenantContext, Terms,
 };
-use awo_domain::{Error, WorkOrderId};
+use awo_domain::{Error, TaskPrompt, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use awo_store::work_orders::parents::why_no_parent;
 
@@ -69,7 +69,7 @@ pub struct ChildRequest {
 /// The fields that a create and an agent's request for a child have in common.
 #[derive(Debug)]
 struct Task {
-    prompt: Option<String>,
+    prompt: Option<TaskPrompt>,
     max_iterations: Option<u32>,
     profile: Option<ProfileName>,
     agent: Option<Agent>,
@@ -117,9 +117,10 @@ pub struct Inherited<'a> {
 
 impl Task {
     fn read(body: &mut Object) -> Task {
+        let prompt = body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT));
         let iterations = body.optional("maxIterations", |v| v.whole(1..=u64::from(MAX_ITERATIONS)));
         Task {
-            prompt: body.required("taskPrompt", |v| v.text(1..=MAX_TASK_PROMPT)),
+            prompt: prompt.map(TaskPrompt::new),
             max_iterations: iterations.and_then(|n| u32::try_from(n).ok()),
             profile: body.optional("harness", |v| {
                 v.parsed(|name| ProfileName::parse(name).map_err(|_| UNKNOWN_PROFILE.to_owned()))

@@ -11,6 +11,7 @@ pub(crate) mod delivery_changes;
 pub mod delivery_permits;
 pub mod notifications;
 pub mod outbox;
+pub mod send_permits;
 pub(crate) mod subscribers;
 pub(crate) mod write_batch;
 

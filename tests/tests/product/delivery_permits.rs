@@ -9,6 +9,7 @@ use awo_domain::{AttemptId, DeliveryId, EventId, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
 use awo_store::webhooks::deliveries::{Delivery, Notice};
 use awo_store::webhooks::delivery_permits::{BeginOutcome, PermitRequest};
+use awo_store::webhooks::send_permits::SendPermit;
 use awo_tests::everything::everything_of;
 use awo_tests::faults::Faults;
 use awo_tests::rules;
@@ -25,6 +26,12 @@ fn wanted(holder: &str, now: Timestamp) -> PermitRequest {
         now,
         until: now.plus_ms(HELD_MS),
     }
+}
+
+/// A sender's permit for the organization, which delivery permits are taken with.
+async fn sender(store: &Store, org: &OrgId, now: Timestamp) -> SendPermit {
+    let wanted = wanted("sender", now);
+    store.take_send_permit(org, &wanted).await.unwrap()
 }
 
 fn new_webhook(world: &World, now: Timestamp) -> WebhookId {
@@ -54,10 +61,11 @@ async fn changes_that_are_made_together_are_no_others_loss() {
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let store = world.store.clone().with_write_batches();
     let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
+    let sender = sender(&world.store, &org, now).await;
     let take = async |webhook, holder: &str| {
         let wanted = wanted(holder, now);
         store
-            .take_delivery_permit((&org, webhook), &[0], &wanted)
+            .take_delivery_permit((&sender, webhook), &[0], &wanted)
             .await
     };
     // Nobody waits for who asked first and is gone.
@@ -86,9 +94,10 @@ async fn several_who_want_a_delivery_permit_to_the_same_receiver_at_once_get_one
     let cloud = Cloud::new(environment, faults.client(world.http.clone()));
     let store = cloud.store().unwrap().with_write_batches();
     let webhook = new_webhook(&world, now);
+    let sender = sender(&store, &org, now).await;
     let take = async |holder: &str| {
         let wanted = wanted(holder, now);
-        let taken = store.take_delivery_permit((&org, &webhook), &[0, 1, 2, 3], &wanted);
+        let taken = store.take_delivery_permit((&sender, &webhook), &[0, 1, 2, 3], &wanted);
         taken.await.unwrap()
     };
     faults.disarm();
@@ -120,7 +129,8 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
         let webhook = new_webhook(&world, now);
         let due = due(&alone, &org, &webhook, now).await;
         let wanted = |holder: &str| wanted(holder, now);
-        let to = (&org, &webhook);
+        let sender = sender(&alone, &org, now).await;
+        let to = (&sender, &webhook);
         let taken = alone
             .take_delivery_permit(to, &[0], &wanted("other"))
             .await
@@ -130,7 +140,7 @@ async fn a_delivery_permit_is_taken_with_the_attempt_in_it_or_neither_is() {
             let id = AttemptId::new(now, cloud.mint.random(now));
             let begun = due.after(DeliveryEvent::Begun(id, now)).unwrap();
             store
-                .begin_in_delivery_permit(begun, delivery_permits, &wanted(holder))
+                .begin_in_delivery_permit((&sender, begun), delivery_permits, &wanted(holder))
                 .await
         };
         // Its delivery permit is held: the attempt is not noted.
@@ -160,8 +170,9 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let (one, other) = (new_webhook(&world, now), new_webhook(&world, now));
     let alone = &world.store;
+    let sender = sender(alone, &org, now).await;
     let held = alone
-        .take_delivery_permit((&org, &one), &[0], &wanted("a", now))
+        .take_delivery_permit((&sender, &one), &[0], &wanted("a", now))
         .await;
     assert!(held.unwrap().is_some());
     let store = alone.clone().with_write_batches();
@@ -175,7 +186,7 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
             .unwrap();
         let wanted = wanted(holder, now);
         store
-            .begin_in_delivery_permit(begun, delivery_permits, &wanted)
+            .begin_in_delivery_permit((&sender, begun), delivery_permits, &wanted)
             .await
             .unwrap()
     };
@@ -184,7 +195,7 @@ async fn who_finds_a_delivery_permit_held_takes_the_next_and_what_is_made_beside
     for (webhook, delivery_permits) in [(&one, [0, 1].as_slice()), (&other, &[0])] {
         let wanted = wanted("d", now);
         let taken = alone
-            .take_delivery_permit((&org, webhook), delivery_permits, &wanted)
+            .take_delivery_permit((&sender, webhook), delivery_permits, &wanted)
             .await;
         assert!(taken.unwrap().is_none(), "{delivery_permits:?} are held");
         let id = DeliveryId::new(now, 1);
@@ -207,15 +218,17 @@ async fn a_delivery_permit_that_is_taken_again_since_the_reply_was_lost_is_one_p
                 now,
             ))
             .unwrap();
+        let sender = sender(&alone, &org, now).await;
         let begin = async || {
             let wanted = wanted("a", now);
-            let begun = store.begin_in_delivery_permit(begun.clone(), &[0, 1], &wanted);
+            let begun = (&sender, begun.clone());
+            let begun = store.begin_in_delivery_permit(begun, &[0, 1], &wanted);
             begun.await.unwrap()
         };
         let (first, again) = (begin().await, begin().await);
         assert!(has(&first) && has(&again), "{first:?} {again:?}");
         // The same without an attempt.
-        let (to, ours, other) = ((&org, &webhook), wanted("b", now), wanted("c", now));
+        let (to, ours, other) = ((&sender, &webhook), wanted("b", now), wanted("c", now));
         for _ in 0..2 {
             let taken = store.take_delivery_permit(to, &[2, 3], &ours).await;
             assert!(taken.unwrap().is_some());
@@ -235,10 +248,11 @@ async fn a_delivery_permit_that_is_given_back_is_gone_and_one_that_expired_is_it
     let world = World::new().await;
     let (org, now) = (world.org(1).await.id, world.cloud.clock.now());
     let (webhook, store) = (new_webhook(&world, now), &world.store);
+    let sender = sender(store, &org, now).await;
     let take = async |holder: &str, now: Timestamp| {
         let wanted = wanted(holder, now);
         store
-            .take_delivery_permit((&org, &webhook), &[0], &wanted)
+            .take_delivery_permit((&sender, &webhook), &[0], &wanted)
             .await
     };
     let delivery_permit = take("a", now).await.unwrap().expect("it is free");

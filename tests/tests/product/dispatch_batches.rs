@@ -8,7 +8,7 @@ use awo_cloud::queue::WakeUp;
 use awo_execution::dispatcher::{Dispatcher, FILLING};
 use awo_tests::gate::gated;
 use awo_tests::world::{Org, World};
-use awo_workers::dispatch;
+use awo_workers::dispatch_runs;
 use serde_json::{Value, json};
 
 use crate::template::template;
@@ -50,7 +50,7 @@ fn batch(bodies: &[String]) -> Value {
 
 async fn dispatch(dispatcher: &Arc<Dispatcher>, bodies: &[String]) {
     let event = serde_json::from_value(batch(bodies)).expect("an event");
-    let answer = dispatch::handle(Arc::clone(dispatcher), event).await;
+    let answer = dispatch_runs::handle(Arc::clone(dispatcher), event).await;
     let failures = answer.expect("an answer").batch_item_failures;
     assert!(failures.is_empty(), "{failures:?}");
 }

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+use awo_domain::TaskPrompt;
+
 use super::result::Pushed;
 
 /// Longest title, in characters; every forge takes 255.
@@ -13,9 +15,9 @@ const MAX_TASK: usize = 8_000;
 const NO_TITLE: &str = "Changes by an agent";
 
 /// The first line of the task.
-pub(super) fn title(task_prompt: &str) -> String {
-    let line = task_prompt.trim().lines().next().unwrap_or_default();
-    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+pub(super) fn title(task_prompt: &TaskPrompt) -> String {
+    let line = task_prompt.title().chars();
+    let line: String = line.filter(|c| !c.is_control()).collect();
     match line.trim() {
         "" => NO_TITLE.to_owned(),
         line if line.chars().count() <= MAX_TITLE => line.to_owned(),
@@ -49,7 +51,7 @@ pub(super) fn body(pushed: &Pushed<'_>) -> String {
         text.push('\n');
     }
     text.push_str("The task was:\n\n");
-    text.push_str(&quoted(&spec.task_prompt));
+    text.push_str(&quoted(spec.task_prompt.as_str()));
     text
 }
 
@@ -88,6 +90,7 @@ mod tests {
 
     #[test]
     fn a_title_is_one_line_of_bounded_length() {
+        let title = |text: &str| title(&TaskPrompt::new(text));
         assert_eq!(title("\n  Mend\tit \nplease"), "Mendit");
         assert_eq!(title("\u{1b}[31m\n"), "[31m");
         assert_eq!(title(" \u{7} \n x"), NO_TITLE);

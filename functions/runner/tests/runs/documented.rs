@@ -1,6 +1,7 @@
 //! docs/verification.md against the code: its plan runs, and yields its checks. Likewise
 //! docs/agents.md: its agent requests children.
 
+use awo_domain::TaskPrompt;
 use awo_domain::control::Outcome;
 use awo_domain::verification::Status;
 
@@ -92,7 +93,7 @@ fn the_agent_of_the_document_asks_for_children_and_brings_together_what_they_did
         let mut child = Scene::new(&files[..2], "").once();
         child.spec.agent.command = None;
         child.spec.depth = 1;
-        child.spec.task_prompt = task.to_owned();
+        child.spec.task_prompt = TaskPrompt::new(task);
         let ended = child.run();
         assert!(ended.children.is_empty());
         let commit = ended.succeeded().0.unwrap();

@@ -19,7 +19,7 @@ use awo_domain::profile::Profile;
 use awo_domain::run::RunErrorCode;
 use awo_domain::template::Hooks;
 use awo_domain::verification::{Check, PluginResult};
-use awo_domain::{OrgId, RunId, Timestamp, WorkOrderId};
+use awo_domain::{OrgId, RunId, TaskPrompt, Timestamp, WorkOrderId};
 use base64::Engine as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -88,7 +88,7 @@ impl Scene {
             org_id,
             work_order_id: WorkOrderId::new(at, random),
             run_id,
-            task_prompt: "Make the test pass\n\nPlease.".to_owned(),
+            task_prompt: TaskPrompt::new("Make the test pass\n\nPlease."),
             source: serde_json::from_str(&source).unwrap(),
             hooks: Hooks::default(),
             allow_file_repositories: true,

@@ -1,6 +1,4 @@
-use awo_workers::dispatch::{handle, state};
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), lambda_runtime::Error> {
-    awo_workers::serve(state, handle).await
+    awo_workers::serve(awo_workers::dispatch_runs::function).await
 }

@@ -4,6 +4,7 @@
 //! OpenAI does not. A truncated response counts as far as it was received.
 
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::usage::{MAX_TOKENS, ModelUsage};
 
@@ -49,7 +50,8 @@ pub struct Counts {
 }
 
 /// A service tier of OpenAI's, as its answers name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum ServiceTier {
     /// Slower and cheaper.
     Flex,
@@ -57,25 +59,6 @@ pub enum ServiceTier {
     Priority,
     /// The same by another name.
     Fast,
-}
-
-impl ServiceTier {
-    /// The name in an answer.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ServiceTier::Flex => "flex",
-            ServiceTier::Priority => "priority",
-            ServiceTier::Fast => "fast",
-        }
-    }
-
-    /// The tier of that name; none for those that have the ordinary price.
-    fn parse(name: &str) -> Option<ServiceTier> {
-        [ServiceTier::Flex, ServiceTier::Priority, ServiceTier::Fast]
-            .into_iter()
-            .find(|tier| tier.as_str() == name)
-    }
 }
 
 impl Counts {

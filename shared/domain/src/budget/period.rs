@@ -1,6 +1,7 @@
 //! For how long a budget is.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::Timestamp;
@@ -13,6 +14,8 @@ const QUARTER: u32 = 3;
 /// For how long a budget is; days and months are UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Period {
     /// A day.
     Day,
@@ -25,26 +28,6 @@ pub enum Period {
 }
 
 impl Period {
-    /// All of them.
-    pub const ALL: [Period; 4] = [Period::Day, Period::Month, Period::Quarter, Period::Once];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Period::Day => "day",
-            Period::Month => "month",
-            Period::Quarter => "quarter",
-            Period::Once => "once",
-        }
-    }
-
-    /// The one of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Period> {
-        Period::ALL.into_iter().find(|of| of.as_str() == name)
-    }
-
     /// The first moment of the period in which a moment is, if that follows from the calendar.
     #[must_use]
     pub fn start(self, at: Timestamp) -> Option<Timestamp> {

@@ -5,15 +5,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 use crate::ledger::Rates;
 use crate::money::MicroCredits;
 
 /// A provider of models that the runner can call for an agent.
+// An organization's secret with its key for a provider has the provider's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = ModelProvider)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Provider {
     /// Anthropic's Messages.
     Anthropic,
@@ -24,27 +28,9 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Every provider.
-    pub const ALL: [Provider; 3] = [Provider::Anthropic, Provider::Openai, Provider::Bedrock];
     /// Those that are called with a key of the organization. Agents speak their protocols alone:
     /// what answers Messages may be Bedrock all the same.
     pub const KEYED: [Provider; 2] = [Provider::Anthropic, Provider::Openai];
-
-    /// The name on the wire; the organization's secret with its key, if it has one, has it, too.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "anthropic",
-            Provider::Openai => "openai",
-            Provider::Bedrock => "bedrock",
-        }
-    }
-
-    /// The provider of that name, if there is one.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Provider> {
-        Provider::ALL.into_iter().find(|one| one.as_str() == name)
-    }
 }
 
 /// A key for the models of a provider.

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use super::measures::Measures;
 use super::record::{CostRecord, NONE};
@@ -126,6 +127,8 @@ impl Dimension {
 /// Into what periods a report is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Bucket {
     /// None.
     None,
@@ -136,23 +139,6 @@ pub enum Bucket {
 }
 
 impl Bucket {
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Bucket::None => "none",
-            Bucket::Day => "day",
-            Bucket::Month => "month",
-        }
-    }
-
-    /// The bucket of that name.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Bucket> {
-        let all = [Bucket::None, Bucket::Day, Bucket::Month];
-        all.into_iter().find(|bucket| bucket.as_str() == name)
-    }
-
     /// What a day or a month belongs to.
     fn of(self, period: &str) -> Option<String> {
         match self {

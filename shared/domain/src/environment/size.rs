@@ -2,12 +2,15 @@
 //! to their vCPU.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 /// The size of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = EnvironmentSize)]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Size {
     /// Half a vCPU, 1 GiB.
     Small,
@@ -20,20 +23,6 @@ pub enum Size {
 }
 
 impl Size {
-    /// Every size.
-    pub const ALL: [Size; 4] = [Size::Small, Size::Medium, Size::Large, Size::Xlarge];
-
-    /// The name on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Size::Small => "small",
-            Size::Medium => "medium",
-            Size::Large => "large",
-            Size::Xlarge => "xlarge",
-        }
-    }
-
     /// Thousandths of a vCPU.
     #[must_use]
     pub fn milli_vcpu(self) -> u32 {

@@ -2,11 +2,14 @@
 //! the same work order can be expected to go better, and what the person who can act does next.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 use utoipa::ToSchema;
 
 /// Why a run failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum RunErrorCode {
     /// Verification did not pass in any iteration.
     MaxIterationsReached,
@@ -62,23 +65,6 @@ pub enum ErrorCategory {
 }
 
 impl RunErrorCode {
-    /// Every code.
-    pub const ALL: [RunErrorCode; 13] = [
-        RunErrorCode::MaxIterationsReached,
-        RunErrorCode::BudgetExceeded,
-        RunErrorCode::Timeout,
-        RunErrorCode::WorkspaceFailed,
-        RunErrorCode::AgentFailed,
-        RunErrorCode::AgentNotConfigured,
-        RunErrorCode::DeliveryFailed,
-        RunErrorCode::ComputeLost,
-        RunErrorCode::RunnerFailed,
-        RunErrorCode::ProviderUnavailable,
-        RunErrorCode::ChildrenFailed,
-        RunErrorCode::NotVerified,
-        RunErrorCode::Killed,
-    ];
-
     /// True when the run's end is the platform's fault: such a run costs nothing.
     #[must_use]
     pub fn is_free_of_charge(self) -> bool {

@@ -14,6 +14,10 @@ pub const BEGIN_MS: i64 = 5_000;
 /// How long others leave an attempt alone: until it begins, what a receiver has, and time to record
 /// the end.
 pub const UNDER_WAY_MS: i64 = BEGIN_MS + ANSWER_LIMIT_MS + 10_000;
+/// How long a function begins attempts; the last one is under way for [`UNDER_WAY_MS`] more.
+pub const BATCH_MS: i64 = 20_000;
+/// The longest that a function sends.
+pub const SENDING_MS: i64 = BATCH_MS + UNDER_WAY_MS;
 const UNSEEN: &str = "the service stopped during the attempt, and its result is unknown";
 
 /// An attempt of a delivery. Without an end it is under way, or its process stopped.

@@ -2,7 +2,7 @@
 
 use awo_domain::environment::EnvironmentName;
 use awo_domain::work_order::{Terms, WorkOrderStatus};
-use awo_domain::{RunId, Timestamp, WorkOrderId};
+use awo_domain::{RunId, TaskPrompt, Timestamp, WorkOrderId};
 use awo_store::work_orders::WorkOrder;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -52,10 +52,10 @@ pub struct WorkOrderShape<'a> {
 impl<'a> WorkOrderShape<'a> {
     /// A work order with its prompt.
     #[must_use]
-    pub fn of(order: &'a WorkOrder, task_prompt: &'a str) -> WorkOrderShape<'a> {
+    pub fn of(order: &'a WorkOrder, task_prompt: &'a TaskPrompt) -> WorkOrderShape<'a> {
         WorkOrderShape {
             id: &order.id,
-            task_prompt,
+            task_prompt: task_prompt.as_str(),
             workspace_source: WorkspaceSourceShape {
                 kind: "git",
                 repository: order.source.repository.as_str(),

@@ -6,7 +6,7 @@
 //! once it has expired, which every taker checks; nothing waits for TTL, which only cleans up.
 
 use awo_domain::stop::CONFIRM_MS;
-use awo_domain::webhook::delivery::UNDER_WAY_MS;
+use awo_domain::webhook::delivery::SENDING_MS;
 use awo_domain::{Error, OrgId, Timestamp, WorkOrderId};
 use serde::Deserialize;
 
@@ -37,8 +37,6 @@ pub const MAX_SENDING: u32 = 10;
 pub const TAKEN_OVER_AFTER_MS: i64 = 60_000;
 /// How often a newcomer tries to take over a permit that others want as well.
 const TAKE_OVER_TRIES: usize = 3;
-/// The longest that one sends: it begins nothing after 20 s, and an attempt takes 45 s at most.
-const SENDING_MS: i64 = 20_000 + UNDER_WAY_MS;
 /// The longest that a function may run, and with it a stream or a purge.
 pub const FUNCTION_MS: i64 = 15 * 60_000;
 /// What a kill may take beyond its grace and the time in which the death is confirmed.

@@ -15,6 +15,7 @@ use crate::engine::transaction::{Committed, Refusal};
 use crate::engine::write::Act;
 use crate::webhooks::deliveries::Delivery;
 use crate::webhooks::delivery_changes::{change_of, is_as_wanted, next_revision};
+use crate::webhooks::send_permits::SendPermit;
 use crate::webhooks::write_batch::{BatchOutcome, Changes};
 
 /// Deliveries under way to one receiver at once.
@@ -65,7 +66,7 @@ pub enum BeginOutcome {
     Changed,
 }
 
-/// The holder that asks for a delivery permit, and until when.
+/// The holder that requests a permit, and until when.
 #[derive(Debug, Clone)]
 pub struct PermitRequest {
     /// The holder, unique for each request.
@@ -76,6 +77,58 @@ pub struct PermitRequest {
     pub until: Timestamp,
 }
 
+impl PermitRequest {
+    /// The request of a holder that `random` makes unique.
+    #[must_use]
+    pub fn new(random: u128, now: Timestamp, until: Timestamp) -> PermitRequest {
+        PermitRequest {
+            holder: format!("{now}#{random}"),
+            now,
+            until,
+        }
+    }
+}
+
+/// The order in which a sender tries delivery permits: from one of them on, and round to those
+/// before it. Senders begin at different ones, so two rarely want the same.
+#[derive(Debug, Clone, Copy)]
+pub struct PermitOrder {
+    first: u32,
+}
+
+impl PermitOrder {
+    /// Begins at any one of them.
+    #[must_use]
+    pub fn new(random: u128) -> PermitOrder {
+        // Without the lowest bits: ids of one millisecond differ in them alone, and one by one.
+        let first = (random >> 8) % u128::from(DELIVERY_PERMITS);
+        PermitOrder {
+            first: u32::try_from(first).unwrap_or(0),
+        }
+    }
+
+    /// The first one alone.
+    #[must_use]
+    pub fn first(self) -> [u32; 1] {
+        [self.first]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(self) -> Vec<u32> {
+        self.of(0..DELIVERY_PERMITS)
+    }
+
+    /// These, which are in ascending order.
+    #[must_use]
+    pub fn of(self, delivery_permits: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let (before, after): (Vec<u32>, Vec<u32>) = delivery_permits
+            .into_iter()
+            .partition(|delivery_permit| *delivery_permit < self.first);
+        [after, before].concat()
+    }
+}
+
 impl Store {
     /// Takes one of these delivery permits to a webhook's receiver, the first that is free; none if all are
     /// held.
@@ -84,13 +137,13 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn take_delivery_permit(
         &self,
-        (org, webhook): (&OrgId, &WebhookId),
+        (permit, webhook): (&SendPermit, &WebhookId),
         delivery_permits: &[u32],
         wanted: &PermitRequest,
     ) -> Result<Option<DeliveryPermit>, Error> {
         let taken = taken(wanted);
-        let Some(changes) = Changes::of_one(keys_of(org, webhook, delivery_permits), taken.clone())
-        else {
+        let keys = keys_of(permit, webhook, delivery_permits);
+        let Some(changes) = Changes::of_one(keys, taken.clone()) else {
             return Ok(None);
         };
         let BatchOutcome { key, committed } = self.change(changes).await?;
@@ -108,14 +161,13 @@ impl Store {
     /// Internal, when DynamoDB fails.
     pub async fn begin_in_delivery_permit(
         &self,
-        begun: Delivery,
+        (permit, begun): (&SendPermit, Delivery),
         delivery_permits: &[u32],
         wanted: &PermitRequest,
     ) -> Result<BeginOutcome, Error> {
-        let (org, webhook) = (&begun.org_id, &begun.webhook_id);
         let taken = taken(wanted);
-        let Some(changes) = Changes::of_one(keys_of(org, webhook, delivery_permits), taken.clone())
-        else {
+        let keys = keys_of(permit, &begun.webhook_id, delivery_permits);
+        let Some(changes) = Changes::of_one(keys, taken.clone()) else {
             return Ok(BeginOutcome::Busy);
         };
         let BatchOutcome { key, committed } = self.change(changes.with(change_of(&begun))).await?;
@@ -148,12 +200,12 @@ impl Store {
 }
 
 fn keys_of(
-    org: &OrgId,
+    permit: &SendPermit,
     webhook: &WebhookId,
     delivery_permits: &[u32],
 ) -> impl Iterator<Item = Key> {
     let delivery_permits = delivery_permits.iter().take(DELIVERY_PERMITS as usize);
-    delivery_permits.map(move |number| Key::delivery_permit(org, webhook, *number))
+    delivery_permits.map(move |number| Key::delivery_permit(permit.org(), webhook, *number))
 }
 
 fn taken(wanted: &PermitRequest) -> Change {
@@ -176,4 +228,23 @@ fn delivery_permit(key: Key, wanted: &PermitRequest) -> DeliveryPermit {
 fn is_made(taken: &Change, refusal: Option<&Refusal>) -> bool {
     let item = refusal.and_then(|refusal| refusal.item.as_ref());
     item.is_some_and(|item| taken.is_made_in(item))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_has_each_permit_once_from_its_first_one_round() {
+        for random in 0..4 * u128::from(DELIVERY_PERMITS) {
+            let order = PermitOrder::new(random << 8);
+            let [first] = order.first();
+            let all: Vec<u32> = (0..DELIVERY_PERMITS)
+                .map(|nth| (first + nth) % DELIVERY_PERMITS)
+                .collect();
+            assert_eq!(order.all(), all);
+            let free: Vec<u32> = all.into_iter().filter(|number| number % 2 == 1).collect();
+            assert_eq!(order.of([1, 3]), free);
+        }
+    }
 }

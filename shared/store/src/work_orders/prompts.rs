@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use awo_domain::{Error, OrgId};
+use awo_domain::{Error, OrgId, TaskPrompt};
 use serde::{Deserialize, Serialize};
 
 use crate::Store;
@@ -27,7 +27,7 @@ const ATTRIBUTE: &str = "taskPrompt";
 #[serde(untagged)]
 pub enum StoredPrompt {
     /// The whole of a short one.
-    Inline(String),
+    Inline(TaskPrompt),
     /// How long it is. It has an item of its own.
     Apart {
         /// In UTF-8.
@@ -39,13 +39,13 @@ pub enum StoredPrompt {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PromptItem {
-    task_prompt: String,
+    task_prompt: TaskPrompt,
     v: u32,
 }
 
 impl StoredPrompt {
-    pub(crate) fn of(prompt: String) -> StoredPrompt {
-        match prompt.len() {
+    pub(crate) fn of(prompt: TaskPrompt) -> StoredPrompt {
+        match prompt.as_str().len() {
             ..=MAX_INLINE => StoredPrompt::Inline(prompt),
             bytes => StoredPrompt::Apart { bytes },
         }
@@ -53,7 +53,7 @@ impl StoredPrompt {
 
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            StoredPrompt::Inline(prompt) => prompt.len(),
+            StoredPrompt::Inline(prompt) => prompt.as_str().len(),
             StoredPrompt::Apart { bytes } => *bytes,
         }
     }
@@ -99,7 +99,11 @@ impl Store {
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.
-    pub async fn prompt(&self, org: &OrgId, order: &WorkOrder) -> Result<Option<String>, Error> {
+    pub async fn prompt(
+        &self,
+        org: &OrgId,
+        order: &WorkOrder,
+    ) -> Result<Option<TaskPrompt>, Error> {
         if let StoredPrompt::Inline(prompt) = &order.prompt {
             return Ok(Some(prompt.clone()));
         }
@@ -116,7 +120,7 @@ impl Store {
         &self,
         org: &OrgId,
         orders: &[WorkOrder],
-    ) -> Result<Vec<Option<String>>, Error> {
+    ) -> Result<Vec<Option<TaskPrompt>>, Error> {
         let mut prompts = Vec::with_capacity(orders.len());
         for part in orders.chunks(MAX_KEYS) {
             let apart = part.iter().filter(|order| order.prompt.is_apart());
@@ -154,9 +158,9 @@ mod tests {
     #[test]
     fn a_short_prompt_is_text_as_ever_and_of_a_long_one_its_length_stays() {
         let longest = "x".repeat(MAX_INLINE);
-        let short = StoredPrompt::of(longest.clone());
+        let short = StoredPrompt::of(TaskPrompt::new(longest.clone()));
         assert_eq!(stored(short.clone()), AttributeValue::S(longest.clone()));
-        let long = StoredPrompt::of(longest + "é");
+        let long = StoredPrompt::of(TaskPrompt::new(longest + "é"));
         assert_eq!(
             long,
             StoredPrompt::Apart {

@@ -8,7 +8,6 @@ use awo_cloud::Cloud;
 use awo_cloud::telemetry::{self, LEVELS};
 use awo_local::function::event_function;
 use awo_tests::measure::cpu_seconds;
-use awo_workers::{deliver, worker};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -62,7 +61,7 @@ impl Process {
 pub async fn answer_batches() {
     telemetry::start();
     let cloud = Cloud::from_process().of_function("deliver-webhooks");
-    let function = worker(&cloud, deliver::state, deliver::handle);
+    let function = awo_workers::deliver_webhooks::function(&cloud);
     let function = event_function(function.expect("settings"));
     let file = |end: BorrowedFd<'_>| {
         let end = end.try_clone_to_owned().expect("a descriptor");

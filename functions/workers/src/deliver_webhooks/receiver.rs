@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState, UNDER_WAY_MS};
+use awo_domain::webhook::delivery::{DeliveryEvent, DeliveryStanding, DeliveryState};
 use awo_domain::{Error, Timestamp};
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::addressed::AddressedDelivery;
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::PermitRequest;
+use awo_store::webhooks::send_permits::SendPermit;
 
-use super::{BEGINNING, Batch, Job, Message, State, Verdict, attempt, postpone};
+use super::{Batch, Job, Message, State, Verdict, attempt, postpone};
 
 const DELETED: &str = "the webhook was deleted";
 const DISABLED: &str = "the webhook was disabled";
@@ -31,7 +31,12 @@ enum Settled {
 }
 
 /// Serves the deliveries to one receiver, and returns which messages stay.
-pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<String> {
+pub(super) async fn serve(
+    state: &State,
+    jobs: Vec<Job>,
+    permit: Option<&SendPermit>,
+    batch: Batch,
+) -> Vec<String> {
     let (mut due, mut settled, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
     let mut free_delivery_permits = Vec::new();
     for Job { message, at, found } in jobs {
@@ -63,7 +68,8 @@ pub(super) async fn serve(state: &State, jobs: Vec<Job>, batch: Batch) -> Vec<St
             }
         }
     }
-    settled.extend(attempt::make_all(state, due, &free_delivery_permits, batch).await);
+    let free = permit.map(|permit| (permit, free_delivery_permits));
+    settled.extend(attempt::make_all(state, due, free, batch).await);
     postpone::settle(state, settled).await
 }
 
@@ -118,18 +124,6 @@ async fn settle(state: &State, found: AddressedDelivery) -> Result<Settled, Erro
         }
     };
     Ok(Settled::Is(verdict))
-}
-
-/// How a delivery permit is wanted now.
-pub(super) fn wanted(state: &State) -> PermitRequest {
-    let now = state.clock.now();
-    let beginning_ms = i64::try_from(BEGINNING.as_millis()).unwrap_or(i64::MAX);
-    let holder = state.mint.random(now);
-    PermitRequest {
-        holder: format!("{now}#{holder}"),
-        now,
-        until: now.plus_ms(beginning_ms + UNDER_WAY_MS),
-    }
 }
 
 /// Randomness for a jitter.

@@ -13,11 +13,12 @@ use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
 use awo_store::webhooks::delivery_permits::{BeginOutcome, DeliveryPermit};
 use awo_store::webhooks::notifications::Notification;
+use awo_store::webhooks::send_permits::SendPermit;
 use awo_webhooks::{Attempt, Ready};
 use futures::future::join_all;
 
-use super::receiver::{self, Attemptable, random};
-use super::{BEGINNING, Batch, Message, State, Verdict};
+use super::receiver::{Attemptable, random};
+use super::{BEGINNING, Batch, Message, State, Verdict, permit_request};
 
 /// How long after it was noted an attempt may begin.
 const BEGIN: Duration = Duration::from_millis(BEGIN_MS.unsigned_abs());
@@ -58,8 +59,8 @@ struct Series {
 pub(super) async fn make_all(
     state: &State,
     due: Vec<Attemptable>,
-    free_delivery_permits: &[u32],
-    Batch { began, home }: Batch,
+    free: Option<(&SendPermit, Vec<u32>)>,
+    Batch { began, order }: Batch,
 ) -> Vec<(Message, Verdict)> {
     if due.is_empty() {
         return Vec::new();
@@ -76,11 +77,14 @@ pub(super) async fn make_all(
             return all(due, Verdict::Back).collect();
         }
     };
+    let Some((permit, free)) = free else {
+        return all(due, Verdict::Soon).collect();
+    };
     let mut due = VecDeque::from(due);
     let (mut settled, mut noted_at) = (Vec::new(), Instant::now());
-    let delivery_permits = in_order(free_delivery_permits, home);
+    let free = (permit, order.of(free));
     let Some((delivery_permit, first)) =
-        take_delivery_permit(state, &mut due, &delivery_permits, &mut settled).await
+        take_delivery_permit(state, &mut due, free, &mut settled).await
     else {
         return settled;
     };
@@ -125,28 +129,20 @@ async fn leave(state: &State, delivery_permit: Option<DeliveryPermit>) {
     }
 }
 
-/// These delivery permits from this one on, round to those before it.
-fn in_order(delivery_permits: &[u32], first: u32) -> Vec<u32> {
-    let (before, after): (Vec<u32>, Vec<u32>) = delivery_permits
-        .iter()
-        .partition(|delivery_permit| **delivery_permit < first);
-    [after, before].concat()
-}
-
 /// Takes a delivery permit with the first attempt that can be noted. None if there is none; then all
 /// messages are settled.
 async fn take_delivery_permit(
     state: &State,
     due: &mut VecDeque<Attemptable>,
-    delivery_permits: &[u32],
+    (permit, delivery_permits): (&SendPermit, Vec<u32>),
     settled: &mut Vec<(Message, Verdict)>,
 ) -> Option<(DeliveryPermit, Noted)> {
     while let Some(of) = due.pop_front() {
-        let wanted = receiver::wanted(state);
+        let wanted = permit_request(state);
         let begun = async {
             let begun = begun(state, &of.delivery, wanted.now)?;
             (state.store)
-                .begin_in_delivery_permit(begun, delivery_permits, &wanted)
+                .begin_in_delivery_permit((permit, begun), &delivery_permits, &wanted)
                 .await
         };
         match begun.await {

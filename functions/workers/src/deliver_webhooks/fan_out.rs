@@ -6,16 +6,15 @@
 use std::time::Instant;
 
 use awo_domain::{AttemptId, Error, OrgId};
-use awo_store::capacity::call_permits::CallPermit;
 use awo_store::webhooks::Webhook;
 use awo_store::webhooks::deliveries::Delivery;
-use awo_store::webhooks::delivery_permits::{DELIVERY_PERMITS, DeliveryPermit};
+use awo_store::webhooks::delivery_permits::{DeliveryPermit, PermitOrder};
 use awo_store::webhooks::notifications::Notification;
 use awo_store::webhooks::outbox::{OutboxEvent, Recipient};
+use awo_store::webhooks::send_permits::SendPermit;
 use futures::future::join_all;
 
-use super::receiver::{self, random};
-use super::{Message, State, attempt, permit};
+use super::{Message, State, attempt, permit_request, send_permit};
 
 /// Events of one reading; for what is behind them there is another notification.
 const EVENTS: u32 = 100;
@@ -110,7 +109,7 @@ async fn fan_out_at_once<'a>(
     state: &State,
     event: &OutboxEvent,
     webhooks: &'a [Webhook],
-) -> Result<(Vec<First<'a>>, Option<CallPermit>), Error> {
+) -> Result<(Vec<First<'a>>, Option<SendPermit>), Error> {
     let to = subscribed(event, webhooks);
     let (permit, delivery_permits) = delivery_permits_to(state, &event.org_id, &to).await;
     let now = state.clock.now();
@@ -142,13 +141,13 @@ async fn fan_out_at_once<'a>(
     Ok((begun.iter().zip(held).map(first).collect(), permit))
 }
 
-/// A call permit, and a delivery permit for each of these receivers where one is free; neither where nothing
+/// A send permit, and a delivery permit for each of these receivers where one is free; neither where nothing
 /// can be sent.
 async fn delivery_permits_to(
     state: &State,
     org: &OrgId,
     to: &[&Webhook],
-) -> (Option<CallPermit>, Vec<Option<DeliveryPermit>>) {
+) -> (Option<SendPermit>, Vec<Option<DeliveryPermit>>) {
     let none = || to.iter().map(|_| None).collect();
     // Before attempts are noted: a fault of this machine uses up none.
     if let Err(error) = state.sender.ready().await {
@@ -162,24 +161,23 @@ async fn delivery_permits_to(
     if to.is_empty() {
         return (None, none());
     }
-    let Some(permit) = permit::take(state, org).await else {
+    let Some(permit) = send_permit(state, org).await else {
         return (None, none());
     };
     // To every receiver the same: who meets another that does this meets it in one transaction.
-    let number = random(state, state.clock.now()) % u64::from(DELIVERY_PERMITS);
+    let first = PermitOrder::new(state.mint.random(state.clock.now())).first();
+    let sender = &permit;
     let delivery_permits = to.iter().map(|webhook| async move {
         // One try: where it is held the delivery has a message like any other.
-        let (wanted, delivery_permits) = (receiver::wanted(state), [u32::try_from(number).ok()?]);
-        let delivery_permit =
-            state
-                .store
-                .take_delivery_permit((org, &webhook.id), &delivery_permits, &wanted);
+        let (receiver, wanted) = ((sender, &webhook.id), permit_request(state));
+        let delivery_permit = (state.store).take_delivery_permit(receiver, &first, &wanted);
         delivery_permit.await.unwrap_or_else(|error| {
             tracing::error!(event = "delivery_permit_not_taken", webhook = %webhook.id, ?error, "no delivery permit could be taken");
             None
         })
     });
-    (Some(permit), join_all(delivery_permits).await)
+    let delivery_permits = join_all(delivery_permits).await;
+    (Some(permit), delivery_permits)
 }
 
 async fn make(state: &State, first: First<'_>, times: (Instant, Instant)) {

@@ -10,6 +10,16 @@ use awo_domain::{Error, OrgId};
 use awo_execution::dispatcher::Dispatcher;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 
+use crate::{Worker, worker};
+
+/// The function `dispatch-runs`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<Worker, SetupError> {
+    Ok(worker(cloud, state(cloud)?, handle))
+}
+
 /// The state of `dispatch-runs`.
 ///
 /// # Errors

@@ -7,7 +7,6 @@
 
 mod attempt;
 mod fan_out;
-mod permit;
 mod postpone;
 mod receiver;
 
@@ -18,22 +17,23 @@ use std::time::{Duration, Instant};
 use awo_cloud::notifications::{NotificationQueue, Notifier};
 use awo_cloud::settings::webhook_schedule;
 use awo_cloud::{Clock, Cloud, Mint, SetupError};
+use awo_domain::webhook::delivery::{BATCH_MS, SENDING_MS};
 use awo_domain::webhook::schedule::Schedule;
 use awo_domain::{Error, OrgId, Timestamp, WebhookId};
 use awo_store::Store;
-use awo_store::capacity::call_permits::CallPermit;
 use awo_store::webhooks::addressed::AddressedDelivery;
-use awo_store::webhooks::delivery_permits::DELIVERY_PERMITS;
+use awo_store::webhooks::delivery_permits::{PermitOrder, PermitRequest};
 use awo_store::webhooks::notifications::{DeliveryRef, Notification};
+use awo_store::webhooks::send_permits::SendPermit;
 use awo_webhooks::Sender;
 use aws_lambda_events::event::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent, SqsMessage};
 use futures::future::join_all;
 
+use crate::{Worker, worker};
 use postpone::Hidden;
 
-/// How long a batch begins with attempts: the last one may take 30 s more, and the function ends
-/// before its time is over.
-const BEGINNING: Duration = Duration::from_secs(20);
+/// How long a batch begins attempts: the function ends before its time is over.
+const BEGINNING: Duration = Duration::from_millis(BATCH_MS.unsigned_abs());
 
 /// What the function stands on.
 #[derive(Debug)]
@@ -52,9 +52,9 @@ pub struct State {
 #[derive(Debug, Clone, Copy)]
 struct Batch {
     began: Instant,
-    /// The delivery permit that it tries first to every receiver. Two batches to the same receivers then meet at
-    /// all of them or at none, and to meet costs one call, at however many.
-    home: u32,
+    /// The same to every receiver: two batches to the same receivers then meet at all of them or at none, and
+    /// to meet costs one call, at however many.
+    order: PermitOrder,
 }
 
 /// A message about a delivery.
@@ -90,6 +90,14 @@ enum Verdict {
     Back,
 }
 
+/// The function `deliver-webhooks`.
+///
+/// # Errors
+/// When a setting is missing or does not read.
+pub fn function(cloud: &Cloud) -> Result<Worker, SetupError> {
+    Ok(worker(cloud, state(cloud)?, handle))
+}
+
 /// The state of `deliver-webhooks`.
 ///
 /// # Errors
@@ -116,9 +124,10 @@ pub async fn handle(
     event: SqsEvent,
 ) -> Result<SqsBatchResponse, lambda_runtime::Error> {
     let now = state.clock.now();
-    let began = Instant::now();
-    let home = u32::try_from(receiver::random(&state, now) % u64::from(DELIVERY_PERMITS))?;
-    let batch = Batch { began, home };
+    let batch = Batch {
+        began: Instant::now(),
+        order: PermitOrder::new(state.mint.random(now)),
+    };
     let mut outboxes: BTreeMap<OrgId, Vec<Message>> = BTreeMap::new();
     let (mut deliveries, mut stay) = (Vec::new(), BTreeSet::new());
     for record in event.records {
@@ -139,7 +148,7 @@ pub async fn handle(
     }
     let outboxes = outboxes
         .into_iter()
-        .map(|(org, messages)| fan_out::read_outbox(&state, org, messages, began));
+        .map(|(org, messages)| fan_out::read_outbox(&state, org, messages, batch.began));
     let (of_outboxes, of_deliveries) = tokio::join!(
         join_all(outboxes),
         attempt_deliveries(&state, deliveries, batch)
@@ -181,7 +190,7 @@ async fn attempt_deliveries(
     }
     let refs: Vec<DeliveryRef> = deliveries.iter().map(|(at, _)| at.clone()).collect();
     let orgs: BTreeSet<OrgId> = refs.iter().map(|at| at.org_id.clone()).collect();
-    let permits = orgs.iter().map(|org| permit::take(state, org));
+    let permits = orgs.iter().map(|org| send_permit(state, org));
     let (found, permits) = tokio::join!(
         state.store.addressed(&refs, state.clock.now()),
         join_all(permits)
@@ -209,21 +218,36 @@ async fn attempt_deliveries(
     join_all(each).await.into_iter().flatten().collect()
 }
 
+/// A request for a permit for as long as this function sends.
+fn permit_request(state: &State) -> PermitRequest {
+    let now = state.clock.now();
+    PermitRequest::new(state.mint.random(now), now, now.plus_ms(SENDING_MS))
+}
+
+/// This function's permit for an organization's attempts, so that its receivers, however many do
+/// not respond, occupy a few functions and not all; none if the organization has its share of them.
+async fn send_permit(state: &State, org: &OrgId) -> Option<SendPermit> {
+    let wanted = permit_request(state);
+    match state.store.take_send_permit(org, &wanted).await {
+        Ok(permit) => Some(permit),
+        Err(Error::TooManyAtOnce { .. }) => None,
+        Err(error) => {
+            tracing::error!(event = "call_permit_not_taken", %org, ?error, "no permit to send could be taken");
+            None
+        }
+    }
+}
+
 /// Serves the receivers of an organization beside each other; without a permit no attempt is made.
 async fn serve_all(
     state: &State,
     receivers: Receivers,
-    permit: Option<CallPermit>,
+    permit: Option<SendPermit>,
     batch: Batch,
 ) -> Vec<String> {
-    let may_send = permit.is_some();
-    let each = receivers.into_values().map(|mut jobs| {
-        if !may_send {
-            jobs.iter_mut()
-                .for_each(|job| job.found.free_delivery_permits.clear());
-        }
-        receiver::serve(state, jobs, batch)
-    });
+    let each = receivers
+        .into_values()
+        .map(|jobs| receiver::serve(state, jobs, permit.as_ref(), batch));
     let stay = join_all(each).await.into_iter().flatten().collect();
     if let Some(permit) = permit {
         permit.give_back().await;
