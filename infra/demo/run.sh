@@ -91,7 +91,7 @@ cat >"$work/task.txt" <<'TASK'
 Some of the almanac's functions are wrong. Two complaints are known:
 1900 counts as a leap year (test a_century_is_no_leap_year), and bookings are
 refused that begin when another ends (test appointments_that_touch_do_not_overlap).
-Mend these, and see to it that all tests pass.
+Fix these, and make all tests pass.
 TASK
 sed 's/^/    > /' "$work/task.txt"
 echo

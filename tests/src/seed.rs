@@ -154,7 +154,7 @@ fn order(tenant: Option<&str>) -> Order {
         terms["tenantContext"] = json!({ "tenantId": tenant });
     }
     Order {
-        task_prompt: TaskPrompt::new("mend it"),
+        task_prompt: TaskPrompt::new("fix it"),
         source: GitSource {
             repository: Repository::parse("https://git.example.com/x.git", false)
                 .expect("a repository"),

@@ -205,7 +205,7 @@ impl World {
     /// Creates so many work orders of an organization, which wait.
     pub async fn create_orders(&self, org: &Org, orders: usize) {
         let body = json!({
-            "taskPrompt": "mend it",
+            "taskPrompt": "fix it",
             "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
             "limits": { "maxCredits": 10 },
         });

@@ -27,8 +27,8 @@ use serde_json::json;
 /// What a newcomer's organization is given.
 const FIRST_CREDITS: i64 = 1_000_000;
 const DEFAULT_PORT: u16 = 8787;
-/// How often the sweep runs. A local service is restarted often and should mend itself while one
-/// looks; the cloud's schedule cannot go below a minute.
+/// How often the sweep runs. A local service is restarted often and should recover within seconds;
+/// the cloud's schedule cannot go below a minute.
 const SWEEP_PERIOD: Duration = Duration::from_secs(10);
 /// How long another service may hold the data directory. One that was killed still does for a
 /// moment, through a process that it was just starting: until its exec, that has all files open.

@@ -1,5 +1,5 @@
 //! Runs whose runner never began, because of the image or the services that their environment names.
-//! That is for their organization to mend, and costs nothing.
+//! Their organization has to fix the cause; the run costs nothing.
 
 use awo_cloud::compute::{ContainerEnd, Gone, service_container};
 use awo_domain::environment::{Containers, EnvironmentService};

@@ -35,7 +35,7 @@ async fn measure(lock_ms: u64, clients: usize) {
     let world = World::with_locks(&own, Duration::from_millis(lock_ms)).await;
     let org = world.org_without_webhooks(1_000_000).await;
     let body = json!({
-        "taskPrompt": "mend it",
+        "taskPrompt": "fix it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 1 },
     });

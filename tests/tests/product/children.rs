@@ -88,7 +88,7 @@ async fn children_that_an_agent_asks_for_are_done_and_brought_together_by_the_sa
     let service = quiet_service().await;
     let mut body = order();
     body["tenantContext"] = json!({ "tenantId": "acme" });
-    body["agent"] = json!({ "type": "command", "command": ["make", "mend"] });
+    body["agent"] = json!({ "type": "command", "command": ["make", "fix"] });
     let parent = service.client.post("/v1/work-orders", &body).await.body;
     let mut run = DrivenRun::of(&service, &parent).await;
     run.iterate(1).await;

@@ -21,7 +21,7 @@ async fn create_at_once(world: &World, org: &Org) -> Vec<Reply> {
         processes.push(world.process());
     }
     let body = json!({
-        "taskPrompt": "mend it",
+        "taskPrompt": "fix it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 1 },
     });

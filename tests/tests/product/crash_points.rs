@@ -172,7 +172,7 @@ async fn begin<'a>(
 async fn comes_back(mut story: Story<'_>, plot: &Plot, at: usize) {
     for (i, next) in plot.steps.iter().enumerate().skip(at) {
         // A runner is there to claim only if there is a task: a crash before `RunTask` is the
-        // sweep's to mend.
+        // sweep's to handle.
         if *next == Claim && i > at && story.living_task().await.is_none() {
             story.world.sweep_after_a_minute().await;
             assert!(

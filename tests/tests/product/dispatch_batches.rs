@@ -29,7 +29,7 @@ async fn waiting(world: &World) -> Org {
     let limits = world.store.set_limits(&org.id, slots, None).await;
     limits.expect("limits");
     let body = json!({
-        "taskPrompt": "mend it",
+        "taskPrompt": "fix it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 10 },
     });

@@ -161,7 +161,7 @@ impl<'a> Family<'a> {
         match step {
             Create => {
                 let order = json!({
-                    "taskPrompt": "mend it", "limits": { "maxCredits": 10 },
+                    "taskPrompt": "fix it", "limits": { "maxCredits": 10 },
                     "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
                 });
                 by.create(&self.org, &order, Some("the-key")).await.status == 201

@@ -6,7 +6,7 @@ use awo_tests::service::TestService;
 use serde_json::{Value, json};
 
 pub fn order() -> Value {
-    json!({ "taskPrompt": "mend it", "workspaceSource": { "type": "git", "repository": "https://git.invalid/a.git" } })
+    json!({ "taskPrompt": "fix it", "workspaceSource": { "type": "git", "repository": "https://git.invalid/a.git" } })
 }
 
 /// A service on which nothing is ever dispatched, so that what is queued stays so, nor delivered
@@ -44,7 +44,7 @@ async fn a_work_order_is_created_read_and_listed() {
     body["tenantContext"] = json!({ "tenantId": "acme", "tenantUserId": "u1" });
     body["limits"] = json!({ "maxCredits": 12.5, "maxDurationMs": 60000 });
     body["metadata"] = json!({ "ticket": "A-1" });
-    body["agent"] = json!({ "type": "command", "command": ["make", "mend"] });
+    body["agent"] = json!({ "type": "command", "command": ["make", "fix"] });
     let made = service.client.post("/v1/work-orders", &body).await;
     assert_eq!(made.status, 201, "{}", made.text);
     let (id, run) = (

@@ -30,7 +30,7 @@ async fn live_a_day(world: &World, org: &Org) {
     let granted = world.store.grant(&org.id, &id, amount, &booking);
     granted.await.unwrap();
     let body = json!({
-        "taskPrompt": "mend it",
+        "taskPrompt": "fix it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 10 },
     });

@@ -32,7 +32,7 @@ impl Scene {
 
     async fn create(&self) -> WorkOrderId {
         let order = json!({
-            "taskPrompt": "mend it", "limits": { "maxCredits": HOLD },
+            "taskPrompt": "fix it", "limits": { "maxCredits": HOLD },
             "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         });
         let made = self.world.sound.create(&self.org, &order, None).await;

@@ -108,7 +108,7 @@ async fn comes_back_beside_another(world: &World) -> (Family<'_>, String) {
         family.insist(*step).await;
     }
     let behind = json!({
-        "taskPrompt": "mend it", "limits": { "maxCredits": 10 },
+        "taskPrompt": "fix it", "limits": { "maxCredits": 10 },
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
     });
     let made = world.sound.create(&family.org, &behind, None).await;

@@ -80,7 +80,7 @@ async fn write_units(prompt: &str) -> f64 {
 #[tokio::test]
 async fn a_long_prompt_is_written_once_however_often_its_work_order_changes() {
     let (short, long) = (
-        write_units("mend it").await,
+        write_units("fix it").await,
         write_units(&"x".repeat(50_000)).await,
     );
     println!("a whole run writes {short} units, and {long} with a prompt of 50,000 bytes");

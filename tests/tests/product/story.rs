@@ -65,7 +65,7 @@ pub struct Story<'a> {
 
 fn order() -> Value {
     json!({
-        "taskPrompt": "mend it",
+        "taskPrompt": "fix it",
         "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
         "limits": { "maxCredits": 10 },
         "metadata": { "team": "red" },

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_title_is_one_line_of_bounded_length() {
         let title = |text: &str| title(&TaskPrompt::new(text));
-        assert_eq!(title("\n  Mend\tit \nplease"), "Mendit");
+        assert_eq!(title("\n  Fix\tit \nplease"), "Fixit");
         assert_eq!(title("\u{1b}[31m\n"), "[31m");
         assert_eq!(title(" \u{7} \n x"), NO_TITLE);
         let long = title(&"ä".repeat(1_000));

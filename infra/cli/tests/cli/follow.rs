@@ -23,7 +23,7 @@ fn story(last: &str) -> Vec<Value> {
         "results": [{"level": "L1", "status": "failed", "summary": "s", "checks": [
             {"name": "make test", "status": "failed", "message": "FAIL adds: wanted 4, got 5\nmore"},
             {"name": "make lint", "status": "passed", "message": ""}]}]});
-    let finished = json!({"iteration": 1, "completed": true, "durationMs": 1200, "summary": "mended a", "usage": []});
+    let finished = json!({"iteration": 1, "completed": true, "durationMs": 1200, "summary": "fixed a", "usage": []});
     let parts = [
         ("run.created", json!({})),
         ("run.building", json!({})),
@@ -61,7 +61,7 @@ fn run(status: &str) -> String {
             "totalCachedInputTokens": 40, "byModel": {"m-1": {}}});
     }
     if status == "failed" {
-        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not mended",
+        run["error"] = json!({"code": "MAX_ITERATIONS_REACHED", "message": "not fixed",
             "category": "verification", "retryable": false, "remedy": "Read the checks."});
     }
     run.to_string()
@@ -91,7 +91,7 @@ async fn a_run_is_shown_as_it_goes_and_every_event_once() {
         "queued",
         "building",
         "iteration 1",
-        "done in 1.2 s: mended a",
+        "done in 1.2 s: fixed a",
         "1 of 2 checks failed",
         "✗ L1 make test",
         "FAIL adds: wanted 4, got 5",
@@ -132,7 +132,7 @@ async fn a_run_that_fails_is_exit_code_1_and_json_stays_pure() {
     let people = at(&double.url, &["follow", RUN]).await;
     assert_eq!(people.code, 1);
     for wanted in [
-        "MAX_ITERATIONS_REACHED: not mended",
+        "MAX_ITERATIONS_REACHED: not fixed",
         "category      verification\n",
         "remedy        Read the checks.\n",
     ] {

@@ -122,7 +122,7 @@ impl RunErrorCode {
         match self {
             RunErrorCode::MaxIterationsReached => {
                 "Read the failing checks, then make the task prompt more exact, allow more iterations, or \
-                 mend a check that no change can pass."
+                 correct a check that no change can pass."
             }
             RunErrorCode::BudgetExceeded => {
                 "Raise the limit that the message names, or split the task, then start the work order again."
@@ -132,11 +132,11 @@ impl RunErrorCode {
                  or split the task."
             }
             RunErrorCode::WorkspaceFailed => {
-                "Mend what the message names in the repository, its verify.yaml or its environment, then \
+                "Fix what the message names in the repository, its verify.yaml or its environment, then \
                  start the work order again."
             }
             RunErrorCode::AgentFailed => {
-                "Read the agent's output in the run's logs, and mend its command, its model or the task \
+                "Read the agent's output in the run's logs, and correct its command, its model or the task \
                  prompt."
             }
             RunErrorCode::AgentNotConfigured => {
@@ -157,7 +157,7 @@ impl RunErrorCode {
                  model of another provider."
             }
             RunErrorCode::ChildrenFailed => {
-                "Read the error of the child that the message names, mend that, then start the parent again."
+                "Read the error of the child that the message names, fix its cause, then start the parent again."
             }
             RunErrorCode::NotVerified => {
                 "Add a check to verify.yaml that runs something of the project, or set \

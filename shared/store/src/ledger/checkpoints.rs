@@ -32,7 +32,7 @@ use part::{Hold, Part, Settled};
 
 /// From check to check of an organization.
 const PERIOD_MS: i64 = 24 * 3_600_000;
-/// How soon a ledger that drifts is checked again, so that nobody takes it for mended.
+/// How soon a ledger that drifts is checked again: the finding stays until a check finds no drift.
 const AGAIN_MS: i64 = 3_600_000;
 /// How soon one is checked again that kept changing while it was compared at.
 const BUSY_MS: i64 = 5 * 60_000;

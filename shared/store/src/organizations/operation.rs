@@ -25,8 +25,8 @@ impl Store {
     }
 
     /// Suspends an organization; false if it is not there. From then on its keys are refused and
-    /// none of its runs begins; those that are under way go on. Suspending twice is the same as
-    /// once, and mends what was cut off.
+    /// none of its runs begins; those that are under way go on. A second call changes nothing more, and
+    /// completes a first one that was interrupted.
     ///
     /// # Errors
     /// Internal, when DynamoDB fails.

@@ -100,12 +100,12 @@ async fn an_agent_of_ones_own_is_asked_and_its_result_counts() {
     let reader = Reader::started(&[(".awo/agent.sh", &agent), PLAN], &[]);
     let own = format!("#!/bin/sh\ncat > TASK.md\ncat > \"$AWO_RESULT\" <<'END'\n{result}END\n");
     reader.program("my-agent", &own);
-    reader.ran("awo submit --prompt 'Mend the parser' --follow");
+    reader.ran("awo submit --prompt 'Fix the parser' --follow");
     let run = reader.newest_run().await;
     assert!(
         reader
             .delivered(&run, "TASK.md")
-            .contains("Mend the parser")
+            .contains("Fix the parser")
     );
     let result: Value = serde_json::from_str(&result).unwrap();
     let usage = &result["usage"][0];

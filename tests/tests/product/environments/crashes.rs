@@ -67,7 +67,7 @@ impl<'a> Scene<'a> {
         let made = world.store.create_environment(&org.id, &declared, None);
         made.await.unwrap();
         let order = json!({
-            "taskPrompt": "mend it", "environment": "e",
+            "taskPrompt": "fix it", "environment": "e",
             "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
             "limits": { "maxCredits": 10 },
         });

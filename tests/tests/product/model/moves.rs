@@ -83,7 +83,7 @@ impl System {
 
     async fn create(&mut self, tenant: u8, key: &str, functions: &Functions) -> bool {
         let mut body = json!({
-            "taskPrompt": "mend it",
+            "taskPrompt": "fix it",
             "workspaceSource": { "type": "git", "repository": "file:///nowhere" },
             "limits": { "maxCredits": (HOLD) },
         });

@@ -11,7 +11,7 @@ pub const MAX_CONCURRENT: usize = 2;
 pub const MAX_QUEUE: usize = 4;
 /// A minute and a bit: past every deadline but the first word's.
 pub const SWEEP_MS: i64 = 61_000;
-/// The pause before the second sweep that mends a sweep that went wrong.
+/// The pause before the second sweep that repairs after a failed one.
 pub const SECOND_SWEEP_MS: i64 = 31_000;
 /// How long a task may take to its first word.
 const START_MS: i64 = 600_000;

@@ -158,7 +158,7 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
         json!({ "type": "iterationStarted", "iteration": 2 }),
         json!({
             "type": "agentFinished", "iteration": 2, "completed": true, "exitCode": 0,
-            "summary": "mended it", "durationMs": 1234, "usage": usage,
+            "summary": "fixed it", "durationMs": 1234, "usage": usage,
         }),
         json!({ "type": "committed", "iteration": 2, "commit": commit, "filesChanged": 1 }),
         json!({ "type": "verificationStarted", "iteration": 2, "levels": ["L1"] }),
@@ -177,7 +177,7 @@ async fn tell_a_whole_run(run: &mut DrivenRun) {
     });
     let kept = run.control("diff", &diff).await;
     assert_eq!(kept.status, 200, "{}", kept.text);
-    let log = json!({ "iteration": 2, "output": gzip("mended it\n"), "bytes": 10 });
+    let log = json!({ "iteration": 2, "output": gzip("fixed it\n"), "bytes": 9 });
     let kept = run.control("logs", &log).await;
     assert_eq!(kept.status, 200, "{}", kept.text);
     let outcome = json!({
