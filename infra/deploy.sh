@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# `make deploy`: looks at the account before SAM changes it, says what it is about to do, and asks.
+# `make deploy`: checks the account before SAM changes it, prints the planned change, and asks for confirmation.
 #   STACK, ARCH, AWS_REGION   the stack, its architecture, its region
-#   ANSWERS                   the file that keeps what was answered for the stack
+#   ANSWERS                   the file of the answers for the stack
 #   SAM                       the program
 #   YES=1                     asks nothing
-#   IGNORE_QUOTAS=1           goes on although the account is too small
+#   IGNORE_QUOTAS=1           continues although the account's quotas are too small
 #   arguments                 parameters of the template, as Name=value
 set -euo pipefail
 
@@ -12,7 +12,7 @@ fail() { printf 'deploy: %s\n' "$@" >&2; exit 1; }
 say() { printf 'deploy: %s\n' "$@"; }
 ask() {
     [ "${YES:-}" != 1 ] || { say "$1 Yes."; return 0; }
-    [ -t 0 ] || fail "$1" 'Nobody can answer here: YES=1 answers with yes.'
+    [ -t 0 ] || fail "$1" 'There is no terminal for an answer: YES=1 answers with yes.'
     local answer
     read -r -p "deploy: $1 [y/N] " answer
     [[ $answer == [yY]* ]]
@@ -32,7 +32,7 @@ of_stack=$(tr '\t' '\n' <<<"$stack")
 given=$(printf '%s\n' "$@")
 saved=$(grep -v -e '^Region=' -e '^Unfinished=' "$ANSWERS" 2>/dev/null || true)
 
-# As it will be: what was said now, before what the stack has or was to have, before the template's default.
+# The effective value: of this call, else of the stack or of its unfinished creation, else the template's default.
 effective() {
     local value
     value=$(value_of "$1" <<<"$of_stack"$'\n'"$overrides")
@@ -45,25 +45,25 @@ merge() { awk -F= 'NF > 1 { if (!($1 in value)) order[++n] = $1; value[$1] = $0 
 case $status in
     NONE | REVIEW_IN_PROGRESS) new=1 of_stack='' ;;
     ROLLBACK_COMPLETE | ROLLBACK_FAILED | CREATE_FAILED)
-        ask "The first deployment of $STACK failed ($status). Delete what it left and deploy again?" || exit 1
+        ask "The first deployment of $STACK failed ($status). Delete its remains and deploy again?" || exit 1
         aws cloudformation delete-stack --stack-name "$STACK"
         aws cloudformation wait stack-delete-complete --stack-name "$STACK"
         new=1 of_stack=''
         ;;
-    UPDATE_ROLLBACK_FAILED) fail "An update of $STACK could neither end nor be undone: aws cloudformation continue-update-rollback --stack-name $STACK" ;;
-    DELETE_FAILED) fail "$STACK was to be deleted and could not be: docs/deploy.md, \"Tearing down\"." ;;
+    UPDATE_ROLLBACK_FAILED) fail "An update of $STACK could be neither completed nor rolled back: aws cloudformation continue-update-rollback --stack-name $STACK" ;;
+    DELETE_FAILED) fail "The deletion of $STACK failed: docs/deploy.md, \"Tearing down\"." ;;
     *_IN_PROGRESS) fail "$STACK is being changed ($status). Try again when that is over." ;;
     *) new='' ;;
 esac
 
 unfinished=$(value_of Unfinished 2>/dev/null <"$ANSWERS" || true)
-# A stack that is there keeps what is not said, whoever said it before. One that is made anew, or was made and not
-# finished, gets the answers that were given for it.
+# An existing stack retains its parameters that this call does not set. A new one, or one whose creation did not
+# finish, gets the stored answers.
 if [ -n "$new$unfinished" ]; then overrides=$(merge <<<"$saved"$'\n'"$given"); else overrides=$(merge <<<"$given"); fi
 overrides=$(merge <<<"$overrides"$'\n'"Architecture=$ARCH")
 if [ -z "$new" ]; then
     before=$(value_of Architecture <<<"$of_stack")
-    [ "$before" = "$ARCH" ] || ask "$STACK is of $before and becomes of $ARCH: its runs need a new image (make image). Go on?" || exit 1
+    [ "$before" = "$ARCH" ] || ask "$STACK has the architecture $before and changes to $ARCH: its runs need a new image (make image). Continue?" || exit 1
 fi
 
 # ---------------------------------------------------------------- the role with which API Gateway writes logs
@@ -71,40 +71,40 @@ role=$(aws apigateway get-account --query cloudwatchRoleArn --output text)
 wanted=$(value_of ApiLogRole <<<"$overrides")
 if [ "$role" = None ]; then
     [ -n "$wanted" ] || [ -z "$new" ] || overrides+=$'\nApiLogRole=Create'
-    [ "$wanted" != Existing ] || fail "ApiLogRole=Existing, and API Gateway has no role for logs in $AWS_REGION: say ApiLogRole=Create."
+    [ "$wanted" != Existing ] || fail "ApiLogRole=Existing, and API Gateway has no role for logs in $AWS_REGION: set ApiLogRole=Create."
 elif [ -z "$wanted" ]; then
     [ -z "$new" ] || overrides+=$'\nApiLogRole=Existing'
 elif [ "$wanted" = Create ] && [ "$(value_of ApiLogRole <<<"$of_stack")" != Create ]; then
     ask "API Gateway writes its logs by $role, in the whole account and region. Replace it for all APIs there?" || exit 1
 fi
 
-# ---------------------------------------------------------------- what the account can hold
+# ---------------------------------------------------------------- the quotas of the account
 too_small() {
-    [ "${IGNORE_QUOTAS:-}" = 1 ] || fail "$@" 'IGNORE_QUOTAS=1 deploys all the same.'
+    [ "${IGNORE_QUOTAS:-}" = 1 ] || fail "$@" 'IGNORE_QUOTAS=1 deploys nevertheless.'
     say "$@"
 }
 tasks=$(effective MaxTasks) cpu=$(effective RunnerCpu)
 vcpus=$(aws service-quotas get-service-quota --service-code fargate --quota-code L-3032A538 --query Quota.Value --output text 2>/dev/null) || vcpus=''
 needed=$(((tasks * cpu + 1023) / 1024))
 if [ -z "$vcpus" ]; then
-    say "Fargate's quota could not be read: look whether the account has $needed vCPUs for MaxTasks=$tasks."
+    say "Fargate's quota could not be read: check that the account has $needed vCPUs for MaxTasks=$tasks."
 elif [ "$needed" -gt "${vcpus%.*}" ]; then
     too_small "MaxTasks=$tasks tasks of $cpu CPU units are $needed vCPUs, and the account has ${vcpus%.*} on Fargate." \
-        "Say PARAMETERS='MaxTasks=$((${vcpus%.*} * 1024 / cpu))', or ask for more:" \
+        "Set PARAMETERS='MaxTasks=$((${vcpus%.*} * 1024 / cpu))', or request more:" \
         "aws service-quotas request-service-quota-increase --service-code fargate --quota-code L-3032A538 --desired-value $needed"
 fi
 at_once=$(aws lambda get-account-settings --query AccountLimit.ConcurrentExecutions --output text)
-# Room to reserve some: what keeps runs alive is guaranteed, and live streams are capped.
+# Enough to reserve some: the functions that runs depend on are guaranteed, and live streams are capped.
 if [ -n "$new" ] && [ "$at_once" -ge 1000 ]; then
     overrides=$(merge <<<$'ControlConcurrency=100\nStreamConcurrency=200\n'"$overrides")
 fi
 reserved=$(($(effective StreamConcurrency) + $(effective ControlConcurrency)))
 if [ "$reserved" -gt 0 ] && [ "$reserved" -gt $((at_once - 100)) ]; then
-    too_small "$reserved functions at once are to be reserved, and of the account's $at_once Lambda leaves 100 to all others." \
-        "Say PARAMETERS='StreamConcurrency=0 ControlConcurrency=0', or ask for more:" \
+    too_small "StreamConcurrency and ControlConcurrency reserve $reserved concurrent functions; of the account's $at_once, 100 must stay unreserved." \
+        "Set PARAMETERS='StreamConcurrency=0 ControlConcurrency=0', or request more:" \
         'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'
 elif [ "$at_once" -lt 100 ]; then
-    say "The account may run $at_once functions at once: a few people who follow runs use that up. Ask for 1000:" \
+    say "The account's limit is $at_once concurrent functions, which a few live streams of runs use up. Request 1000:" \
         'aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000'
 fi
 
@@ -117,7 +117,7 @@ answers() { { merge <<<"$saved"$'\n'"$overrides"; echo "Region=$AWS_REGION"; pri
 
 "${MAKE:-make}" --no-print-directory sam-build STACK="$STACK" ARCH="$ARCH"
 
-# A cluster's first task in an account needs it, and ECS makes it too late for the first stack.
+# A cluster's first task in an account needs this role, and ECS creates it too late for the first stack.
 linked=$(aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com 2>&1) ||
     [[ $linked == *'has been taken'* || $linked == *EntityAlreadyExists* ]] || fail "$linked"
 
@@ -128,13 +128,13 @@ sam_deploy() {
         --resolve-s3 --no-progressbar --no-fail-on-empty-changeset --no-confirm-changeset --parameter-overrides "${parameters[@]}"
 }
 if [ -n "$new" ]; then
-    # What a first deployment has made when it fails must not outlive it. The data has its protection as soon as
-    # there can be any.
+    # The resources of a failed first deployment must not remain. Protection of the data follows once the stack
+    # exists.
     answers $'Unfinished=1\n'
     sam_deploy <<<"$(merge <<<"$overrides"$'\n'"DataOnDelete=Delete")" || {
         aws cloudformation describe-stack-events --stack-name "$STACK" --output text --query \
             'StackEvents[?ResourceStatus==`CREATE_FAILED`].[LogicalResourceId,ResourceStatusReason]' >&2 2>/dev/null || true
-        fail "The first deployment failed. \`make deploy\` deletes what is left of it and tries again, with the answers in $ANSWERS."
+        fail "The first deployment failed. \`make deploy\` deletes its remains and tries again, with the answers in $ANSWERS."
     }
     [ "$(effective DataOnDelete)" = Delete ] || sam_deploy <<<"$(merge <<<"$overrides"$'\n'"DataOnDelete=$(effective DataOnDelete)")"
 elif [ -n "$unfinished" ]; then
@@ -143,4 +143,4 @@ else
     sam_deploy <<<"$overrides"
 fi
 answers
-say "$STACK is deployed. \`make image\` pushes the image of runs; docs/deploy.md says what comes next."
+say "$STACK is deployed. \`make image\` pushes the image of runs; docs/deploy.md has the next steps."

@@ -240,7 +240,7 @@ fn what_operators_type_about_a_run_and_a_ledger_shows_them() {
     let run = reader.ran("awo runs --format ids").trim().to_owned();
     let events = commands(&block_of(
         "docs/operate.md",
-        "look \"$FUNCTION_LOGS\" 60 'filter level",
+        "query \"$FUNCTION_LOGS\" 60 'filter level",
     ));
     let events: Vec<&String> = events
         .iter()
@@ -250,7 +250,7 @@ fn what_operators_type_about_a_run_and_a_ledger_shows_them() {
     assert!(shown.contains("succeeded"), "{shown}");
 
     let org = reader.local().org.as_str();
-    let ledger = commands(&block_of("docs/operate.md", "look \"$FUNCTION_LOGS\" 1440"));
+    let ledger = commands(&block_of("docs/operate.md", "query \"$FUNCTION_LOGS\" 1440"));
     let ledger: Vec<&String> = ledger
         .iter()
         .filter(|line| line.starts_with("awo ") || line.starts_with("org="))

@@ -253,7 +253,7 @@ pub const TABLE: &[(&str, &[(&str, Held)])] = &[
         "docs/operate.md",
         &[
             ("eval ", ACCOUNT),
-            ("look", ACCOUNT),
+            ("query", ACCOUNT),
             ("aws ", ACCOUNT),
             ("arn=", ACCOUNT),
         ],
